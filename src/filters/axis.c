@@ -10,10 +10,10 @@ enum { BLOCK_INTS = 4, MATRIX_UNIT = 16 };
 
 /* Of a table. Beside the border each output has weights of its own, so those of a filter grow with the square
  * of its length. A length that is reached by truncate= alone. */
-enum { MOST_FLOATS = 1 << 27 };
+enum { MAX_FLOATS = 1 << 27 };
 
 /* Outputs of the largest blocks. */
-enum { MOST_OUTPUTS = CPU_LANES };
+enum { MAX_OUTPUTS = CPU_LANES };
 
 /* Matrices that are compared with a new one: those of an axis come in turn. */
 enum { COMPARED = 64 };
@@ -59,7 +59,7 @@ struct rows axis_taps(const struct axis *axis, int o, double *weights)
 
 int axis_max_taps(const struct axis *axis)
 {
-    return axis->filter.weights ? axis->filter.taps : resize_most(&axis->resize, axis->cut);
+    return axis->filter.weights ? axis->filter.taps : resize_max_taps(&axis->resize, axis->cut);
 }
 
 /* Whether windows go over the ends as they are. All of an axis do, or none, whatever its blocks: where they
@@ -68,7 +68,7 @@ static bool is_periodic(const struct axis *axis)
 {
     double apart = (double)axis->samples / axis->outputs;
     return !axis->cut && axis->edge == EDGE_WRAP &&
-           axis_max_taps(axis) + (MOST_OUTPUTS + 1) * apart + MATRIX_UNIT < axis->samples;
+           axis_max_taps(axis) + (MAX_OUTPUTS + 1) * apart + MATRIX_UNIT < axis->samples;
 }
 
 /* The sample that stands for i; -1: it is zero. */
@@ -141,7 +141,7 @@ static struct rows block_window(const struct axis *axis, struct blocking by, int
     return taps;
 }
 
-int axis_most_samples(const struct axis *axis, struct blocking blocking, int count)
+int axis_max_samples(const struct axis *axis, struct blocking blocking, int count)
 {
     const int blocks = ceil_div(axis->outputs, blocking.outputs);
     int most = 0;
@@ -190,7 +190,7 @@ static enum status make_room(struct table *table, size_t length, struct error *e
     if (table->values && table->used + length <= table->room)
         return STATUS_OK;
     size_t room = 2 * table->room + length;
-    room = room < MOST_FLOATS ? room : MOST_FLOATS;
+    room = room < MAX_FLOATS ? room : MAX_FLOATS;
     if (table->used + length > room) {
         fail(error, STATUS_FAILED,
              "the weights of a filter of %d taps along %d pixels take more than 512 MiB%s",

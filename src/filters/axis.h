@@ -41,7 +41,7 @@ struct blocking {
 };
 
 /* The most samples that `count` neighbouring blocks need, the first of which is a multiple of `count`. */
-int axis_most_samples(const struct axis *axis, struct blocking blocking, int count);
+int axis_max_samples(const struct axis *axis, struct blocking blocking, int count);
 
 /* Outputs of a block along y, on all devices and in every memory: as in kernels/product.h. */
 enum { PRODUCT_ROWS = 8 };

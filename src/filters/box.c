@@ -49,12 +49,12 @@ enum status box_parse_part(const char *text, void *field, struct error *error)
 
 enum status box_parse_canvas(const char *text, void *field, struct error *error)
 {
-    if (read_box(text, BOX_MOST_PERCENT, BOX_MOST_SIDE, field))
+    if (read_box(text, BOX_MAX_PERCENT, BOX_MAX_SIDE, field))
         return STATUS_OK;
     return fail(error, STATUS_USAGE,
                 "expected WxH, WxH+X+Y (where the picture begins, from the left and the top) or P%%, as in "
                 "800x600+10+20 or 120%%, with sides up to %d",
-                BOX_MOST_SIDE);
+                BOX_MAX_SIDE);
 }
 
 const char *box_placed(const void *params)
@@ -107,8 +107,8 @@ struct place box_place(const struct box *box, const struct shape *part, const st
                           begin_of(part->height, whole->height, down[box->gravity])};
 }
 
-enum status box_coarsen(struct box *box, const struct shape *whole, const struct shape *part,
-                        const struct chroma *chroma, struct error *error)
+enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, const struct shape *part,
+                                const struct chroma *chroma, struct error *error)
 {
     const struct place at = box_place(box, part, whole);
     if (at.x % chroma->across != 0 || at.y % chroma->down != 0)

@@ -19,7 +19,7 @@ struct box {
     int gravity; /* where it lies without them */
 };
 
-enum { BOX_MOST_SIDE = 1 << 20, BOX_MOST_PERCENT = 1000000 };
+enum { BOX_MAX_SIDE = 1 << 20, BOX_MAX_PERCENT = 1000000 };
 
 /* Why gravity= is unused: the place is given. */
 const char *box_placed(const void *params);
@@ -37,7 +37,7 @@ const char *box_placed(const void *params);
     }
 
 /* "200x150", "200x150+10+20", "50%", "50%x100". A part has at most 100 percent of the picture, a canvas at
- * most BOX_MOST_PERCENT and BOX_MOST_SIDE pixels a side. */
+ * most BOX_MAX_PERCENT and BOX_MAX_SIDE pixels a side. */
 enum status box_parse_part(const char *text, void *field, struct error *error);
 enum status box_parse_canvas(const char *text, void *field, struct error *error);
 void box_print(FILE *file, const void *params);
@@ -53,7 +53,7 @@ struct place box_place(const struct box *box, const struct shape *part, const st
 
 /* For video: the same box for its colour, of which `whole` and `part` have so many pixels of brightness; one
  * of them goes into the stage. The part must begin with a pixel of colour. */
-enum status box_coarsen(struct box *box, const struct shape *whole, const struct shape *part,
-                        const struct chroma *chroma, struct error *error);
+enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, const struct shape *part,
+                                const struct chroma *chroma, struct error *error);
 
 #endif

@@ -13,7 +13,7 @@ static const double COARSE_MIN_SIGMA = 6;
 
 /* Samples of the coarse grid for a standard deviation, and how many pixels they are apart at most: the rows
  * that one is made from should stay in a core's cache. */
-enum { SAMPLES = 2, MOST_APART = 12 };
+enum { SAMPLES = 2, MAX_SPACING = 12 };
 
 /* Samples beyond the border, where all others beyond it are like the last of them: as far as the Gaussian
  * that makes them reaches, and the one that interpolates. */
@@ -66,7 +66,7 @@ enum status gaussian_make(void *params, struct error *error)
     return gaussian->y_weights ? STATUS_OK : STATUS_FAILED;
 }
 
-enum status gaussian_coarsen(void *params, const struct chroma *chroma, struct error *error)
+enum status gaussian_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct gaussian *gaussian = params;
     (void)error;
@@ -95,7 +95,7 @@ struct coarse {
 
 static struct coarse coarse_axis(double sigma, int n, enum edge edge)
 {
-    const int grid = (int)ceil(n / fmin(sigma / SAMPLES, MOST_APART));
+    const int grid = (int)ceil(n / fmin(sigma / SAMPLES, MAX_SPACING));
     const int margin = edge == EDGE_CLAMP || edge == EDGE_ZERO ? MARGIN : 0, count = grid + 2 * margin;
     const double whole = sigma * grid / n, left = sqrt(whole * whole - 2 * SIGMA * SIGMA);
     return (struct coarse){
@@ -152,11 +152,11 @@ static enum status go_coarse(struct run *run, const struct gaussian *gaussian, s
                       smooth = axis_held_rows(&y.back, out);
     /* All three by one program, which may sharpen the samples in the end. */
     struct product onto = {
-        x.onto, y.onto, finish_copy, .src = *src, .read = product->read, .write = product->write};
+        x.onto, y.onto, epilogue_copy, .src = *src, .read = product->read, .write = product->write};
     if (to_scratch(run, &onto, axis_held_rows(&y.on, smooth), error) != STATUS_OK)
         return STATUS_FAILED;
     struct product on = {
-        x.on, y.on, finish_copy, .src = onto.dst, .read = product->read, .write = product->write};
+        x.on, y.on, epilogue_copy, .src = onto.dst, .read = product->read, .write = product->write};
     if (to_scratch(run, &on, smooth, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_done(run, &onto.dst);
@@ -168,15 +168,15 @@ static enum status go_coarse(struct run *run, const struct gaussian *gaussian, s
 
 /* The product that gives the output; what comes before is done. */
 static enum status gaussian_prepare(struct run *run, const struct gaussian *gaussian,
-                                    const struct finish *finish, const struct value *in, struct value *out,
-                                    struct product *product, struct error *error)
+                                    const struct epilogue *epilogue, const struct value *in,
+                                    struct value *out, struct product *product, struct error *error)
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     *product =
         (struct product){.x = plain_axis(gaussian->weights, gaussian->taps, in->shape.width, run->edge),
                          .y = plain_axis(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
-                         .finish = *finish,
+                         .epilogue = *epilogue,
                          .src = value_planes(in),
                          .dst = value_planes(out),
                          .other = in->planes[0],
@@ -185,11 +185,11 @@ static enum status gaussian_prepare(struct run *run, const struct gaussian *gaus
     return gaussian->weights ? STATUS_OK : go_coarse(run, gaussian, product, error);
 }
 
-enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct finish *finish,
+enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,
                           const struct value *in, struct value *out, struct error *error)
 {
     struct product product;
-    if (gaussian_prepare(run, gaussian, finish, in, out, &product, error) != STATUS_OK)
+    if (gaussian_prepare(run, gaussian, epilogue, in, out, &product, error) != STATUS_OK)
         return STATUS_FAILED;
     return product_run(run, &product, error);
 }
@@ -206,9 +206,9 @@ static void derive(struct axis *axis)
 enum status gaussian_gradient(struct run *run, const struct gaussian *gaussian, const struct value *in,
                               struct value *out, struct error *error)
 {
-    const struct finish finish = {.keep = shape_alpha(&in->shape)};
+    const struct epilogue epilogue = {.alpha_channel = shape_alpha(&in->shape)};
     struct product across, down;
-    if (gaussian_prepare(run, gaussian, &finish, in, out, &across, error) != STATUS_OK)
+    if (gaussian_prepare(run, gaussian, &epilogue, in, out, &across, error) != STATUS_OK)
         return STATUS_FAILED;
     down = across;
     derive(&across.x);

@@ -41,10 +41,10 @@ void gaussian_free(void *params);
 struct rows gaussian_rows(const void *params, const struct shape *in, struct rows out);
 
 /* And `coarsen`. */
-enum status gaussian_coarsen(void *params, const struct chroma *chroma, struct error *error);
+enum status gaussian_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
 /* A stage's output, by the Gaussian and a last step. */
-enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct finish *finish,
+enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,
                           const struct value *in, struct value *out, struct error *error);
 
 /* The length of its gradient; a coarse one is that of the interpolation. */

@@ -9,13 +9,13 @@ enum { INTEGER_BINS = 1 << 18, FLOAT_BINS = 1 << 19, ORIGIN = 8, SHIFT = 13 };
 
 /* A large picture is counted in several copies of a histogram, each for every nth row: on CPU devices each
  * copy has a thread, and on others fewer work-items want the same counter at once. A copy's counters have 32
- * bits, so it counts at most about MOST_SAMPLES. */
+ * bits, so it counts at most about MAX_SAMPLES. */
 enum { COPIES = 4, LARGE = 1 << 20 /* pixels */ };
-static const int64_t MOST_SAMPLES = (int64_t)1 << 31;
+static const int64_t MAX_SAMPLES = (int64_t)1 << 31;
 
 /* ---------------------------------------------------------------- numbers that the user gives */
 
-bool amount_take(const char **text, struct amount *amount)
+bool amount_parse(const char **text, struct amount *amount)
 {
     const double most = 1e30; /* so that floats hold the difference of two and what divides by it */
     if (!text_take_real(text, &amount->number) || !(fabs(amount->number) <= most))
@@ -60,7 +60,7 @@ static int spacing(const struct shape *shape)
     return count_bins(shape) + 2 * ORIGIN;
 }
 
-static int count_histograms(const struct search_in_histogram *search, const struct shape *shape)
+static int count_histograms(const struct histogram_search_params *search, const struct shape *shape)
 {
     return search->each ? shape->channels - shape->alpha : 1;
 }
@@ -68,19 +68,19 @@ static int count_histograms(const struct search_in_histogram *search, const stru
 int histogram_copies(const struct shape *shape)
 {
     const int64_t pixels = (int64_t)shape->width * shape->height,
-                  least = pixels * shape->channels / MOST_SAMPLES + 1;
+                  least = pixels * shape->channels / MAX_SAMPLES + 1;
     const int usual = pixels > LARGE ? COPIES : 1;
     return least > usual ? (int)least : usual;
 }
 
-static enum status begin(struct run *run, const struct search_in_histogram *search, const struct shape *shape,
-                         cl_mem *words, struct error *error)
+static enum status begin(struct run *run, const struct histogram_search_params *search,
+                         const struct shape *shape, cl_mem *words, struct error *error)
 {
     const int count = count_histograms(search, shape) * histogram_copies(shape);
     return counters_acquire(run->device, (size_t)count * (size_t)spacing(shape), words, error);
 }
 
-static enum status add_rows(struct run *run, const struct search_in_histogram *search,
+static enum status add_rows(struct run *run, const struct histogram_search_params *search,
                             const struct value *image, struct rows rows, cl_mem words, struct error *error)
 {
     const struct shape *shape = &image->shape;
@@ -126,7 +126,7 @@ double histogram_value(const struct histogram *histogram, int bin)
 
 /* Adds the copies of histogram number `index` up in sums, which has room for its bins, and counts for one
  * more: of NaN and infinities, which go into *missing. */
-static enum status read_histogram(struct run *run, const struct search_in_histogram *search,
+static enum status read_histogram(struct run *run, const struct histogram_search_params *search,
                                   const struct shape *shape, cl_mem words, int index, cl_uint *counts,
                                   uint64_t *sums, struct histogram *histogram, uint64_t *missing,
                                   struct error *error)
@@ -151,7 +151,7 @@ static enum status read_histogram(struct run *run, const struct search_in_histog
 static enum status histogram_find(struct run *run, const void *params, const struct shape *shape,
                                   cl_mem words, float found[8], struct error *error)
 {
-    const struct search_in_histogram *search = params;
+    const struct histogram_search_params *search = params;
     const int count = count_histograms(search, shape);
     const size_t bins = (size_t)count_bins(shape);
     struct histogram histogram;
@@ -178,7 +178,7 @@ static enum status histogram_find(struct run *run, const void *params, const str
 static bool wants_survey(const void *params, const struct shape *in)
 {
     (void)in;
-    return ((const struct search_in_histogram *)params)->find != NULL;
+    return ((const struct histogram_search_params *)params)->find != NULL;
 }
 
 static enum status survey_begin(struct run *run, const void *params, const struct shape *in,
@@ -199,8 +199,8 @@ static enum status survey_end(struct run *run, const void *params, const struct 
     return histogram_find(run, params, in, result->words, result->numbers, error);
 }
 
-void histogram_tell(struct run *run, const char *stage, const struct search_in_histogram *search,
-                    const struct value *in, const float found[8], int numbers)
+void histogram_report(struct run *run, const char *stage, const struct histogram_search_params *search,
+                      const struct value *in, const float found[8], int numbers)
 {
     const struct shape *shape = &in->shape;
     const double scale = shape->full - shape->zero;
@@ -214,7 +214,7 @@ void histogram_tell(struct run *run, const char *stage, const struct search_in_h
                     text);
 }
 
-const struct analysis histogram_survey = {wants_survey, rows_same, survey_begin, survey_take, survey_end};
+const struct analysis histogram_analysis = {wants_survey, rows_same, survey_begin, survey_take, survey_end};
 
 enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
                              struct error *error)

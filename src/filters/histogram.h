@@ -13,7 +13,7 @@ struct amount {
 };
 
 /* Reads "128" or "50%" and moves *text behind it; false: there is none, or it is beyond 1e30. */
-bool amount_take(const char **text, struct amount *amount);
+bool amount_parse(const char **text, struct amount *amount);
 
 /* True for a number from 0 to 1 that is not percent: of integers it is next to nothing. */
 bool amount_is_fraction(const struct amount *amount);
@@ -41,7 +41,7 @@ int histogram_copies(const struct shape *shape);
 double histogram_value(const struct histogram *histogram, int bin);
 
 /* What a stage finds in histograms; the first member of its params. */
-struct search_in_histogram {
+struct histogram_search_params {
     int each; /* in that of each colour, not in that of all together */
     /* Finds two numbers; NULL: the user gave them. */
     void (*find)(const void *params, const struct histogram *histogram, float found[2]);
@@ -50,17 +50,17 @@ struct search_in_histogram {
 /* The row of that stage's option table; `why` says why it is unused. */
 #define HISTOGRAM_CHANNELS(why)                                                                              \
     {                                                                                                        \
-        .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct search_in_histogram, each),     \
+        .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct histogram_search_params, each), \
         .fallback = "together", .choices = "together|each",                                                  \
         .help = "what is found is the same for all colours, or each has its own", .unused = (why)            \
     }
 
 /* Its survey. */
-extern const struct analysis histogram_survey;
+extern const struct analysis histogram_analysis;
 
 /* Has -v and --report say that the stage found so many numbers for each histogram, 1 or 2: once a page. */
-void histogram_tell(struct run *run, const char *stage, const struct search_in_histogram *search,
-                    const struct value *in, const float found[8], int numbers);
+void histogram_report(struct run *run, const char *stage, const struct histogram_search_params *search,
+                      const struct value *in, const float found[8], int numbers);
 
 /* Two numbers for each channel, the third and fourth being those of channel 1: what the survey found, or what
  * there is in a picture that is here as a whole. Waits for the device where it counts. */

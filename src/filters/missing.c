@@ -3,14 +3,14 @@
 #include <stdlib.h>
 
 enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
-                          struct rows rows, bool *are_missing, struct error *error)
+                          struct rows rows, bool *has_missing, struct error *error)
 {
     const struct shape *shape = &image->shape;
     const struct planes *src = &image->planes[0];
     const cl_int4 own = {{columns.begin, columns.end, rows.begin, rows.end}};
     const cl_int channels = shape->channels, colours = shape->channels - shape->alpha;
     const size_t count = 2 * (size_t)shape->images;
-    *are_missing = false;
+    *has_missing = false;
     if (!shape->floats)
         return STATUS_OK;
     cl_mem words;
@@ -25,11 +25,11 @@ enum status missing_count(struct run *run, const void *params, const struct valu
     if (status == STATUS_OK)
         status = words_read(run->device, words, 0, count, counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
-        *are_missing = *are_missing || counts[2 * i] > 0;
+        *has_missing = *has_missing || counts[2 * i] > 0;
         run_count_missing(run, params, i, counts[2 * i + 1]);
     }
-    *are_missing =
-        *are_missing || device_is_dry_run(run->device); /* its memory and its programs must suffice */
+    *has_missing =
+        *has_missing || device_is_dry_run(run->device); /* its memory and its programs must suffice */
     memory_release(words);
     free(counts);
     return status;

@@ -6,13 +6,13 @@
 
 #include "engine/run.h"
 
-enum { MISSING_NEAR = 3 }; /* rows around a missing value that replace it */
+enum { MISSING_RADIUS = 3 }; /* rows around a missing value that replace it */
 
-/* Waits. Counts values of `image` that are missing: *are_missing says whether there are any,
+/* Waits. Counts values of `image` that are missing: *has_missing says whether there are any,
  * run->results.missing those in the area `own` of columns and rows. `params` are the stage's. A picture of
  * integers is not looked at. */
 enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
-                          struct rows rows, bool *are_missing, struct error *error);
+                          struct rows rows, bool *has_missing, struct error *error);
 
 /* Copies the planes of an image, allocated here; each missing value is the mean of those that are at most
  * `near` away, or 0. */

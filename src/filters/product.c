@@ -9,9 +9,9 @@ enum { STRIP = 64 };
 /* Work-items of a group elsewhere, where the device has the local memory for their tile. */
 enum { GROUP = 128 };
 
-const struct finish finish_copy = {.keep = -1};
+const struct epilogue epilogue_copy = {.alpha_channel = -1};
 
-struct stage_caps product_traits(const void *params)
+struct stage_caps product_caps(const void *params)
 {
     (void)params;
     return (struct stage_caps){.groups = true, .reads_samples = true, .writes_samples = true};
@@ -49,7 +49,7 @@ static struct geometry raster_geometry(const struct planes *planes, const struct
 /* Whether the last step looks at what was there. */
 static bool has_other(const struct product *product)
 {
-    return product->finish.how != FINISH_COPY || product->finish.keep >= 0;
+    return product->epilogue.op != EPILOGUE_COPY || product->epilogue.alpha_channel >= 0;
 }
 
 /* From and to planes or samples, by one program if either is samples. */
@@ -72,7 +72,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     if (!read && !write)
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
                       ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
-                      ARG(tables.first), ARG(product->finish), ARG(channels));
+                      ARG(tables.first), ARG(product->epilogue), ARG(channels));
     struct raster input = read ? *read : (struct raster){0}, output = write ? *write : (struct raster){0};
     const struct geometry from = planes_geometry(src), input_at = raster_geometry(src, &input);
     if (dst->object)
@@ -87,7 +87,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     return LAUNCH(run->device, &work, error, ARG_MEMORY(input.memory), ARG(input_at), ARG_MEMORY(src->object),
                   ARG(from), ARG_MEMORY(other->object), ARG(beside), ARGS_RASTER(&output),
                   ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
-                  ARG(tables.blocks), ARG(tables.first), ARG(product->finish), ARG(channels));
+                  ARG(tables.blocks), ARG(tables.first), ARG(product->epilogue), ARG(channels));
 }
 
 /* The blocks of a group along x: as many as a tile holds the samples of. Where windows are so wide that only
@@ -120,11 +120,11 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     work.form = (struct launch_config){1, {group, 1}};
     work.bytes = has_other(product) ? planes_bytes(other) : 0;
     define(&work.defines, "GROUP", group);
-    if (axis_most_samples(&product->x, by, across) > group * lanes)
+    if (axis_max_samples(&product->x, by, across) > group * lanes)
         define(&work.defines, "PARTS", 1);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
                   ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
-                  ARG(tables.first), ARG(product->finish), ARG(across));
+                  ARG(tables.first), ARG(product->epilogue), ARG(across));
 }
 
 /* As kernels know them: struct span and struct window of kernels/filter_gpu.cl. */
@@ -155,7 +155,7 @@ static bool is_plain(const struct axis *axis)
 }
 
 /* Beyond that a product is as fast, or faster. */
-enum { LONGEST_REACH = 32 };
+enum { MAX_REACH = 32 };
 
 /* A tile holds what a filter without a border would read. Of a filter that reaches as far to either side, or
  * one sample farther, the samples that stand for those beyond the border are among them, if the axis is
@@ -171,7 +171,7 @@ static bool fused_suits(const struct run *run, const struct product *product)
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const int reach = find_span(&product->x.filter).reach;
     return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && is_plain(&product->x) &&
-           is_plain(&product->y) && product->finish.how != FINISH_MAGNITUDE && reach <= LONGEST_REACH &&
+           is_plain(&product->y) && product->epilogue.op != EPILOGUE_MAGNITUDE && reach <= MAX_REACH &&
            reach <= group / 2 && border_fits(&product->x);
 }
 
@@ -223,7 +223,7 @@ static enum status multiply_fused(struct run *run, const struct product *product
         make_tables(run, another ? another : product, by, &tables2, error) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights_x),
-                  ARG(span), ARG_WEIGHTS(weights_y), ARG(window), ARG(product->finish), ARG(first_group),
+                  ARG(span), ARG_WEIGHTS(weights_y), ARG(window), ARG(product->epilogue), ARG(first_group),
                   ARG_MEMORY(tables.x), ARG_MEMORY(tables.y), ARG_MEMORY(tables2.x), ARG_MEMORY(tables2.y));
 }
 
@@ -244,7 +244,7 @@ enum status gradient_magnitude(struct run *run, const struct product *product, c
     if (run_scratch(run, dst->width, dst->height, (struct rows){dst->first_row, dst->first_row + dst->rows},
                     1, dst->channels, &first.dst, error) != STATUS_OK)
         return STATUS_FAILED;
-    second.finish.how = FINISH_MAGNITUDE;
+    second.epilogue.op = EPILOGUE_MAGNITUDE;
     second.other = first.dst;
     if (product_run(run, &first, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -252,14 +252,14 @@ enum status gradient_magnitude(struct run *run, const struct product *product, c
 }
 
 enum status product_image(struct run *run, const struct axis *x, const struct axis *y,
-                          const struct finish *finish, const struct value *in, struct value *out,
+                          const struct epilogue *epilogue, const struct value *in, struct value *out,
                           struct error *error)
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct product product = {.x = *x,
                                     .y = *y,
-                                    .finish = *finish,
+                                    .epilogue = *epilogue,
                                     .src = value_planes(in),
                                     .dst = value_planes(out),
                                     .other = in->planes[0],

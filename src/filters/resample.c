@@ -247,7 +247,7 @@ static struct rows window(const struct resize *by, bool cut, int i)
     return (struct rows){(int)fmax(begin, 0), (int)fmin(end, samples(by))};
 }
 
-int resize_most(const struct resize *by, bool cut)
+int resize_max_taps(const struct resize *by, bool cut)
 {
     double most = ceil(2 * support(by)) + 1;
     if (is_same(by, cut))

@@ -78,6 +78,6 @@ struct resize {
 struct rows resize_weigh(const struct resize *resize, bool cut, int i, double *weights);
 
 /* At least the taps of each output. */
-int resize_most(const struct resize *resize, bool cut);
+int resize_max_taps(const struct resize *resize, bool cut);
 
 #endif

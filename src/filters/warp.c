@@ -10,16 +10,16 @@ enum { UNIT_BITS = 40 };
 
 /* Squares: a turned row of the output crosses many rows of the source, which its neighbours cross beside it.
  */
-static const struct kernel_configs tunable_warp = {.kernel = "warp",
+static const struct kernel_configs warp_configs = {.kernel = "warp",
                                                    .wide = {1, {16, 16}},
                                                    .grouped = {1, {16, 8}}},
-                                   tunable_warp_shrinking = {.kernel = "warp_shrinking",
+                                   warp_shrinking_configs = {.kernel = "warp_shrinking",
                                                              .wide = {1, {16, 16}},
                                                              .grouped = {1, {16, 8}}};
 
 /* Bytes of local memory of a group's tile, if the device has as many. Samples of a larger tile are read from
  * the source. */
-enum { MOST_TILE = 32 << 10 };
+enum { MAX_TILE = 32 << 10 };
 
 /* As kernels/warp.cl has it. */
 struct steps {
@@ -36,9 +36,9 @@ enum status warp_parse_size(const char *text, void *field, struct error *error)
     struct warp_size *size = field;
     char end;
     if (sscanf(text, "%7dx%7d%c", &size->width, &size->height, &end) == 2 && size->width > 0 &&
-        size->height > 0 && size->width <= WARP_MOST_SIDE && size->height <= WARP_MOST_SIDE)
+        size->height > 0 && size->width <= WARP_MAX_SIDE && size->height <= WARP_MAX_SIDE)
         return STATUS_OK;
-    return fail(error, STATUS_USAGE, "expected WxH, as in 640x480, with sides up to %d", WARP_MOST_SIDE);
+    return fail(error, STATUS_USAGE, "expected WxH, as in 640x480, with sides up to %d", WARP_MAX_SIDE);
 }
 
 void warp_print_size(FILE *file, const void *params)
@@ -144,7 +144,8 @@ bool warp_is_whole(const struct affine *affine)
     return steps && affine->x == floor(affine->x) && affine->y == floor(affine->y);
 }
 
-enum status warp_coarsen(struct warp_options *options, const struct chroma *chroma, struct error *error)
+enum status warp_adapt_options_to_chroma(struct warp_options *options, const struct chroma *chroma,
+                                         struct error *error)
 {
     if (options->outside == OUTSIDE_ZERO)
         return fail(error, STATUS_FAILED, "needs outside=edge on video, whose black is not 0");
@@ -159,15 +160,15 @@ enum status warp_check(const char *what, const struct affine *affine, const stru
     double x = fabs(affine->xx) * out->width + fabs(affine->xy) * out->height + fabs(affine->x);
     double y = fabs(affine->yx) * out->width + fabs(affine->yy) * out->height + fabs(affine->y);
     double samples = count_samples(affine, options) * out->width * out->height;
-    if (!(x < WARP_MOST_PLACE && y < WARP_MOST_PLACE))
+    if (!(x < WARP_MAX_POSITION && y < WARP_MAX_POSITION))
         return fail(error, STATUS_FAILED, "%s to %dx%d pixels reaches beyond %d pixels from the picture",
-                    what, out->width, out->height, WARP_MOST_PLACE);
-    if (samples > WARP_MOST_SAMPLES)
+                    what, out->width, out->height, WARP_MAX_POSITION);
+    if (samples > WARP_MAX_SAMPLES)
         return fail(
             error, STATUS_FAILED,
             "%s to %dx%d pixels takes %.2g samples, more than %.2g; --resize makes a picture smaller, "
             "antialias=no takes %d of each pixel",
-            what, out->width, out->height, samples, WARP_MOST_SAMPLES,
+            what, out->width, out->height, samples, WARP_MAX_SAMPLES,
             count_taps(options) * count_taps(options));
     return STATUS_OK;
 }
@@ -200,7 +201,7 @@ struct rows warp_source_rows(const struct affine *affine, const struct warp_opti
     return options->outside == OUTSIDE_ZERO ? rows_clip(window, in->height) : window;
 }
 
-bool warp_sees_all(const struct affine *affine, const struct warp_options *options)
+bool warp_needs_all_rows(const struct affine *affine, const struct warp_options *options)
 {
     return affine->yy <= 0 || options->outside == OUTSIDE_EDGE;
 }
@@ -237,7 +238,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     struct steps steps = find_steps(affine, options);
     bool shrinks = steps.stretch_x > 1 || steps.stretch_y > 1;
     struct work work =
-        run_configured(run, "warp", shrinks ? &tunable_warp_shrinking : &tunable_warp, &out->planes[0]);
+        run_configured(run, "warp", shrinks ? &warp_shrinking_configs : &warp_configs, &out->planes[0]);
     const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
     size_t tile = find_tile(&steps, work.form.group, count_taps(options), shrinks, planes);
     work.grain = GRAIN_SINGLE;
@@ -247,7 +248,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);
     work.depth /= planes;
-    if (run->memory == MEMORY_IMAGE || steps.copies || tile > MOST_TILE || tile > run->device->local_memory)
+    if (run->memory == MEMORY_IMAGE || steps.copies || tile > MAX_TILE || tile > run->device->local_memory)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
                       ARG(steps));
     work.kernel = shrinks ? "warp_shrinking_tiled" : "warp_tiled";
@@ -259,7 +260,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
 
 /* On CPU devices a work-item has a square of pixels, of which both the rows that it writes and those that it
  * crosses in the source stay in the cache. */
-static const struct kernel_configs tunable_move = {
+static const struct kernel_configs move_configs = {
     .kernel = "move_samples", .wide = {1, {1, 1}}, .grouped = {1, {16, 16}}};
 
 enum { TILE = 64, LARGEST_UNIT = 16 };
@@ -277,7 +278,7 @@ struct work move_work(const struct run *run, const char *file, const struct valu
     unit = unit < LARGEST_UNIT ? unit : LARGEST_UNIT;
     struct work work = run_work(run, file, file, &dst);
     work.memory = MEMORY_BUFFER;
-    work.form = device_launch_config(run->device, MEMORY_BUFFER, &tunable_move);
+    work.form = device_launch_config(run->device, MEMORY_BUFFER, &move_configs);
     work.grain = GRAIN_SINGLE;
     work.width = ceil_div(dst.width, tile);
     work.height = ceil_div(dst.rows, tile);
@@ -310,7 +311,7 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
                        : warp_image(run, affine, &copying, in, out, error);
 }
 
-struct stage_caps move_traits(const void *params)
+struct stage_caps move_caps(const void *params)
 {
     (void)params;
     return (struct stage_caps){.lossless_move = true, .groups = true};

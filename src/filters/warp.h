@@ -13,11 +13,11 @@ enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
 
 #define OUTSIDE_CHOICES "zero|edge"
 
-enum { WARP_MOST_SIDE = 1 << 20, WARP_MOST_PLACE = 1 << 22 };
+enum { WARP_MAX_SIDE = 1 << 20, WARP_MAX_POSITION = 1 << 22 };
 
 /* Samples of the source that an output is made of, each pixel's apart. A picture of 2^36 pixels that becomes
  * smaller takes as many times 16, the area of the filter. */
-static const double WARP_MOST_SAMPLES = 0x1p40;
+static const double WARP_MAX_SAMPLES = 0x1p40;
 
 struct warp_size {
     int width, height; /* 0: not given */
@@ -78,7 +78,8 @@ struct affine warp_chroma_map(const struct affine *brightness, const struct chro
 bool warp_is_whole(const struct affine *affine);
 
 /* Beyond the picture, video's colour is not 0: options->outside must say otherwise. */
-enum status warp_coarsen(struct warp_options *options, const struct chroma *chroma, struct error *error);
+enum status warp_adapt_options_to_chroma(struct warp_options *options, const struct chroma *chroma,
+                                         struct error *error);
 
 /* The source rows that rows `out` of an output of that width need. */
 struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
@@ -86,7 +87,7 @@ struct rows warp_source_rows(const struct affine *affine, const struct warp_opti
 
 /* Whether slices of the output do not go down the source one after the other: beyond the picture a border
  * rule may go the other way. */
-bool warp_sees_all(const struct affine *affine, const struct warp_options *options);
+bool warp_needs_all_rows(const struct affine *affine, const struct warp_options *options);
 
 /* Allocates out's planes. */
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
@@ -111,6 +112,6 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
 struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units);
 
 /* Of a stage that does nothing else. */
-struct stage_caps move_traits(const void *params);
+struct stage_caps move_caps(const void *params);
 
 #endif

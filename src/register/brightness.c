@@ -201,7 +201,7 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
     *small = (struct value){.shape = image->shape, .rows = rows_full(y.outputs)};
     small->shape.width = x.outputs;
     small->shape.height = y.outputs;
-    return product_image(run, &x, &y, &finish_copy, image, small, error);
+    return product_image(run, &x, &y, &epilogue_copy, image, small, error);
 }
 
 /* The curve of sRGB (IEC 61966-2-1). */

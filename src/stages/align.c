@@ -125,14 +125,14 @@ static struct stage_caps align_caps(const void *params)
 }
 
 /* Result of a dry run: the identity. */
-static const struct registration IMAGINED = {.affine = {.xx = 1, .yy = 1}, .confidence = 1};
+static const struct registration DRY_RUN_RESULT = {.affine = {.xx = 1, .yy = 1}, .confidence = 1};
 
 static enum status align_find(struct run *run, const struct align *align, const struct value *in,
                               struct registration *found, struct error *error)
 {
     struct gray_plane gray = {.width = 0};
     struct workers workers;
-    *found = IMAGINED;
+    *found = DRY_RUN_RESULT;
     workers_open(&workers, run->jobs);
     enum status status = brightness_fetch(run, &workers, in, align->reduction, align->linear, &gray, error);
     if (status == STATUS_OK && !device_is_dry_run(run->device))

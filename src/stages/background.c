@@ -251,12 +251,12 @@ static enum status divide(struct run *run, const struct background *background, 
     if (status == STATUS_OK && has_missing)
         status = missing_fill(run, in, 0, &filled, error);
     if (status == STATUS_OK)
-        status = gaussian_blur(run, &background->gaussian, &finish_copy, has_missing ? &filled : in, &blurred,
-                               error);
+        status = gaussian_blur(run, &background->gaussian, &epilogue_copy, has_missing ? &filled : in,
+                               &blurred, error);
     if (status == STATUS_OK && has_missing)
         status = missing_weights(run, in, &weights, error);
     if (status == STATUS_OK && has_missing)
-        status = gaussian_blur(run, &background->gaussian, &finish_copy, &weights, &blurred_weights, error);
+        status = gaussian_blur(run, &background->gaussian, &epilogue_copy, &weights, &blurred_weights, error);
     if (status == STATUS_OK) {
         struct work work = run_work(run, "point", has_missing ? "weighted_quotient" : "quotient", dst);
         status = has_missing ? LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]),

@@ -22,7 +22,7 @@ static const struct example examples[] = {
 static enum status run_blur(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
-    return gaussian_blur(run, params, &finish_copy, in, out, error);
+    return gaussian_blur(run, params, &epilogue_copy, in, out, error);
 }
 
 const struct stage stage_blur = {
@@ -43,7 +43,7 @@ const struct stage stage_blur = {
     .check = gaussian_make,
     .release = gaussian_free,
     .rows = gaussian_rows,
-    .caps = product_traits,
-    .adapt_to_chroma = gaussian_coarsen,
+    .caps = product_caps,
+    .adapt_to_chroma = gaussian_adapt_to_chroma,
     .run = run_blur,
 };

@@ -136,7 +136,7 @@ static enum status pad_matrix(struct run *run, const struct kernel *kernel, int 
 }
 
 /* Bytes: with more, fewer groups are under way at once. NVIDIA gives one group 48 KB and keeps some of it. */
-enum { STRIP_MOST = 47 << 10 };
+enum { MAX_STRIP = 47 << 10 };
 
 /* In images, through strips in local memory: all rows of the source that a group's outputs need, or as many
  * as fit. A row of the widest matrix takes 17 KB of the 32 that every device has. */
@@ -147,7 +147,7 @@ static enum status convolve_strips(struct run *run, struct work *work, const str
     const struct launch_config *form = &work->form;
     size_t needed = (size_t)(form->group[1] * form->outputs + matrix->height - 1);
     size_t row = (size_t)(form->group[0] + matrix->width - 1) * 4 * sizeof(float);
-    size_t local = run->device->local_memory, room = local < STRIP_MOST ? local : STRIP_MOST;
+    size_t local = run->device->local_memory, room = local < MAX_STRIP ? local : MAX_STRIP;
     size_t fitting = room / row;
     cl_int strip = (cl_int)(fitting < needed ? fitting : needed);
     define(&work->defines, "GROUP_X", form->group[0]);
@@ -183,10 +183,10 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
     int keep = kernel_is_differential(kernel) ? shape_alpha(&in->shape) : -1;
     if (!kernel->separable)
         return run_matrix(run, kernel, keep, in, out, error);
-    const struct finish finish = {.keep = keep};
+    const struct epilogue epilogue = {.alpha_channel = keep};
     const struct axis x = convolve_find_axis(kernel->along_x, kernel->width, in->shape.width, run->edge),
                       y = convolve_find_axis(kernel->along_y, kernel->height, in->shape.height, run->edge);
-    return product_image(run, &x, &y, &finish, in, out, error);
+    return product_image(run, &x, &y, &epilogue, in, out, error);
 }
 
 static enum status add_bias(struct run *run, double amount, const struct value *in, struct value *out,

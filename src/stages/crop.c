@@ -22,7 +22,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static struct affine places_of_pixels(const struct crop *crop, const struct shape *in)
+static struct affine crop_map(const struct crop *crop, const struct shape *in)
 {
     struct shape part = *in;
     box_set_size(&crop->box, in, &part);
@@ -32,14 +32,14 @@ static struct affine places_of_pixels(const struct crop *crop, const struct shap
 
 static enum status crop_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
-    return box_coarsen(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
+    return box_adapt_to_chroma(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
 }
 
 static enum status crop_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
     const struct crop *crop = params;
-    const struct affine at = places_of_pixels(crop, in);
+    const struct affine at = crop_map(crop, in);
     box_set_size(&crop->box, in, out);
     if (at.x >= 0 && at.y >= 0 && at.x + out->width <= in->width && at.y + out->height <= in->height)
         return STATUS_OK;
@@ -50,19 +50,19 @@ static enum status crop_shape(const void *params, const struct shape *in, struct
 
 static struct rows crop_rows(const void *params, const struct shape *in, struct rows out)
 {
-    const int y = (int)places_of_pixels(params, in).y;
+    const int y = (int)crop_map(params, in).y;
     return (struct rows){out.begin + y, out.end + y};
 }
 
 static struct affine crop_inverse_map(const void *params, const struct shape *in)
 {
-    return places_of_pixels(params, in);
+    return crop_map(params, in);
 }
 
 static enum status run_crop(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
-    const struct affine affine = places_of_pixels(params, &in->shape);
+    const struct affine affine = crop_map(params, &in->shape);
     return move_image(run, &affine, in, out, error);
 }
 
@@ -83,7 +83,7 @@ const struct stage stage_crop = {
     .shape = crop_shape,
     .rows = crop_rows,
     .inverse_map = crop_inverse_map,
-    .caps = move_traits,
+    .caps = move_caps,
     .adapt_to_chroma = crop_adapt_to_chroma,
     .run = run_crop,
 };

@@ -94,7 +94,7 @@ static enum status extend_adapt_to_chroma(void *params, const struct chroma *chr
     struct extend *extend = params;
     if (extend->fill.kind != FILL_EDGE)
         return fail(error, STATUS_FAILED, "needs color=edge on video, whose black is not 0");
-    return box_coarsen(&extend->box, chroma->out, chroma->in, chroma, error);
+    return box_adapt_to_chroma(&extend->box, chroma->out, chroma->in, chroma, error);
 }
 
 static enum status extend_shape(const void *params, const struct shape *in, struct shape *out,
@@ -109,9 +109,9 @@ static enum status extend_shape(const void *params, const struct shape *in, stru
         return fail(error, STATUS_FAILED,
                     "--extend: the picture is %dx%d, larger than the canvas of %dx%d; --crop cuts it",
                     in->width, in->height, out->width, out->height);
-    if (out->width > BOX_MOST_SIDE || out->height > BOX_MOST_SIDE)
+    if (out->width > BOX_MAX_SIDE || out->height > BOX_MAX_SIDE)
         return fail(error, STATUS_FAILED, "--extend would make %dx%d pixels; a side is at most %d",
-                    out->width, out->height, BOX_MOST_SIDE);
+                    out->width, out->height, BOX_MAX_SIDE);
     if ((long long)at.x + in->width <= out->width && (long long)at.y + in->height <= out->height)
         return STATUS_OK;
     return fail(error, STATUS_FAILED, "--extend: the picture is %dx%d, too large for %dx%d from +%d+%d",
@@ -134,7 +134,7 @@ static struct affine extend_inverse_map(const void *params, const struct shape *
 /* Beyond the picture a border rule may go up while slices go down. */
 static struct stage_caps extend_caps(const void *params)
 {
-    struct stage_caps caps = move_traits(params);
+    struct stage_caps caps = move_caps(params);
     caps.needs_all_rows = ((const struct extend *)params)->fill.kind == FILL_EDGE;
     return caps;
 }

@@ -57,7 +57,7 @@ static struct affine flip_inverse_map(const void *params, const struct shape *in
 static struct stage_caps flip_caps(const void *params)
 {
     const struct flip *flip = params;
-    struct stage_caps caps = move_traits(params);
+    struct stage_caps caps = move_caps(params);
     caps.needs_all_rows = flip->axis == VERTICALLY;
     if (interpolates(flip))
         caps = (struct stage_caps){.needs_all_rows = true, .groups = true, .relative_cost = 6};

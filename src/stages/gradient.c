@@ -27,7 +27,7 @@ static enum status run_gradient(struct run *run, const void *params, const struc
 
 static struct stage_caps gradient_caps(const void *params)
 {
-    struct stage_caps caps = product_traits(params);
+    struct stage_caps caps = product_caps(params);
     caps.new_values = caps.amplifies = true;
     return caps;
 }

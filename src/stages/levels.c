@@ -9,7 +9,7 @@ struct ends {
 };
 
 struct levels {
-    struct search_in_histogram search;
+    struct histogram_search_params search;
     struct ends ends;
     struct amount clip;
     double gamma;
@@ -18,8 +18,8 @@ struct levels {
 static enum status parse_ends(const char *text, void *field, struct error *error)
 {
     struct ends ends = {.automatic = strcmp(text, "auto") == 0};
-    bool read = ends.automatic || (amount_take(&text, &ends.black) && *text++ == ',' &&
-                                   amount_take(&text, &ends.white) && *text == '\0');
+    bool read = ends.automatic || (amount_parse(&text, &ends.black) && *text++ == ',' &&
+                                   amount_parse(&text, &ends.white) && *text == '\0');
     if (!read || (!ends.automatic && ends.black.percent == ends.white.percent &&
                   !(fabsf((float)ends.white.number - (float)ends.black.number) >= 1e-30F)))
         return fail(
@@ -44,7 +44,7 @@ static void print_ends(FILE *file, const void *params)
 static enum status parse_clip(const char *text, void *field, struct error *error)
 {
     struct amount *clip = field;
-    if (!amount_take(&text, clip) || *text != '\0' || !(clip->number >= 0 && clip->number < 50))
+    if (!amount_parse(&text, clip) || *text != '\0' || !(clip->number >= 0 && clip->number < 50))
         return fail(error, STATUS_USAGE, "not percent from 0 to less than 50");
     clip->percent = true;
     return STATUS_OK;
@@ -143,7 +143,7 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     if (status != STATUS_OK)
         return status;
     if (levels->search.find)
-        histogram_tell(run, "levels", &levels->search, in, ends, 2);
+        histogram_report(run, "levels", &levels->search, in, ends, 2);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(black),
                   ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
 }
@@ -180,7 +180,7 @@ const struct stage stage_levels = {
     .out = KIND_IMAGE,
     .check = levels_check,
     .rows = rows_same,
-    .analysis = &histogram_survey,
+    .analysis = &histogram_analysis,
     .caps = levels_caps,
     .run = run_levels,
 };

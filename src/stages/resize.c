@@ -212,7 +212,7 @@ static enum status run_resize(struct run *run, const void *params, const struct 
 {
     struct axis x, y;
     find_axes(params, &in->shape, &x, &y);
-    return product_image(run, &x, &y, &finish_copy, in, out, error);
+    return product_image(run, &x, &y, &epilogue_copy, in, out, error);
 }
 
 const struct stage stage_resize = {
@@ -237,7 +237,7 @@ const struct stage stage_resize = {
     .out = KIND_IMAGE,
     .shape = resize_shape,
     .rows = resize_rows,
-    .caps = product_traits,
+    .caps = product_caps,
     .inverse_map = resize_inverse_map,
     .adapt_to_chroma = resize_adapt_to_chroma,
     .run = run_resize,

@@ -88,10 +88,10 @@ static enum status rotate_shape(const void *params, const struct shape *in, stru
     const struct rotate *rotate = params;
     double width, height;
     find_size(rotate, in, &width, &height);
-    if (width > WARP_MOST_SIDE || height > WARP_MOST_SIDE)
+    if (width > WARP_MAX_SIDE || height > WARP_MAX_SIDE)
         return fail(error, STATUS_FAILED,
                     "--rotate would make %.0fx%.0f pixels of %dx%d; a side is at most %d", width, height,
-                    in->width, in->height, WARP_MOST_SIDE);
+                    in->width, in->height, WARP_MAX_SIDE);
     out->width = (int)fmax(width, 1);
     out->height = (int)fmax(height, 1);
     struct affine affine = find_affine(rotate, in);
@@ -121,7 +121,7 @@ static struct stage_caps rotate_caps(const void *params)
     struct affine linear = {0};
     find_direction(rotate, &linear.yy, &linear.xy);
     const bool is_whole = !rotate->is_colour || warp_is_whole(&rotate->map);
-    return (struct stage_caps){.needs_all_rows = warp_sees_all(&linear, &rotate->options),
+    return (struct stage_caps){.needs_all_rows = warp_needs_all_rows(&linear, &rotate->options),
                                .lossless_move =
                                    quarters(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
                                .groups = true,
@@ -143,7 +143,7 @@ static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chr
             error, STATUS_FAILED,
             "works on video whose colour is as wide as high, 4:2:0 or 4:4:4; convert it first, as with "
             "ffmpeg -pix_fmt yuv444p");
-    return warp_coarsen(&rotate->options, chroma, error);
+    return warp_adapt_options_to_chroma(&rotate->options, chroma, error);
 }
 
 static enum status run_rotate(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -142,7 +142,7 @@ static enum status run_scale(struct run *run, const void *params, const struct v
 {
     const struct axis x = scale_find_axis(params, in->shape.width, run->edge),
                       y = scale_find_axis(params, in->shape.height, run->edge);
-    return product_image(run, &x, &y, &finish_copy, in, out, error);
+    return product_image(run, &x, &y, &epilogue_copy, in, out, error);
 }
 
 const struct stage stage_scale = {
@@ -168,7 +168,7 @@ const struct stage stage_scale = {
     .check = scale_check,
     .shape = scale_shape,
     .rows = scale_rows,
-    .caps = product_traits,
+    .caps = product_caps,
     .adapt_to_chroma = adapt_nothing_to_chroma,
     .run = run_scale,
 };

@@ -42,7 +42,7 @@ static const struct example examples[] = {
 
 static struct stage_caps sharpen_caps(const void *params)
 {
-    struct stage_caps caps = product_traits(params);
+    struct stage_caps caps = product_caps(params);
     caps.amplifies = true;
     return caps;
 }
@@ -51,9 +51,9 @@ static enum status run_sharpen(struct run *run, const void *params, const struct
                                struct error *error)
 {
     const struct sharpen *sharpen = params;
-    const struct finish finish = {FINISH_SHARPEN, (cl_float)sharpen->amount, (cl_float)sharpen->threshold,
-                                  shape_alpha(&in->shape)};
-    return gaussian_blur(run, &sharpen->gaussian, &finish, in, out, error);
+    const struct epilogue epilogue = {EPILOGUE_SHARPEN, (cl_float)sharpen->amount,
+                                      (cl_float)sharpen->threshold, shape_alpha(&in->shape)};
+    return gaussian_blur(run, &sharpen->gaussian, &epilogue, in, out, error);
 }
 
 const struct stage stage_sharpen = {
@@ -71,6 +71,6 @@ const struct stage stage_sharpen = {
     .release = gaussian_free,
     .rows = gaussian_rows,
     .caps = sharpen_caps,
-    .adapt_to_chroma = gaussian_coarsen,
+    .adapt_to_chroma = gaussian_adapt_to_chroma,
     .run = run_sharpen,
 };

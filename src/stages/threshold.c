@@ -9,14 +9,14 @@ struct limit {
 };
 
 struct threshold {
-    struct search_in_histogram search;
+    struct histogram_search_params search;
     struct limit limit;
 };
 
 static enum status parse_limit(const char *text, void *field, struct error *error)
 {
     struct limit limit = {.otsu = strcmp(text, "otsu") == 0};
-    if (!limit.otsu && (!amount_take(&text, &limit.amount) || *text != '\0'))
+    if (!limit.otsu && (!amount_parse(&text, &limit.amount) || *text != '\0'))
         return fail(error, STATUS_USAGE, "not otsu, a number or percent");
     *(struct limit *)field = limit;
     return STATUS_OK;
@@ -120,7 +120,7 @@ static enum status run_threshold(struct run *run, const void *params, const stru
     if (status != STATUS_OK)
         return status;
     if (otsu)
-        histogram_tell(run, "threshold", &threshold->search, in, found, 1);
+        histogram_report(run, "threshold", &threshold->search, in, found, 1);
     for (int c = 0; c < 4; c++)
         limit.s[c] = otsu ? found[2 * c] : user_limit(threshold, &in->shape);
     struct work work = run_work(run, "point", "threshold", dst);
@@ -157,7 +157,7 @@ const struct stage stage_threshold = {
     .out = KIND_IMAGE,
     .check = threshold_check,
     .rows = rows_same,
-    .analysis = &histogram_survey,
+    .analysis = &histogram_analysis,
     .caps = threshold_caps,
     .run = run_threshold,
 };

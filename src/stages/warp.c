@@ -113,7 +113,7 @@ static struct stage_caps warp_caps(const void *params)
     const struct warp *warp = params;
     const struct affine *affine = &warp->matrix.affine;
     return (struct stage_caps){.file = warp->matrix.file,
-                               .needs_all_rows = warp_sees_all(affine, &warp->options),
+                               .needs_all_rows = warp_needs_all_rows(affine, &warp->options),
                                .groups = true,
                                .relative_cost = 6,
                                /* All of a line, or of the picture, may come from one place. */
@@ -130,7 +130,7 @@ static enum status warp_adapt_to_chroma(void *params, const struct chroma *chrom
 {
     struct warp *warp = params;
     warp->matrix.affine = warp_chroma_map(&warp->matrix.affine, chroma);
-    return warp_coarsen(&warp->options, chroma, error);
+    return warp_adapt_options_to_chroma(&warp->options, chroma, error);
 }
 
 static enum status run_warp(struct run *run, const void *params, const struct value *in, struct value *out,

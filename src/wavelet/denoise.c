@@ -73,7 +73,7 @@ struct rows denoise_rows(const void *params, const struct shape *image, struct r
     const struct denoise *denoise = params;
     struct shape fine = fine_shape(denoise, image);
     struct rows first = denoise->high ? cosines_rows(image->height, out) : out;
-    const int near = image->floats ? MISSING_NEAR : 0;
+    const int near = image->floats ? MISSING_RADIUS : 0;
     return image->images > 1 ? rows_full(image->height) : wider(needed_rows(&fine, first).image, near);
 }
 
@@ -339,7 +339,7 @@ static enum status fill_missing(struct run *run, const struct denoise *denoise, 
     if (!result && missing_count(run, denoise, image, columns, rows, are_missing, error) != STATUS_OK)
         return STATUS_FAILED;
     *filled = *image;
-    return *are_missing ? missing_fill(run, image, MISSING_NEAR, filled, error) : STATUS_OK;
+    return *are_missing ? missing_fill(run, image, MISSING_RADIUS, filled, error) : STATUS_OK;
 }
 
 /* Denoises a tile; three colours are in opponent colours where the value says so. */
@@ -428,7 +428,7 @@ static struct rows survey_rows(const void *params, const struct shape *image, st
 {
     const struct denoise *denoise = params;
     struct shape fine = fine_shape(denoise, image);
-    return wider(fine_rows(denoise, &fine, part).image, image->floats ? MISSING_NEAR : 0);
+    return wider(fine_rows(denoise, &fine, part).image, image->floats ? MISSING_RADIUS : 0);
 }
 
 static enum status survey_begin(struct run *run, const void *params, const struct shape *image,
@@ -515,7 +515,7 @@ static enum status survey_take(struct run *run, const void *params, const struct
     enum status status = STATUS_OK;
     if (are_missing) {
         result->numbers[0] = 1;
-        status = missing_fill(run, image, MISSING_NEAR, &filled, error);
+        status = missing_fill(run, image, MISSING_RADIUS, &filled, error);
         image = &filled;
     }
     changed = *image;

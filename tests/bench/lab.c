@@ -430,7 +430,7 @@ enum status produce_pass(struct run *run, const struct filter *filter, bool alon
         return STATUS_FAILED;
     const struct product product = {.x = along_y ? same : filtered,
                                     .y = along_y ? filtered : same,
-                                    .finish = finish_copy,
+                                    .epilogue = epilogue_copy,
                                     .src = *src,
                                     .dst = *dst};
     return product_run(run, &product, error);
