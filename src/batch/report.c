@@ -365,7 +365,7 @@ static void print_json(FILE *out, struct worker *worker)
     json_end(&line, '}');
     json_put_truth(&line, "build_cached", is_cached(worker));
     json_begin(&line, "programs", '[');
-    programs_tell(&worker->device, put_program, &line);
+    programs_visit(&worker->device, put_program, &line);
     json_end(&line, ']');
     if (worker->frames.count > 0) {
         json_put_whole(&line, "frames", worker->frames.count);

@@ -315,7 +315,7 @@ static enum status launch_subband(struct run *run, const struct subband_page *fi
     cl_int subband = (file_page->index - 1) % ORIENTATIONS;
     cl_int pitch = (cl_int)(file_page->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)subbands->channels);
     struct work work = run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", subbands);
-    work.grain = GRAIN_SINGLE;
+    work.vector_width = VECTOR_SCALAR;
     work.depth = planes_layer_depth(subbands);
     define(&work.defines, "CHANNELS", subbands->channels);
     if (to_device)

@@ -9,16 +9,16 @@
 
 void piece_clear(struct piece *piece)
 {
-    for (size_t i = 0; i < piece->given_count; i++)
-        input_page_free(&piece->given[i]);
-    free(piece->given);
-    samples_free(&piece->got);
-    piece->given = NULL;
-    piece->given_count = 0;
+    for (size_t i = 0; i < piece->input_count; i++)
+        input_page_free(&piece->inputs[i]);
+    free(piece->inputs);
+    samples_free(&piece->output);
+    piece->inputs = NULL;
+    piece->input_count = 0;
 }
 
 /* The piece and what comes of it the other way. */
-struct check {
+struct recheck {
     struct verifier *verifier;
     const struct page *page; /* as it flows for the verifier */
     const struct piece *piece;
@@ -26,24 +26,24 @@ struct check {
     struct sample_array again;
 };
 
-static bool row_is_finite(const struct input_page *sheet, int row)
+static bool row_is_finite(const struct input_page *input, int row)
 {
     const unsigned char *samples =
-        sheet->samples + row_size(&sheet->info) * (size_t)(row - sheet->rows.begin);
-    for (size_t i = 0; i < input_page_row(&sheet->info); i++)
-        if (!isfinite(sample_value(sheet->info.type, samples, i)))
+        input->samples + row_size(&input->info) * (size_t)(row - input->rows.begin);
+    for (size_t i = 0; i < input_page_row(&input->info); i++)
+        if (!isfinite(sample_value(input->info.type, samples, i)))
             return false;
     return true;
 }
 
 /* Whether one of these rows of an image, or any row of a pyramid, has a sample that is not finite. */
-static bool has_hole(const struct piece *piece, struct rows rows)
+static bool has_nonfinite(const struct piece *piece, struct rows rows)
 {
-    for (size_t k = 0; k < piece->given_count; k++) {
-        const struct input_page *sheet = &piece->given[k];
-        struct rows of = piece->given_count > 1 ? sheet->rows : rows;
+    for (size_t k = 0; k < piece->input_count; k++) {
+        const struct input_page *input = &piece->inputs[k];
+        struct rows of = piece->input_count > 1 ? input->rows : rows;
         for (int y = of.begin; y < of.end; y++)
-            if (y >= sheet->rows.begin && y < sheet->rows.end && !row_is_finite(sheet, y))
+            if (y >= input->rows.begin && y < input->rows.end && !row_is_finite(input, y))
                 return true;
     }
     return false;
@@ -51,20 +51,20 @@ static bool has_hole(const struct piece *piece, struct rows rows)
 
 /* True if an input of output row y is not finite. How far that spreads differs from way to way: one may
  * multiply it by a weight of 0, which the other leaves out. */
-static bool is_unsure(const struct check *check, int y)
+static bool is_unpredictable(const struct recheck *state, int y)
 {
-    const struct plan *plan = check->page->plan;
-    struct rows rows[MAX_CHAIN + 1] = {{0, 0}}, out = check->piece->out;
+    const struct plan *plan = state->page->plan;
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}}, out = state->piece->out;
     if (plan_output(plan)->kind == KIND_IMAGE)
         out = (struct rows){out.begin + y, out.begin + y + 1};
     plan_rows(plan, out, rows);
-    return has_hole(check->piece, rows[0]);
+    return has_nonfinite(state->piece, rows[0]);
 }
 
 /* The first number that differs; the count if there is none. */
-static size_t find_difference(const struct check *check)
+static size_t find_difference(const struct recheck *state)
 {
-    const struct sample_array *one = &check->piece->got, *other = &check->again;
+    const struct sample_array *one = &state->piece->output, *other = &state->again;
     const size_t size = sample_size(one->type);
     size_t unsure = SIZE_MAX; /* a row */
     for (size_t i = 0; i < one->count; i++) {
@@ -72,24 +72,25 @@ static size_t find_difference(const struct check *check)
         if (memcmp(one->bytes + i * size, other->bytes + i * size, size) == 0 || (isnan(got) && isnan(again)))
             continue;
         const bool finite = isfinite(got) && isfinite(again);
-        if (!finite && unsure != i / check->row && is_unsure(check, (int)(i / check->row)))
-            unsure = i / check->row;
-        if (finite || unsure != i / check->row)
+        if (!finite && unsure != i / state->row && is_unpredictable(state, (int)(i / state->row)))
+            unsure = i / state->row;
+        if (finite || unsure != i / state->row)
             return i;
     }
     return one->count;
 }
 
-static const char *way_of(const struct run *run)
+static const char *way_name(const struct run *run)
 {
     bool wide = run->device->class == DEVICE_CPU, images = run->memory == MEMORY_IMAGE;
     return images ? "images" : wide ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
 }
 
 /* Says where the difference is: "row 3, column 4, channel 0", of a pyramid on which page. */
-static enum status tell(const struct check *check, const struct run *first, size_t place, struct error *error)
+static enum status fail_difference(const struct recheck *state, const struct run *first, size_t place,
+                                   struct error *error)
 {
-    const struct shape *shape = plan_output(check->page->plan);
+    const struct shape *shape = plan_output(state->page->plan);
     int width = shape->width, height = shape->height, index = 0;
     size_t at = place, channels = (size_t)shape->channels, parts = 1;
     char where[80] = "";
@@ -103,15 +104,15 @@ static enum status tell(const struct check *check, const struct run *first, size
         at -= (size_t)width * (size_t)height * channels * parts;
     }
     size_t row = (size_t)width * channels * parts;
-    size_t y = at / row + (shape->kind == KIND_IMAGE ? (size_t)check->piece->out.begin : 0);
-    double scale = sample_full_scale(check->piece->got.type);
+    size_t y = at / row + (shape->kind == KIND_IMAGE ? (size_t)state->piece->out.begin : 0);
+    double scale = sample_full_scale(state->piece->output.type);
     return fail(error, STATUS_FAILED,
                 "--verify: %srow %zu, column %zu, channel %zu is %.9g (%s, %s), and %.9g when it is computed "
                 "again (%s, %s); one of them is wrong: see climg --selftest",
                 where, y, at % row / channels / parts, at / parts % channels,
-                samples_value(&check->piece->got, place) * scale, first->device->name, way_of(first),
-                samples_value(&check->again, place) * scale, check->verifier->device.name,
-                way_of(&check->verifier->run));
+                samples_value(&state->piece->output, place) * scale, first->device->name, way_name(first),
+                samples_value(&state->again, place) * scale, state->verifier->device.name,
+                way_name(&state->verifier->run));
 }
 
 enum status recheck(struct verifier *verifier, const struct page *page, const struct plan *plan,
@@ -120,20 +121,20 @@ enum status recheck(struct verifier *verifier, const struct page *page, const st
     const struct shape *out = plan_output(plan);
     struct plan part = *plan;
     struct page again = *page;
-    struct check check = {.verifier = verifier, .page = &again, .piece = piece};
-    check.row = out->kind == KIND_IMAGE ? (size_t)out->width * (size_t)out->channels : piece->got.count;
+    struct recheck state = {.verifier = verifier, .page = &again, .piece = piece};
+    state.row = out->kind == KIND_IMAGE ? (size_t)out->width * (size_t)out->channels : piece->output.count;
     plan_set_part(&part, piece->out);
     again.run = &verifier->run;
     again.plan = &part;
     again.timing = &verifier->timing;
     again.to.counted = false;
     enum status status =
-        run_in_memory("--verify", &again, piece->given, piece->given_count, &check.again, error);
-    if (status == STATUS_OK && check.again.count != piece->got.count)
+        run_in_memory("--verify", &again, piece->inputs, piece->input_count, &state.again, error);
+    if (status == STATUS_OK && state.again.count != piece->output.count)
         status = fail(error, STATUS_FAILED, "--verify: other sizes came out");
-    const size_t place = status == STATUS_OK ? find_difference(&check) : piece->got.count;
-    if (place < piece->got.count)
-        status = tell(&check, page->run, place, error);
-    samples_free(&check.again);
+    const size_t place = status == STATUS_OK ? find_difference(&state) : piece->output.count;
+    if (place < piece->output.count)
+        status = fail_difference(&state, page->run, place, error);
+    samples_free(&state.again);
     return status;
 }

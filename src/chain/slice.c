@@ -334,7 +334,7 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     struct run dry;
     device_init_dry_run(run->device, &imaginary);
     imaginary.profile = &profile;
-    imaginary.foreseen = programs;
+    imaginary.needed_programs = programs;
     run_init(&dry, &imaginary, run->memory, run->edge);
     *result = (struct dry_run){0};
     enum status status = STATUS_OK;

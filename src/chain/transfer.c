@@ -160,9 +160,9 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     int images = planes->channels / conversion->channels;
     struct work work = run_work(run, "samples", kernel, planes);
     define_conversion(&work.defines, conversion);
-    work.grain = GRAIN_WINDOW;
+    work.vector_width = VECTOR_WINDOW;
     work.depth = images;
-    work.apart = true;
+    work.outlined = true;
     work.bytes = raster_bytes(raster, planes->rows * images);
     return work;
 }

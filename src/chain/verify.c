@@ -13,28 +13,28 @@
 #include <sys/random.h>
 
 /* xorshift64 (G. Marsaglia, J. Stat. Soft. 8, 2003). */
-static uint64_t draw(struct verifier *verifier, uint64_t below)
+static uint64_t draw_random(struct verifier *verifier, uint64_t below)
 {
-    uint64_t x = verifier->chance;
+    uint64_t x = verifier->random_state;
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;
-    verifier->chance = x;
+    verifier->random_state = x;
     return (x >> 11) % below;
 }
 
 enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
                           const struct verify_option *verify, bool force, struct error *error)
 {
-    *verifier = (struct verifier){.share = verify->share, .elsewhere = verify->device != NULL};
-    enum status status = verifier->elsewhere ? device_find(verify->device, opened->environment, force,
-                                                           &verifier->device, error)
-                                             : device_share(opened, &verifier->device, error);
+    *verifier = (struct verifier){.share = verify->share, .other_device = verify->device != NULL};
+    enum status status = verifier->other_device ? device_find(verify->device, opened->environment, force,
+                                                              &verifier->device, error)
+                                                : device_share(opened, &verifier->device, error);
     if (status != STATUS_OK) {
         device_close(&verifier->device);
         return status;
     }
-    if (verifier->elsewhere && !(device_is_exact(opened) && device_is_exact(&verifier->device))) {
+    if (verifier->other_device && !(device_is_exact(opened) && device_is_exact(&verifier->device))) {
         const char *name = device_is_exact(opened) ? verifier->device.name : opened->name;
         fail(error, STATUS_FAILED,
              "--verify=%s: results of %s may differ from those of other devices in the last bit",
@@ -48,8 +48,9 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
     run_init(&verifier->run, &verifier->device, MEMORY_BUFFER, run->edge);
     verifier->run.limits.device = run->limits.device;
     verifier->run.limits.host = run->limits.host;
-    if (getrandom(&verifier->chance, sizeof verifier->chance, 0) < 0 || verifier->chance == 0)
-        verifier->chance = (uint64_t)(1e9 * clock_seconds()) | 1;
+    if (getrandom(&verifier->random_state, sizeof verifier->random_state, 0) < 0 ||
+        verifier->random_state == 0)
+        verifier->random_state = (uint64_t)(1e9 * clock_seconds()) | 1;
     verifier->open = true;
     return STATUS_OK;
 }
@@ -72,7 +73,7 @@ void verifier_choose_way(struct verifier *verifier, const struct run *first, con
     bool fits = verifier->device.has_images && first->device->class == DEVICE_GPU;
     for (size_t i = 0; i <= plan->chain->count; i++)
         fits = fits && (size_t)plan->shapes[i].width <= verifier->device.image_width;
-    if (verifier->elsewhere)
+    if (verifier->other_device)
         return;
     verifier->device.class = first->device->class;
     run->memory = first->memory == MEMORY_BUFFER && fits ? MEMORY_IMAGE : MEMORY_BUFFER;
@@ -85,7 +86,7 @@ enum { LEAST_ROWS = 16 };
 
 /* A page that is being watched on its way from its reader to its writer. The reader's thread keeps what goes
  * in, the writer's what comes out; of a piece the first is over before the second begins. */
-struct watch {
+struct page_tap {
     struct verifier *verifier;
     const struct page *page;
     struct plan plan; /* of the other way */
@@ -99,10 +100,10 @@ struct watch {
 
 /* Rows of each piece: as few as give the share a choice, but of deep chains, where each needs hundreds of
  * rows beside its own, all in one place. Where all of the input is needed, there is one. */
-static int choose_unit(const struct watch *watch, int height)
+static int choose_unit(const struct page_tap *tap, int height)
 {
-    const struct plan *plan = watch->page->plan;
-    double share = watch->verifier->share;
+    const struct plan *plan = tap->page->plan;
+    double share = tap->verifier->share;
     if (plan->moved > 0 || plan_may_need_analysis(plan))
         return height;
     if (!plan->sliceable || share >= 1)
@@ -113,19 +114,19 @@ static int choose_unit(const struct watch *watch, int height)
 }
 
 /* Selection sampling (D. Knuth, TAOCP 2, 3.4.2, algorithm S): so many units out of all, in order. */
-static enum status choose_pieces(struct watch *watch, struct error *error)
+static enum status choose_pieces(struct page_tap *tap, struct error *error)
 {
-    const struct plan *plan = watch->page->plan;
-    int height = plan_output(plan)->height, unit = choose_unit(watch, height), left = (height - 1) / unit + 1;
-    double wanted = ceil(watch->verifier->share * height / unit - 0.5);
+    const struct plan *plan = tap->page->plan;
+    int height = plan_output(plan)->height, unit = choose_unit(tap, height), left = (height - 1) / unit + 1;
+    double wanted = ceil(tap->verifier->share * height / unit - 0.5);
     int missing = wanted < 1 ? 1 : wanted > left ? left : (int)wanted;
-    watch->pieces = allocate_zeroed((size_t)missing, sizeof *watch->pieces, "pieces to verify", error);
-    if (!watch->pieces)
+    tap->pieces = allocate_zeroed((size_t)missing, sizeof *tap->pieces, "pieces to verify", error);
+    if (!tap->pieces)
         return STATUS_FAILED;
     for (int begin = 0; missing > 0; begin += unit, left--) {
-        if (draw(watch->verifier, (uint64_t)left) >= (uint64_t)missing)
+        if (draw_random(tap->verifier, (uint64_t)left) >= (uint64_t)missing)
             continue;
-        struct piece *piece = &watch->pieces[watch->count++];
+        struct piece *piece = &tap->pieces[tap->count++];
         struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
         piece->out = (struct rows){begin, begin + unit < height ? begin + unit : height};
         plan_rows(plan, piece->out, rows);
@@ -135,144 +136,144 @@ static enum status choose_pieces(struct watch *watch, struct error *error)
     return STATUS_OK;
 }
 
-static enum status add_sheet(struct piece *piece, const struct image_info *info, struct rows rows,
+static enum status add_input(struct piece *piece, const struct image_info *info, struct rows rows,
                              struct error *error)
 {
-    struct input_page *given = realloc(piece->given, (piece->given_count + 1) * sizeof *given);
+    struct input_page *given = realloc(piece->inputs, (piece->input_count + 1) * sizeof *given);
     if (!given)
         return fail_memory(error, "out of memory for rows to verify");
-    piece->given = given;
-    return input_page_init(&given[piece->given_count++], info, rows, error);
+    piece->inputs = given;
+    return input_page_init(&given[piece->input_count++], info, rows, error);
 }
 
 /* The page that is being read is another one. */
-static enum status begin_sheet(struct watch *watch, struct error *error)
+static enum status begin_input(struct page_tap *tap, struct error *error)
 {
-    const struct image_info *info = reader_info(watch->page->reader);
-    watch->in_row = 0;
-    if (watch->page->plan->shapes[0].kind == KIND_IMAGE)
+    const struct image_info *info = reader_info(tap->page->reader);
+    tap->in_row = 0;
+    if (tap->page->plan->shapes[0].kind == KIND_IMAGE)
         return STATUS_OK;
-    return add_sheet(&watch->pieces[0], info, rows_full((int)info->height), error);
+    return add_input(&tap->pieces[0], info, rows_full((int)info->height), error);
 }
 
 /* Keeps what a piece needs of the rows [in_row, in_row + count). */
-static enum status keep(const struct watch *watch, struct piece *piece, const unsigned char *rows,
-                        size_t pitch, int count, struct error *error)
+static enum status keep_input(const struct page_tap *tap, struct piece *piece, const unsigned char *rows,
+                              size_t pitch, int count, struct error *error)
 {
-    const struct image_info *info = reader_info(watch->page->reader);
+    const struct image_info *info = reader_info(tap->page->reader);
     enum status status = STATUS_OK;
-    if (piece->given_count == 0)
-        status = add_sheet(piece, info, piece->in, error);
+    if (piece->input_count == 0)
+        status = add_input(piece, info, piece->in, error);
     if (status != STATUS_OK)
         return status;
-    const struct input_page *sheet = &piece->given[piece->given_count - 1];
+    const struct input_page *input = &piece->inputs[piece->input_count - 1];
     size_t size = row_size(info);
     for (int y = 0; y < count; y++) {
-        int row = watch->in_row + y;
-        if (row >= sheet->rows.begin && row < sheet->rows.end)
-            memcpy(sheet->samples + (size_t)(row - sheet->rows.begin) * size, rows + (size_t)y * pitch, size);
+        int row = tap->in_row + y;
+        if (row >= input->rows.begin && row < input->rows.end)
+            memcpy(input->samples + (size_t)(row - input->rows.begin) * size, rows + (size_t)y * pitch, size);
     }
     return STATUS_OK;
 }
 
-static enum status watch_read(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+static enum status tap_read(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
-    struct watch *watch = context;
-    bool image = watch->page->plan->shapes[0].kind == KIND_IMAGE;
-    enum status status = reader_read(watch->page->reader, rows, pitch, count, error);
-    int end = watch->in_row + (int)count;
-    for (size_t i = watch->reading; status == STATUS_OK && i < watch->count; i++) {
-        if (image && watch->pieces[i].in.begin >= end)
+    struct page_tap *tap = context;
+    bool image = tap->page->plan->shapes[0].kind == KIND_IMAGE;
+    enum status status = reader_read(tap->page->reader, rows, pitch, count, error);
+    int end = tap->in_row + (int)count;
+    for (size_t i = tap->reading; status == STATUS_OK && i < tap->count; i++) {
+        if (image && tap->pieces[i].in.begin >= end)
             break;
-        status = keep(watch, &watch->pieces[i], rows, pitch, (int)count, error);
+        status = keep_input(tap, &tap->pieces[i], rows, pitch, (int)count, error);
     }
-    watch->in_row = end;
-    while (image && watch->reading < watch->count && watch->pieces[watch->reading].in.end <= end)
-        watch->reading++;
+    tap->in_row = end;
+    while (image && tap->reading < tap->count && tap->pieces[tap->reading].in.end <= end)
+        tap->reading++;
     return status;
 }
 
-static enum status watch_next_page(void *context, struct image_info *info, bool *more, struct error *error)
+static enum status tap_next_page(void *context, struct image_info *info, bool *more, struct error *error)
 {
-    struct watch *watch = context;
-    enum status status = reader_next_page(watch->page->reader, more, error);
+    struct page_tap *tap = context;
+    enum status status = reader_next_page(tap->page->reader, more, error);
     if (status != STATUS_OK || !*more)
         return status;
-    *info = *reader_info(watch->page->reader);
+    *info = *reader_info(tap->page->reader);
     memset(&info->metadata, 0, sizeof info->metadata);
-    return begin_sheet(watch, error);
+    return begin_input(tap, error);
 }
 
-static enum status watch_begin_page(void *context, const struct image_info *info, struct error *error)
+static enum status tap_begin_page(void *context, const struct image_info *info, struct error *error)
 {
-    struct watch *watch = context;
-    watch->out = *info;
-    watch->out_row = 0;
-    return writer_begin_page(watch->page->writer, info, error);
+    struct page_tap *tap = context;
+    tap->out = *info;
+    tap->out_row = 0;
+    return writer_begin_page(tap->page->writer, info, error);
 }
 
 /* The piece is complete. */
-static enum status verify_piece(struct watch *watch, struct piece *piece, struct error *error)
+static enum status verify_piece(struct page_tap *tap, struct piece *piece, struct error *error)
 {
     double since = clock_seconds();
-    enum status status = recheck(watch->verifier, watch->page, &watch->plan, piece, error);
+    enum status status = recheck(tap->verifier, tap->page, &tap->plan, piece, error);
     piece_clear(piece);
-    timing_add_within(watch->page->timing, PART_VERIFY, PART_ENCODE, "verify", since);
+    timing_add_within(tap->page->timing, PART_VERIFY, PART_ENCODE, "verify", since);
     return status;
 }
 
 /* Takes what the piece needs of the rows [out_row, out_row + count). */
-static enum status verify_note(const struct watch *watch, struct piece *piece, const unsigned char *rows,
+static enum status keep_output(const struct page_tap *tap, struct piece *piece, const unsigned char *rows,
                                size_t pitch, int count, struct error *error)
 {
-    bool image = plan_output(watch->page->plan)->kind == KIND_IMAGE;
+    bool image = plan_output(tap->page->plan)->kind == KIND_IMAGE;
     enum status status = STATUS_OK;
     for (int y = 0; status == STATUS_OK && y < count; y++) {
-        int row = watch->out_row + y;
+        int row = tap->out_row + y;
         if (!image || (row >= piece->out.begin && row < piece->out.end))
-            status = samples_add(&piece->got, watch->out.type, rows + (size_t)y * pitch,
-                                 input_page_row(&watch->out), error);
+            status = samples_add(&piece->output, tap->out.type, rows + (size_t)y * pitch,
+                                 input_page_row(&tap->out), error);
     }
     return status;
 }
 
 /* Nothing is written that was found to be wrong. */
-static enum status watch_write(void *context, const void *rows, size_t pitch, uint32_t count,
-                               struct error *error)
+static enum status tap_write(void *context, const void *rows, size_t pitch, uint32_t count,
+                             struct error *error)
 {
-    struct watch *watch = context;
-    bool image = plan_output(watch->page->plan)->kind == KIND_IMAGE;
-    int end = watch->out_row + (int)count;
+    struct page_tap *tap = context;
+    bool image = plan_output(tap->page->plan)->kind == KIND_IMAGE;
+    int end = tap->out_row + (int)count;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && watch->writing < watch->count) {
-        struct piece *piece = &watch->pieces[watch->writing];
-        status = verify_note(watch, piece, rows, pitch, (int)count, error);
+    while (status == STATUS_OK && tap->writing < tap->count) {
+        struct piece *piece = &tap->pieces[tap->writing];
+        status = keep_output(tap, piece, rows, pitch, (int)count, error);
         if (!image || piece->out.end > end)
             break;
         if (status == STATUS_OK)
-            status = verify_piece(watch, piece, error);
-        watch->writing++;
+            status = verify_piece(tap, piece, error);
+        tap->writing++;
     }
-    watch->out_row = end;
-    return status == STATUS_OK ? writer_write(watch->page->writer, rows, pitch, count, error) : status;
+    tap->out_row = end;
+    return status == STATUS_OK ? writer_write(tap->page->writer, rows, pitch, count, error) : status;
 }
 
-static enum status watch_end_page(void *context, struct error *error)
+static enum status tap_end_page(void *context, struct error *error)
 {
-    struct watch *watch = context;
-    const struct shape *shape = plan_output(watch->page->plan);
+    struct page_tap *tap = context;
+    const struct shape *shape = plan_output(tap->page->plan);
     enum status status = STATUS_OK;
-    watch->out_pages++;
-    if (shape->kind == KIND_PYRAMID && watch->out_pages == coefficients_page_count(shape))
-        status = verify_piece(watch, &watch->pieces[0], error);
-    return status == STATUS_OK ? writer_end_page(watch->page->writer, error) : status;
+    tap->out_pages++;
+    if (shape->kind == KIND_PYRAMID && tap->out_pages == coefficients_page_count(shape))
+        status = verify_piece(tap, &tap->pieces[0], error);
+    return status == STATUS_OK ? writer_end_page(tap->page->writer, error) : status;
 }
 
-static enum status flow_watched(struct watch *watch, struct error *error)
+static enum status flow_tapped(struct page_tap *tap, struct error *error)
 {
-    const struct memory_source source = {watch, watch_read, watch_next_page};
-    const struct memory_sink sink = {watch, watch_begin_page, watch_write, watch_end_page};
-    struct page page = *watch->page;
+    const struct memory_source source = {tap, tap_read, tap_next_page};
+    const struct memory_sink sink = {tap, tap_begin_page, tap_write, tap_end_page};
+    struct page page = *tap->page;
     const char *name = reader_name(page.reader);
     struct reader *reader = NULL;
     struct writer *writer = NULL;
@@ -280,7 +281,7 @@ static enum status flow_watched(struct watch *watch, struct error *error)
     if (status == STATUS_OK)
         status = memory_writer(name, &sink, &writer, error);
     if (status == STATUS_OK)
-        status = begin_sheet(watch, error);
+        status = begin_input(tap, error);
     page.reader = reader;
     page.writer = writer;
     if (status == STATUS_OK)
@@ -292,23 +293,23 @@ static enum status flow_watched(struct watch *watch, struct error *error)
 
 enum status verify_page(struct verifier *verifier, const struct page *page, struct error *error)
 {
-    struct watch watch = {.verifier = verifier, .page = page};
+    struct page_tap tap = {.verifier = verifier, .page = page};
     verifier_choose_way(verifier, page->run, page->plan);
     const struct plan *plan = page->plan;
     enum status status =
-        plan_make(&watch.plan,
+        plan_make(&tap.plan,
                   &(struct plan_request){
                       .chain = plan->chain, .input = plan->shapes[0], .in = plan->in, .out = plan->out},
                   &verifier->run, error);
     if (status != STATUS_OK)
         return status;
-    status = choose_pieces(&watch, error);
+    status = choose_pieces(&tap, error);
     if (status == STATUS_OK)
-        status = flow_watched(&watch, error);
-    for (size_t i = 0; i < watch.count; i++)
-        piece_clear(&watch.pieces[i]);
-    free(watch.pieces);
-    plan_free(&watch.plan);
+        status = flow_tapped(&tap, error);
+    for (size_t i = 0; i < tap.count; i++)
+        piece_clear(&tap.pieces[i]);
+    free(tap.pieces);
+    plan_free(&tap.plan);
     run_trim(&verifier->run);
     return status;
 }

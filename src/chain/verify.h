@@ -8,19 +8,19 @@
 #ifndef CLIMG_CHAIN_VERIFY_H
 #define CLIMG_CHAIN_VERIFY_H
 
-#include "chain/rehearsal.h"
+#include "chain/memory_run.h"
 #include "device/profile.h"
 #include "settings/settings.h"
 
 struct verifier {
     double share; /* of an output's rows, from 0 to 1 */
     bool open;
-    bool elsewhere; /* on another device */
+    bool other_device; /* on another device */
     struct device device;
     struct run run;
     struct profile profile;
     struct timing timing;
-    uint64_t chance; /* the state of a generator */
+    uint64_t random_state; /* the state of a generator */
 };
 
 /* For pages that go through `run`, whose device was opened as `opened`. Another device that --verify names
@@ -39,10 +39,10 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
 
 /* Rows of an image that came out, or all pages of a pyramid, and what they were made of. */
 struct piece {
-    struct rows in, out;      /* of images */
-    struct input_page *given; /* the rows `in`, or all pages of a pyramid that went in */
-    size_t given_count;
-    struct sample_array got;
+    struct rows in, out;       /* of images */
+    struct input_page *inputs; /* the rows `in`, or all pages of a pyramid that went in */
+    size_t input_count;
+    struct sample_array output;
 };
 
 /* Frees what the piece holds. */

@@ -9,8 +9,8 @@
 #include "batch/job.h"
 #include "batch/report.h"
 #include "chain/coefficients.h"
+#include "chain/memory_run.h"
 #include "chain/planner.h"
-#include "chain/rehearsal.h"
 #include "image/reader.h"
 #include "wavelet/dtcwt_design.h"
 

@@ -41,7 +41,7 @@ static cl_ulong device_number(cl_device_id id, cl_device_info what)
 }
 
 /* 0: the device did not say; every one has that. */
-static cl_ulong one_at_least(cl_ulong number)
+static cl_ulong at_least_one(cl_ulong number)
 {
     return number == 0 ? 1 : number;
 }
@@ -77,13 +77,13 @@ static void choose_describe(struct device *device, const struct environment *env
     device->image_width = device_number(id, CL_DEVICE_IMAGE2D_MAX_WIDTH);
     device->image_height = device_number(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
     device->image_layers = device_number(id, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
-    device->group_size = one_at_least(device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    device->group_size = at_least_one(device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->arithmetic = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
-    device->units = (cl_uint)one_at_least(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
+    device->units = (cl_uint)at_least_one(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
 /* The kinds of device, the best one last. */
@@ -125,11 +125,11 @@ static bool is_number(const char *wanted)
 }
 
 /* The first one of the best kind among those that are left (NULL: all). */
-static int best_of(const struct device_table *table, const bool *left)
+static int best_index(const struct device_table *table, const bool *allowed)
 {
     int best = -1;
     for (int i = 0; i < table->count; i++)
-        if ((!left || left[i]) && (best < 0 || rank(&table->entries[i]) > rank(&table->entries[best])))
+        if ((!allowed || allowed[i]) && (best < 0 || rank(&table->entries[i]) > rank(&table->entries[best])))
             best = i;
     return best;
 }
@@ -151,13 +151,13 @@ static const char *short_name(const struct device *device)
     return (device->type & CL_DEVICE_TYPE_CPU) != 0 ? "the CPU" : device->name;
 }
 
-/* Returns the index of the CPU or GPU that is expected to finish first, among those that are left; without
+/* Returns the index of the CPU or GPU that is expected to finish first, among those that are allowed; without
  * either, or if the work is unknown, that of the best kind. */
-static int choose_take(const struct device_table *table, const bool *left)
+static int pick_fastest(const struct device_table *table, const bool *allowed)
 {
     int first = -1, second = -1;
     for (int i = 0; start.has_work && i < table->count; i++) {
-        if (!left[i] || rank(&table->entries[i]) < RANK_CPU)
+        if (!allowed[i] || rank(&table->entries[i]) < RANK_CPU)
             continue;
         if (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])) {
             second = first;
@@ -170,43 +170,43 @@ static int choose_take(const struct device_table *table, const bool *left)
         fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
                 device_cost(&table->entries[first]), short_name(&table->entries[second]),
                 device_cost(&table->entries[second]));
-    return first >= 0 ? first : best_of(table, left);
+    return first >= 0 ? first : best_index(table, allowed);
 }
 
 /* Which devices "auto" may take: those that did not fail --selftest. Where all did, it may take all: its user
  * is told when one is opened. Gives the first one that may not be taken, or -1. */
-static int find_left(const struct device_table *table, bool left[MAX_DEVICES])
+static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVICES])
 {
     int bad = -1, count = 0;
     for (int i = 0; i < table->count; i++) {
         struct selftest_result result = {.known = false};
         if (!start.trusts_all && table->count > 1)
             selftest_result_load(&table->entries[i], &result);
-        left[i] = !result.known || result.passed;
-        count += left[i];
-        if (!left[i] && bad < 0)
+        allowed[i] = !result.known || result.passed;
+        count += allowed[i];
+        if (!allowed[i] && bad < 0)
             bad = i;
     }
     for (int i = 0; count == 0 && i < table->count; i++)
-        left[i] = true;
+        allowed[i] = true;
     return count == 0 ? -1 : bad;
 }
 
 /* The index of the device that "auto" takes, or -1. */
 static int choose_automatically(const struct device_table *table)
 {
-    bool left[MAX_DEVICES];
+    bool allowed[MAX_DEVICES];
     if (table->count <= 1)
         return table->count - 1;
-    const int bad = find_left(table, left);
+    const int bad = find_allowed(table, allowed);
     if (bad >= 0 && !start.quiet)
         fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
                 table->entries[bad].name);
-    return choose_take(table, left);
+    return pick_fastest(table, allowed);
 }
 
 /* The index of the best device that fits `wanted`, or -1. */
-static int match(const struct device_table *table, const char *wanted)
+static int match_device(const struct device_table *table, const char *wanted)
 {
     if (is_automatic(wanted))
         return choose_automatically(table);
@@ -230,7 +230,7 @@ static int match(const struct device_table *table, const char *wanted)
 
 /* The loader of OpenCL drivers says only that there is none. What it met stands in errno, and in the last
  * error of dlopen (NULL: none). */
-static enum status tell_why_no_platform(int code, const char *loading, struct error *error)
+static enum status fail_no_platform(int code, const char *loading, struct error *error)
 {
     if (code == EMFILE || code == ENFILE)
         return fail(error, STATUS_FAILED, "cannot open the OpenCL driver: %s; raise the limit (ulimit -n)",
@@ -256,7 +256,7 @@ static enum status find_devices(struct device_table *table, const struct environ
     dlerror(); /* forgets what failed before */
     cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
     if (code != CL_SUCCESS || found == 0)
-        return tell_why_no_platform(errno, dlerror(), error);
+        return fail_no_platform(errno, dlerror(), error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
         if (i == 0 || platforms[i] != platforms[i - 1]) /* drivers.c: ocl-icd may list one twice */
             add_platform(table, environment, platforms[i]);
@@ -319,7 +319,7 @@ enum status device_choose(const char *wanted, const struct environment *environm
     memset(device, 0, sizeof *device);
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
-    const int index = status == STATUS_OK ? match(table, wanted) : -1;
+    const int index = status == STATUS_OK ? match_device(table, wanted) : -1;
     if (index >= 0)
         *device = table->entries[index];
     else if (status == STATUS_OK)
@@ -332,18 +332,18 @@ enum status device_choose(const char *wanted, const struct environment *environm
 }
 
 /* Every device of the best kind. */
-static int take_all(const struct device_table *table, int *numbers)
+static int list_best_kind(const struct device_table *table, int *numbers)
 {
     int count = 0;
     for (int i = 0; i < table->count; i++)
-        if (rank(&table->entries[i]) == rank(&table->entries[best_of(table, NULL)]))
+        if (rank(&table->entries[i]) == rank(&table->entries[best_index(table, NULL)]))
             numbers[count++] = i;
     return count;
 }
 
 /* The numbers of the devices in a list, in its order. */
-static enum status take_listed(const struct device_table *table, const struct environment *environment,
-                               const char *wanted, int *numbers, int *count, struct error *error)
+static enum status list_named(const struct device_table *table, const struct environment *environment,
+                              const char *wanted, int *numbers, int *count, struct error *error)
 {
     char one[256]; /* as long as a device's name can be */
     struct word word;
@@ -351,7 +351,7 @@ static enum status take_listed(const struct device_table *table, const struct en
         if (word.length == 0)
             return fail(error, STATUS_USAGE, "--device %s: an empty name is in it", wanted);
         snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
-        const int index = match(table, one);
+        const int index = match_device(table, one);
         if (index < 0)
             return choose_reject(one, environment, error);
         for (int i = 0; i < *count; i++)
@@ -373,13 +373,13 @@ enum status device_numbers(const char *wanted, const struct environment *environ
         *numbers = allocate_zeroed((size_t)table->count, sizeof **numbers, "the list of devices", error);
         status = *numbers ? STATUS_OK : STATUS_FAILED;
     }
-    int whole = status == STATUS_OK ? match(table, wanted) : -1; /* a name may have a comma in it */
+    int whole = status == STATUS_OK ? match_device(table, wanted) : -1; /* a name may have a comma in it */
     if (status == STATUS_OK && strcasecmp(wanted, "all") == 0)
-        *count = take_all(table, *numbers);
+        *count = list_best_kind(table, *numbers);
     else if (status == STATUS_OK && whole >= 0)
         (*numbers)[(*count)++] = whole;
     else if (status == STATUS_OK)
-        status = take_listed(table, environment, wanted, *numbers, count, error);
+        status = list_named(table, environment, wanted, *numbers, count, error);
     free(table);
     return status;
 }
@@ -478,13 +478,13 @@ static void put_device(struct json_writer *out, const struct device_table *table
 enum status device_list(const struct environment *environment, bool json, FILE *out, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    bool left[MAX_DEVICES];
+    bool allowed[MAX_DEVICES];
     if (!table)
         return STATUS_FAILED;
     enum status status = find_devices(table, environment, error);
     if (status == STATUS_OK)
-        find_left(table, left);
-    const int automatic = status == STATUS_OK ? best_of(table, left) : -1;
+        find_allowed(table, allowed);
+    const int automatic = status == STATUS_OK ? best_index(table, allowed) : -1;
     struct json_writer writer = {.out = out};
     if (status == STATUS_OK && json)
         json_begin(&writer, NULL, '[');
@@ -497,7 +497,7 @@ enum status device_list(const struct environment *environment, bool json, FILE *
     if (status == STATUS_OK && json) {
         json_end(&writer, ']');
         fputc('\n', out);
-    } else if (status == STATUS_OK && rank(&table->entries[best_of(table, NULL)]) < RANK_GPU) {
+    } else if (status == STATUS_OK && rank(&table->entries[best_index(table, NULL)]) < RANK_GPU) {
         fprintf(out, "no GPU: %s\n", gpu_drivers);
     }
     free(table);

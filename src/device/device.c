@@ -12,7 +12,7 @@ void device_init_dry_run(const struct device *original, struct device *device)
     device->queue = device->upload = device->download = NULL;
     device->store = NULL;
     device->programs = NULL;
-    device->foreseen = NULL;
+    device->needed_programs = NULL;
 }
 
 bool device_is_dry_run(const struct device *device)

@@ -41,10 +41,11 @@ struct device {
     cl_device_type type;
     cl_uint units; /* compute units */
 
-    struct program *programs;      /* with kernels of its own */
-    struct program_store *store;   /* built so far in this process, for all that share the context */
-    struct profile *profile;       /* where launches record their events */
-    struct program_list *foreseen; /* of an imaginary device: where launches say what they need; or NULL */
+    struct program *programs;    /* with kernels of its own */
+    struct program_store *store; /* built so far in this process, for all that share the context */
+    struct profile *profile;     /* where launches record their events */
+    struct program_list
+        *needed_programs; /* of an imaginary device: where launches say what they need; or NULL */
 };
 
 /* Looks like the original, in whose memory nothing can be had and on which nothing can be launched: on it a

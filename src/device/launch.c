@@ -11,13 +11,13 @@
  * sees it. That is build time, wherever the driver chose to spend it. */
 static const double COMPILING_ENQUEUE = 5e-3;
 
-int launch_lanes(const struct device *device, enum memory memory, enum grain grain)
+int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width)
 {
-    if (memory == MEMORY_IMAGE || grain == GRAIN_SINGLE)
+    if (memory == MEMORY_IMAGE || vector_width == VECTOR_SCALAR)
         return 1;
     if (device->class == DEVICE_CPU)
         return CPU_LANES;
-    return grain == GRAIN_VECTOR ? GROUPED_LANES : 1;
+    return vector_width == VECTOR_FULL ? GPU_LANES : 1;
 }
 
 /* Rows of 16 vectors, all alike, as a CPU's driver compiles anew for each shape of a group. */
@@ -26,21 +26,21 @@ static const struct launch_config usual[] = {[DEVICE_CPU] = {1, {16, 1}}, [DEVIC
 static struct launch_config preset(const struct device *device, enum memory memory,
                                    const struct kernel_configs *kernel_configs)
 {
-    const struct launch_config *form = &usual[device->class];
+    const struct launch_config *config = &usual[device->class];
     if (kernel_configs && device->class == DEVICE_CPU)
-        form = memory == MEMORY_IMAGE ? &kernel_configs->wide_images : &kernel_configs->wide;
+        config = memory == MEMORY_IMAGE ? &kernel_configs->cpu_images : &kernel_configs->cpu;
     else if (kernel_configs)
-        form = memory == MEMORY_IMAGE ? &kernel_configs->grouped_images : &kernel_configs->grouped;
-    return form->outputs > 0 ? *form : usual[device->class];
+        config = memory == MEMORY_IMAGE ? &kernel_configs->gpu_images : &kernel_configs->gpu;
+    return config->outputs > 0 ? *config : usual[device->class];
 }
 
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs)
 {
-    struct launch_config form = preset(device, memory, kernel_configs);
-    while ((size_t)form.group[0] * (size_t)form.group[1] > device->group_size)
-        form.group[form.group[1] > 1] /= 2;
-    return form;
+    struct launch_config config = preset(device, memory, kernel_configs);
+    while ((size_t)config.group[0] * (size_t)config.group[1] > device->group_size)
+        config.group[config.group[1] > 1] /= 2;
+    return config;
 }
 
 static cl_int set_arguments(cl_kernel kernel, const struct argument *arguments, size_t count, uint64_t *bytes)
@@ -73,7 +73,7 @@ static size_t round_up(size_t value, size_t unit)
 }
 
 /* On other devices nobody takes turns. */
-static bool takes_turns(const struct device *device)
+static bool needs_serializing(const struct device *device)
 {
     return (device->type & CL_DEVICE_TYPE_CPU) != 0;
 }
@@ -91,7 +91,7 @@ static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const s
 }
 
 /* From the start to the end of what is done. */
-static double seconds_of(cl_event event)
+static double event_seconds(cl_event event)
 {
     cl_ulong began = 0, ended = 0;
     clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof began, &began, NULL);
@@ -99,49 +99,50 @@ static double seconds_of(cl_event event)
     return 1e-9 * (double)(ended - began);
 }
 
-static cl_int enqueue_in_turn(const struct device *device, const char *name, cl_kernel kernel,
-                              const size_t grid[3], const size_t group[3], cl_event *event, double *seconds)
+static cl_int enqueue_serialized(const struct device *device, const char *name, cl_kernel kernel,
+                                 const size_t grid[3], const size_t group[3], cl_event *event,
+                                 double *seconds)
 {
-    struct turn turn = {
+    struct launch_request request = {
         .kernel = name, .group = {group[0], group[1]}, .grid = grid[0] > grid[1] ? grid[0] : grid[1]};
-    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &turn.program, NULL);
-    cl_int code = turns_begin(programs_turns(device), &turn);
+    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &request.program, NULL);
+    cl_int code = serializer_begin(programs_serializer(device), &request);
     const double start = clock_seconds();
     if (code == CL_SUCCESS)
         code = enqueue_now(device, kernel, grid, group, event, seconds);
-    code = turns_end(programs_turns(device), &turn, device->queue, code);
-    if (code == CL_SUCCESS && turn.alone) /* what did not run was compiling */
-        *seconds = fmax(*seconds, clock_seconds() - start - seconds_of(*event));
+    code = serializer_end(programs_serializer(device), &request, device->queue, code);
+    if (code == CL_SUCCESS && request.exclusive) /* what did not run was compiling */
+        *seconds = fmax(*seconds, clock_seconds() - start - event_seconds(*event));
     return code;
 }
 
 static struct launch_config work_launch_config(const struct device *device, const struct work *work)
 {
-    return work->form.outputs > 0 ? work->form : device_launch_config(device, work->memory, NULL);
+    return work->config.outputs > 0 ? work->config : device_launch_config(device, work->memory, NULL);
 }
 
 /* Whether one work-item goes along all of a group, as APART of kernels/planes.h says. */
-static bool goes_along(const struct device *device, const struct work *work)
+static bool is_outlined(const struct device *device, const struct work *work)
 {
-    return work->apart && device->class == DEVICE_CPU && work->memory == MEMORY_BUFFER;
+    return work->outlined && device->class == DEVICE_CPU && work->memory == MEMORY_BUFFER;
 }
 
 static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,
                            struct error *error)
 {
-    int lanes = launch_lanes(device, work->memory, work->grain);
-    struct launch_config form = work_launch_config(device, work);
-    size_t group[3] = {(size_t)form.group[0], (size_t)form.group[1], 1};
+    int lanes = launch_lanes(device, work->memory, work->vector_width);
+    struct launch_config config = work_launch_config(device, work);
+    size_t group[3] = {(size_t)config.group[0], (size_t)config.group[1], 1};
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
-    if (goes_along(device, work)) {
+    if (is_outlined(device, work)) {
         grid[0] /= group[0];
         group[0] = 1;
     }
     cl_event event = NULL;
     double seconds = 0;
-    cl_int code = takes_turns(device)
-                      ? enqueue_in_turn(device, work->kernel, kernel, grid, group, &event, &seconds)
+    cl_int code = needs_serializing(device)
+                      ? enqueue_serialized(device, work->kernel, kernel, grid, group, &event, &seconds)
                       : enqueue_now(device, kernel, grid, group, &event, &seconds);
     if (code != CL_SUCCESS && event)
         clReleaseEvent(event);
@@ -201,12 +202,12 @@ static enum status find_program_key(const struct device *device, const struct wo
         launch_append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
     if (!(device->arithmetic & CL_FP_FMA) && !device->simulator)
         define(options, "NO_FMA", 1);
-    define(options, "LANES", launch_lanes(device, work->memory, work->grain));
+    define(options, "LANES", launch_lanes(device, work->memory, work->vector_width));
     if (has_many_weights(device, arguments, count))
         launch_append(options, " -DWEIGHTS=__global");
     if (work->memory == MEMORY_IMAGE)
         define(options, "IMAGES", 1);
-    if (goes_along(device, work))
+    if (is_outlined(device, work))
         define(options, "RUN", work_launch_config(device, work).group[0]);
     define_all(options, &work->defines);
     if (work->defines.used >= DEFINES_SIZE || options->used >= DEFINES_SIZE)
@@ -218,15 +219,15 @@ static enum status find_program_key(const struct device *device, const struct wo
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error)
 {
-    bool imaginary = device_is_dry_run(device);
+    bool is_dry_run = device_is_dry_run(device);
     struct defines options = {0};
     struct program_key program_key;
-    if (imaginary && !device->foreseen)
+    if (is_dry_run && !device->needed_programs)
         return STATUS_OK;
     if (find_program_key(device, work, arguments, count, &options, &program_key, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (imaginary) {
-        program_list_add(device->foreseen, &program_key);
+    if (is_dry_run) {
+        program_list_add(device->needed_programs, &program_key);
         return STATUS_OK;
     }
     cl_kernel kernel = NULL;

@@ -36,23 +36,23 @@ struct launch_config {
     int group[2]; /* work-items of a group along x and y */
 };
 
-/* The form of a kernel for each class of device and kind of memory; it stands beside the stage or the filter
- * that launches the kernel. Where `outputs` is 0, the form is the usual one of the class. */
+/* The config of a kernel for each class of device and kind of memory; it stands beside the stage or the
+ * filter that launches the kernel. Where `outputs` is 0, the config is the usual one of the class. */
 struct kernel_configs {
     const char *kernel;
-    struct launch_config wide, wide_images, grouped, grouped_images;
+    struct launch_config cpu, cpu_images, gpu, gpu_images;
 };
 
-/* The form that launches of a kernel have on this device, its group no larger than the device takes.
- * `kernel_configs` may be NULL: the usual form. */
+/* The config that launches of a kernel have on this device, its group no larger than the device takes.
+ * `kernel_configs` may be NULL: the usual config. */
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs);
 
 /* How many floats along x a work-item handles side by side: as `pixel` in the kernels. */
-enum grain {
-    GRAIN_VECTOR, /* 16 on CPU devices, 4 on others */
-    GRAIN_WINDOW, /* 16 on CPU devices, 1 on others: kernels that hold windows of single floats there */
-    GRAIN_SINGLE  /* 1 everywhere */
+enum vector_width {
+    VECTOR_FULL,   /* 16 on CPU devices, 4 on others */
+    VECTOR_WINDOW, /* 16 on CPU devices, 1 on others: kernels that hold windows of single floats there */
+    VECTOR_SCALAR  /* 1 everywhere */
 };
 
 /* Options of a program, -DNAME=VALUE one after the other. Zeroed, they are none. More than there is room for
@@ -72,19 +72,19 @@ struct work {
     const char *kernel; /* a literal: timing refers to it */
     enum memory memory; /* of its planes */
     int edge;           /* the border rule, for files that include edge.h */
-    enum grain grain;
-    bool apart;                /* the kernel calls a function that is APART (kernels/planes.h) */
-    struct launch_config form; /* its group is that of the launch; {0}: the usual one */
-    int width;                 /* pixels (or what a lane is) along x; the launch divides by the lanes */
-    int height, depth;         /* items along y and z */
-    uint64_t bytes;            /* extra traffic beside the planes' own */
-    struct defines defines;    /* beside those of memory kind, lanes and border rule */
+    enum vector_width vector_width;
+    bool outlined;               /* the kernel calls a function that is APART (kernels/planes.h) */
+    struct launch_config config; /* its group is that of the launch; {0}: the usual one */
+    int width;                   /* pixels (or what a lane is) along x; the launch divides by the lanes */
+    int height, depth;           /* items along y and z */
+    uint64_t bytes;              /* extra traffic beside the planes' own */
+    struct defines defines;      /* beside those of memory kind, lanes and border rule */
 };
 
-enum { CPU_LANES = 16, GROUPED_LANES = 4 };
+enum { CPU_LANES = 16, GPU_LANES = 4 };
 
 /* Floats that one work-item handles side by side; of images, texels: 1. */
-int launch_lanes(const struct device *device, enum memory memory, enum grain grain);
+int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width);
 
 /* Enqueues; records the event in device->profile. A failure names the kernel, the grid and the OpenCL error.
  */

@@ -51,7 +51,7 @@ static enum status open_queues(struct device *device, struct error *error)
 {
     enum status status = open_queue(device, &device->queue, error);
     if (status == STATUS_OK)
-        status = turns_join(programs_turns(device), device->queue, error);
+        status = serializer_join(programs_serializer(device), device->queue, error);
     if (status == STATUS_OK && !device->shares_memory)
         status = open_queue(device, &device->upload, error);
     if (status == STATUS_OK && !device->shares_memory)
@@ -101,7 +101,7 @@ void device_close(struct device *device)
 {
     const cl_command_queue queues[] = {device->upload, device->queue, device->download};
     if (device->store)
-        turns_leave(programs_turns(device), device->queue);
+        serializer_leave(programs_serializer(device), device->queue);
     programs_free(device);
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         if (queues[i])

@@ -50,13 +50,13 @@ int planes_depth(const struct planes *planes)
 
 /* On GPUs rows begin at a multiple of 128 bytes: 32 reads side by side then touch one cache line less (on an
  * H200 a copy of planes takes 130 us, and 173 if rows are half a line off). */
-enum { GROUPED_PITCH_UNIT = 32 };
+enum { GPU_PITCH_UNIT = 32 };
 
 /* In a CPU's caches a pitch of a large power of two puts the same column of all rows into the same few sets;
  * one line more spreads them. */
 static int choose_pitch(const struct device *device, int width)
 {
-    int unit = device->class == DEVICE_CPU ? PITCH_UNIT : GROUPED_PITCH_UNIT;
+    int unit = device->class == DEVICE_CPU ? PITCH_UNIT : GPU_PITCH_UNIT;
     int pitch = (width + unit - 1) / unit * unit;
     if (device->class != DEVICE_CPU)
         return pitch;

@@ -15,9 +15,9 @@
 
 enum { MAX_KERNELS = 16, LOG_SIZE = 4096, NAME_SIZE = 48 };
 
-/* A program that was built, for all devices of one context (device_share). */
-struct built {
-    struct built *next;
+/* A program that was compiled, for all devices of one context (device_share). */
+struct compiled_program {
+    struct compiled_program *next;
     const char *file;
     char *options;
     int edge; /* the border rule; -1: the text does not know of it */
@@ -25,23 +25,24 @@ struct built {
 };
 
 struct program_store {
-    pthread_mutex_t lock; /* held while building, so that nothing is built twice */
+    pthread_mutex_t lock; /* held while building, so that nothing is compiled twice */
     int users;
-    struct built *built;
-    struct turns turns;
+    struct compiled_program *compiled;
+    struct launch_serializer turns;
 };
 
 /* A thread's own kernels of a program: their arguments are set one after the other. */
 struct program {
     struct program *next;
-    struct built *built;
+    struct compiled_program *compiled;
     cl_kernel kernels[MAX_KERNELS];
     char names[MAX_KERNELS][NAME_SIZE];
 };
 
 /* The first lines that fit: compilers put the cause first. Newlines become " | ", as a message is one line.
  */
-static void fetch_log(const struct built *program, const struct device *device, char *log, size_t size)
+static void fetch_log(const struct compiled_program *program, const struct device *device, char *log,
+                      size_t size)
 {
     size_t length = 0;
     char *text = NULL;
@@ -62,12 +63,12 @@ static void fetch_log(const struct built *program, const struct device *device, 
     free(text);
 }
 
-static void built_free(struct built *built)
+static void compiled_free(struct compiled_program *compiled)
 {
-    if (built->handle)
-        clReleaseProgram(built->handle);
-    free(built->options);
-    free(built);
+    if (compiled->handle)
+        clReleaseProgram(compiled->handle);
+    free(compiled->options);
+    free(compiled);
 }
 
 static void program_free(struct program *program)
@@ -84,7 +85,7 @@ enum status programs_begin(struct device *device, struct error *error)
     if (!device->store)
         return STATUS_FAILED;
     pthread_mutex_init(&device->store->lock, NULL);
-    turns_init(&device->store->turns);
+    serializer_init(&device->store->turns);
     device->store->users = 1;
     return STATUS_OK;
 }
@@ -97,7 +98,7 @@ void programs_share(struct device *device)
     pthread_mutex_unlock(&device->store->lock);
 }
 
-struct turns *programs_turns(const struct device *device)
+struct launch_serializer *programs_serializer(const struct device *device)
 {
     return &device->store->turns;
 }
@@ -117,19 +118,19 @@ void programs_free(struct device *device)
     pthread_mutex_unlock(&store->lock);
     if (!last)
         return;
-    while (store->built) {
-        struct built *next = store->built->next;
-        built_free(store->built);
-        store->built = next;
+    while (store->compiled) {
+        struct compiled_program *next = store->compiled->next;
+        compiled_free(store->compiled);
+        store->compiled = next;
     }
-    turns_free(&store->turns);
+    serializer_free(&store->turns);
     pthread_mutex_destroy(&store->lock);
     free(store);
 }
 
 /* The whole text of a program, to be freed, with the functions of OpenCL C or without; `included` are its
  * headers. */
-static char *program_text(const struct built *program, bool builtins, struct included *included,
+static char *program_text(const struct compiled_program *program, bool builtins, struct included *included,
                           struct error *error)
 {
     char name[NAME_SIZE], *text = NULL;
@@ -152,7 +153,7 @@ static char *program_text(const struct built *program, bool builtins, struct inc
 }
 
 /* The compiler's options; NULL without memory. */
-static char *build_options(const struct built *program, bool builtins, struct error *error)
+static char *build_options(const struct compiled_program *program, bool builtins, struct error *error)
 {
     const char *guard = builtins ? " -D_OPENCL_H_" : ""; /* opencl-c.h is there already */
     if (program->edge < 0)
@@ -161,7 +162,7 @@ static char *build_options(const struct built *program, bool builtins, struct er
 }
 
 /* *refused: the compiler does not take the text. */
-static enum status build_text(struct built *program, struct device *device, const char *text,
+static enum status build_text(struct compiled_program *program, struct device *device, const char *text,
                               const char *options, bool *refused, struct error *error)
 {
     cl_int code;
@@ -190,7 +191,7 @@ static enum status build_text(struct built *program, struct device *device, cons
     return STATUS_OK;
 }
 
-static bool knows_edges(const struct included *included)
+static bool includes_edges(const struct included *included)
 {
     for (int i = 0; i < included->count; i++)
         if (strcmp(included->names[i], "edge.h") == 0)
@@ -198,12 +199,12 @@ static bool knows_edges(const struct included *included)
     return false;
 }
 
-static enum status compile_with(struct built *program, struct device *device, bool builtins, bool *refused,
-                                struct error *error)
+static enum status compile_with(struct compiled_program *program, struct device *device, bool builtins,
+                                bool *refused, struct error *error)
 {
     struct included included = {.count = 0};
     char *text = program_text(program, builtins, &included, error);
-    program->edge = knows_edges(&included) ? program->edge : -1;
+    program->edge = includes_edges(&included) ? program->edge : -1;
     char *options = text ? build_options(program, builtins, error) : NULL;
     enum status status = options ? build_text(program, device, text, options, refused, error) : STATUS_FAILED;
     free(options);
@@ -214,7 +215,7 @@ static enum status compile_with(struct built *program, struct device *device, bo
 /* If PoCL does not take kernels/builtins.h, it is given its own header. A failure may come from damaged
  * files.
  */
-static enum status compile(struct built *program, struct device *device, struct error *error)
+static enum status compile(struct compiled_program *program, struct device *device, struct error *error)
 {
     bool refused = false;
     enum status status = compile_with(program, device, device_is_pocl(device), &refused, error);
@@ -230,7 +231,7 @@ static enum status compile(struct built *program, struct device *device, struct 
     return status;
 }
 
-/* Adds the time since `start` in which programs were built, the slowest in so many seconds. */
+/* Adds the time since `start` in which programs were compiled, the slowest in so many seconds. */
 static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
     if (device->profile && device->profile->timing)
@@ -244,78 +245,83 @@ static void add_build_time(const struct device *device, int count, double slowes
 }
 
 /* A program of its own, in nobody's list. */
-static struct built *make(struct device *device, const struct program_key *program_key, struct error *error)
+static struct compiled_program *compile_new(struct device *device, const struct program_key *program_key,
+                                            struct error *error)
 {
-    struct built *built = allocate_zeroed(1, sizeof *built, "a program", error);
-    if (!built)
+    struct compiled_program *compiled = allocate_zeroed(1, sizeof *compiled, "a program", error);
+    if (!compiled)
         return NULL;
-    built->file = program_key->file;
-    built->edge = program_key->edge;
-    built->options = copy_text(program_key->options, error);
-    if (built->options && compile(built, device, error) == STATUS_OK)
-        return built;
-    built_free(built);
+    compiled->file = program_key->file;
+    compiled->edge = program_key->edge;
+    compiled->options = copy_text(program_key->options, error);
+    if (compiled->options && compile(compiled, device, error) == STATUS_OK)
+        return compiled;
+    compiled_free(compiled);
     return NULL;
 }
 
 /* With the store's lock held. */
-static enum status build(struct device *device, const struct program_key *program_key, struct built **result,
-                         struct error *error)
+static enum status build(struct device *device, const struct program_key *program_key,
+                         struct compiled_program **result, struct error *error)
 {
     double start = clock_seconds();
-    *result = make(device, program_key, error);
+    *result = compile_new(device, program_key, error);
     if (!*result)
         return STATUS_FAILED;
-    (*result)->next = device->store->built;
-    device->store->built = *result;
+    (*result)->next = device->store->compiled;
+    device->store->compiled = *result;
     add_build_time(device, 1, clock_seconds() - start, start);
     return STATUS_OK;
 }
 
-void programs_tell(const struct device *device,
-                   void (*tell)(void *context, const char *file, const char *options, int edge),
-                   void *context)
+void programs_visit(const struct device *device,
+                    void (*visit)(void *context, const char *file, const char *options, int edge),
+                    void *context)
 {
     if (!device->store)
         return;
     pthread_mutex_lock(&device->store->lock);
-    for (const struct built *built = device->store->built; built; built = built->next)
-        tell(context, built->file, built->options, built->edge);
+    for (const struct compiled_program *compiled = device->store->compiled; compiled;
+         compiled = compiled->next)
+        visit(context, compiled->file, compiled->options, compiled->edge);
     pthread_mutex_unlock(&device->store->lock);
 }
 
-static bool is_made_from(const struct built *built, const struct program_key *program_key)
+static bool has_key(const struct compiled_program *compiled, const struct program_key *program_key)
 {
-    return (built->edge < 0 || built->edge == program_key->edge) &&
-           strcmp(built->file, program_key->file) == 0 && strcmp(built->options, program_key->options) == 0;
+    return (compiled->edge < 0 || compiled->edge == program_key->edge) &&
+           strcmp(compiled->file, program_key->file) == 0 &&
+           strcmp(compiled->options, program_key->options) == 0;
 }
 
 /* With the store's lock held: the program, if there is one. */
-static struct built *find_built(const struct program_store *store, const struct program_key *program_key)
+static struct compiled_program *find_compiled(const struct program_store *store,
+                                              const struct program_key *program_key)
 {
-    struct built *built = store->built;
-    while (built && !is_made_from(built, program_key))
-        built = built->next;
-    return built;
+    struct compiled_program *compiled = store->compiled;
+    while (compiled && !has_key(compiled, program_key))
+        compiled = compiled->next;
+    return compiled;
 }
 
-/* Adds the program to the device's own, built by whoever needs it first. */
-static enum status obtain(struct device *device, const struct program_key *program_key, struct error *error)
+/* Adds the program to the device's own, compiled by whoever needs it first. */
+static enum status program_add(struct device *device, const struct program_key *program_key,
+                               struct error *error)
 {
     struct program *program = allocate_zeroed(1, sizeof *program, "a program", error);
     if (!program)
         return STATUS_FAILED;
     pthread_mutex_lock(&device->store->lock);
     enum status status = STATUS_OK;
-    struct built *built = find_built(device->store, program_key);
-    if (!built)
-        status = build(device, program_key, &built, error);
+    struct compiled_program *compiled = find_compiled(device->store, program_key);
+    if (!compiled)
+        status = build(device, program_key, &compiled, error);
     pthread_mutex_unlock(&device->store->lock);
     if (status != STATUS_OK) {
         free(program);
         return status;
     }
-    program->built = built;
+    program->compiled = compiled;
     program->next = device->programs;
     device->programs = program;
     return STATUS_OK;
@@ -334,61 +340,61 @@ void program_list_add(struct program_list *program_list, const struct program_ke
     snprintf(program_list->options[program_list->count++], PROGRAM_OPTIONS_SIZE, "%s", program_key->options);
 }
 
-/* A program that is built beside others. */
-struct making {
+/* A program that is compiled beside others. */
+struct build_job {
     struct device *device;
     struct program_key program_key;
-    struct built *built;
+    struct compiled_program *compiled;
     double seconds;
 };
 
 /* A program that does not build keeps no other from being built: whoever needs it tries again, and says why.
  */
-static enum status make_beside(void *context, int index, struct error *error)
+static enum status run_build_job(void *context, int index, struct error *error)
 {
-    struct making *making = (struct making *)context + index;
+    struct build_job *job = (struct build_job *)context + index;
     double start = clock_seconds();
-    making->built = make(making->device, &making->program_key, error);
-    making->seconds = clock_seconds() - start;
+    job->compiled = compile_new(job->device, &job->program_key, error);
+    job->seconds = clock_seconds() - start;
     return STATUS_OK;
 }
 
 /* With the store's lock held. */
-static void make_all(struct device *device, struct making *makings, int count)
+static void run_build_jobs(struct device *device, struct build_job *jobs, int count)
 {
     struct workers workers;
     struct error ignored;
     double slowest = 0, start = clock_seconds();
     bool at_once = (device->type & CL_DEVICE_TYPE_CPU) == 0 && count > 1;
-    int built = 0;
+    int compiled = 0;
     workers_open(&workers, at_once ? count : 1);
-    workers_each(&workers, count, make_beside, makings, &ignored);
+    workers_each(&workers, count, run_build_job, jobs, &ignored);
     workers_close(&workers);
     for (int i = 0; i < count; i++) {
-        if (!makings[i].built)
+        if (!jobs[i].compiled)
             continue;
-        makings[i].built->next = device->store->built;
-        device->store->built = makings[i].built;
-        slowest = makings[i].seconds > slowest ? makings[i].seconds : slowest;
-        built++;
+        jobs[i].compiled->next = device->store->compiled;
+        device->store->compiled = jobs[i].compiled;
+        slowest = jobs[i].seconds > slowest ? jobs[i].seconds : slowest;
+        compiled++;
     }
-    if (built > 0)
-        add_build_time(device, built, slowest, start);
+    if (compiled > 0)
+        add_build_time(device, compiled, slowest, start);
 }
 
 void programs_build(struct device *device, const struct program_list *program_list)
 {
-    struct making makings[MAX_PROGRAM_LIST];
+    struct build_job jobs[MAX_PROGRAM_LIST];
     int count = 0;
     pthread_mutex_lock(&device->store->lock);
     for (int i = 0; i < program_list->count; i++) {
         struct program_key program_key = {program_list->files[i], program_list->options[i],
                                           program_list->edges[i]};
-        if (!find_built(device->store, &program_key))
-            makings[count++] = (struct making){.device = device, .program_key = program_key};
+        if (!find_compiled(device->store, &program_key))
+            jobs[count++] = (struct build_job){.device = device, .program_key = program_key};
     }
     if (count > 0)
-        make_all(device, makings, count);
+        run_build_jobs(device, jobs, count);
     pthread_mutex_unlock(&device->store->lock);
 }
 
@@ -396,9 +402,9 @@ enum status program_kernel(struct device *device, const struct program_key *prog
                            cl_kernel *kernel, struct error *error)
 {
     struct program *program = device->programs;
-    while (program && !is_made_from(program->built, program_key))
+    while (program && !has_key(program->compiled, program_key))
         program = program->next;
-    if (!program && obtain(device, program_key, error) != STATUS_OK)
+    if (!program && program_add(device, program_key, error) != STATUS_OK)
         return STATUS_FAILED;
     program = program ? program : device->programs;
 
@@ -410,7 +416,7 @@ enum status program_kernel(struct device *device, const struct program_key *prog
                     MAX_KERNELS);
     if (!program->kernels[i]) {
         cl_int code;
-        program->kernels[i] = clCreateKernel(program->built->handle, name, &code);
+        program->kernels[i] = clCreateKernel(program->compiled->handle, name, &code);
         if (code != CL_SUCCESS) {
             program->kernels[i] = NULL;
             fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, program_key->file,

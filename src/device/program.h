@@ -3,7 +3,7 @@
 #define CLIMG_DEVICE_PROGRAM_H
 
 #include "device/device.h"
-#include "device/turns.h"
+#include "device/launch_serializer.h"
 
 /* What a program is built from: kernels/FILE.cl with its includes, options (-D...), and the border rule (enum
  * edge) where the text includes edge.h. */
@@ -40,12 +40,12 @@ void programs_share(struct device *device);
 
 /* Tells the file and the options of each program that was built or loaded so far, by this device or one that
  * shares its context. */
-void programs_tell(const struct device *device,
-                   void (*tell)(void *context, const char *file, const char *options, int edge),
-                   void *context);
+void programs_visit(const struct device *device,
+                    void (*visit)(void *context, const char *file, const char *options, int edge),
+                    void *context);
 
 /* The turns of launches by this device and by those that share its context. */
-struct turns *programs_turns(const struct device *device);
+struct launch_serializer *programs_serializer(const struct device *device);
 
 void programs_free(struct device *device);
 

@@ -46,10 +46,10 @@ static void staging_free(struct staging *staging)
     cl_mem mapped = staging->pinned ? staging->pinned : staging->object;
     if (staging->host)
         clEnqueueUnmapMemObject(device->queue, mapped, staging->host, 0, NULL, NULL);
-    if (staging->turn)
-        clReleaseEvent(staging->turn);
-    if (staging->used)
-        clReleaseEvent(staging->used);
+    if (staging->host_ready)
+        clReleaseEvent(staging->host_ready);
+    if (staging->kernels_done)
+        clReleaseEvent(staging->kernels_done);
     if (staging->object)
         clReleaseMemObject(staging->object);
     if (staging->pinned)
@@ -139,19 +139,19 @@ static void forget(cl_event *event)
 static enum status upload(struct staging *staging, size_t size, struct error *error)
 {
     struct device *device = staging->device;
-    cl_uint waits = staging->used ? 1 : 0;
+    cl_uint waits = staging->kernels_done ? 1 : 0;
     cl_int code = clEnqueueWriteBuffer(device->upload, staging->object, CL_FALSE, 0, size, staging->host,
-                                       waits, waits ? &staging->used : NULL, &staging->turn);
-    forget(&staging->used);
+                                       waits, waits ? &staging->kernels_done : NULL, &staging->host_ready);
+    forget(&staging->kernels_done);
     if (code == CL_SUCCESS)
         code = clFlush(device->upload);
     if (code == CL_SUCCESS)
-        code = clEnqueueBarrierWithWaitList(device->queue, 1, &staging->turn, NULL);
+        code = clEnqueueBarrierWithWaitList(device->queue, 1, &staging->host_ready, NULL);
     if (code == CL_SUCCESS)
-        code = clRetainEvent(staging->turn);
+        code = clRetainEvent(staging->host_ready);
     if (code != CL_SUCCESS)
         return staging_failed(staging, "uploading", code, error);
-    return profile_add(device->profile, PROFILE_UPLOAD, "upload", size, staging->turn, error);
+    return profile_add(device->profile, PROFILE_UPLOAD, "upload", size, staging->host_ready, error);
 }
 
 /* The copy waits for the kernels that wrote the memory. */
@@ -159,23 +159,25 @@ static enum status download(struct staging *staging, size_t size, struct error *
 {
     struct device *device = staging->device;
     cl_int code = clFlush(device->queue); /* or the other queue might wait for what never starts */
-    forget(&staging->turn);
+    forget(&staging->host_ready);
     if (code == CL_SUCCESS)
         code = clEnqueueReadBuffer(device->download, staging->object, CL_FALSE, 0, size, staging->host, 1,
-                                   &staging->used, &staging->turn);
+                                   &staging->kernels_done, &staging->host_ready);
     if (code == CL_SUCCESS)
         code = clFlush(device->download);
     if (code == CL_SUCCESS)
-        code = clRetainEvent(staging->turn);
+        code = clRetainEvent(staging->host_ready);
     if (code != CL_SUCCESS)
         return staging_failed(staging, "downloading", code, error);
-    forget(&staging->used); /* the host will have waited for the copy, and the copy did for the kernels */
-    return profile_add(device->profile, PROFILE_DOWNLOAD, "download", size, staging->turn, error);
+    forget(
+        &staging
+             ->kernels_done); /* the host will have waited for the copy, and the copy did for the kernels */
+    return profile_add(device->profile, PROFILE_DOWNLOAD, "download", size, staging->host_ready, error);
 }
 
 enum status staging_unmap(struct staging *staging, size_t size, struct error *error)
 {
-    forget(&staging->turn);
+    forget(&staging->host_ready);
     if (staging->pinned)
         return size > 0 ? upload(staging, size, error) : STATUS_OK;
     cl_int code =
@@ -189,12 +191,12 @@ enum status staging_map(struct staging *staging, size_t size, struct error *erro
     cl_command_queue queue = staging->device->queue;
     cl_int code = CL_SUCCESS;
     if (!staging->pinned) {
-        code = map(staging, staging->object, false, &staging->turn);
+        code = map(staging, staging->object, false, &staging->host_ready);
         if (code != CL_SUCCESS)
             return staging_failed(staging, "mapping", code, error);
     } else {
-        forget(&staging->used); /* nothing was given since, and so nothing waited for it */
-        code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &staging->used);
+        forget(&staging->kernels_done); /* nothing was given since, and so nothing waited for it */
+        code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &staging->kernels_done);
         if (code != CL_SUCCESS)
             return staging_failed(staging, "waiting for", code, error);
         if (size > 0 && download(staging, size, error) != STATUS_OK)
@@ -206,10 +208,10 @@ enum status staging_map(struct staging *staging, size_t size, struct error *erro
 
 enum status staging_wait(struct staging *staging, struct error *error)
 {
-    cl_int code = staging->turn ? clWaitForEvents(1, &staging->turn) : CL_SUCCESS;
+    cl_int code = staging->host_ready ? clWaitForEvents(1, &staging->host_ready) : CL_SUCCESS;
     cl_int state = CL_COMPLETE;
-    if (staging->turn)
-        clGetEventInfo(staging->turn, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    if (staging->host_ready)
+        clGetEventInfo(staging->host_ready, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     code = state < 0 ? state : code;
     if (code == CL_SUCCESS)
         return STATUS_OK;

@@ -16,10 +16,10 @@ struct staging {
     cl_mem object; /* what kernels use */
     cl_mem pinned; /* the host's side where the device has its own memory, else NULL */
     void *host;
-    size_t size;   /* bytes */
-    cl_event turn; /* from when on the host may use `host`; NULL: now */
-    cl_event used; /* with own memory: when the kernels are done with `object`; NULL: they are */
-    bool recent;   /* used since the last trim */
+    size_t size;           /* bytes */
+    cl_event host_ready;   /* from when on the host may use `host`; NULL: now */
+    cl_event kernels_done; /* with own memory: when the kernels are done with `object`; NULL: they are */
+    bool recent;           /* used since the last trim */
     struct staging *next;
 };
 

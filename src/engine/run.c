@@ -99,13 +99,13 @@ struct work run_configured(const struct run *run, const char *file,
                            const struct kernel_configs *kernel_configs, const struct planes *planes)
 {
     struct work work = run_work(run, file, kernel_configs->kernel, planes);
-    work.form = device_launch_config(run->device, run->memory, kernel_configs);
+    work.config = device_launch_config(run->device, run->memory, kernel_configs);
     return work;
 }
 
 bool run_is_cpu(const struct run *run)
 {
-    return launch_lanes(run->device, run->memory, GRAIN_VECTOR) == CPU_LANES;
+    return launch_lanes(run->device, run->memory, VECTOR_FULL) == CPU_LANES;
 }
 
 /* Whether a group's local memory holds so many bytes beside the kernel's own. */
@@ -124,16 +124,16 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
 
 void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work)
 {
-    int lanes = launch_lanes(run->device, run->memory, work->grain); /* the launch divides by them */
-    int group = work->form.group[0];
+    int lanes = launch_lanes(run->device, run->memory, work->vector_width); /* the launch divides by them */
+    int group = work->config.group[0];
     while (group <= 2 * halo) /* a device that takes no such groups says so at the launch */
         group *= 2;
-    int outputs = run_fitting_outputs(run, work->form.outputs, (size_t)group * output);
+    int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output);
     while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output))
         group /= 2;
     int apart = group - 2 * halo;
-    work->form.group[0] = group;
-    work->form.outputs = outputs;
+    work->config.group[0] = group;
+    work->config.outputs = outputs;
     define(&work->defines, "OUTPUTS", outputs);
     define(&work->defines, "GROUP", group);
     work->width = (items + apart - 1) / apart * group * lanes;

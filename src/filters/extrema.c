@@ -24,8 +24,8 @@ static enum status run_pass(struct run *run, const struct window *window, const 
                             const struct planes *dst, struct error *error)
 {
     struct work work = run_work(run, "extremum", "extremum", dst);
-    work.grain = GRAIN_WINDOW;
-    work.apart = true;
+    work.vector_width = VECTOR_WINDOW;
+    work.outlined = true;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(*window));
 }
 

@@ -91,8 +91,8 @@ static enum status add_rows(struct run *run, const struct histogram_search_param
                  floats = holds_floats(shape);
     if (floats && rows.begin == 0) {
         struct work find = run_work(run, "point", "find_origin", src);
-        find.form = (struct launch_config){1, {1, 1}};
-        find.width = histograms * launch_lanes(run->device, run->memory, find.grain);
+        find.config = (struct launch_config){1, {1, 1}};
+        find.width = histograms * launch_lanes(run->device, run->memory, find.vector_width);
         find.height = find.depth = 1;
         enum status status = LAUNCH(run->device, &find, error, ARG_PLANES(src), ARG_MEMORY(words),
                                     ARG(histograms), ARG(alpha));
@@ -103,7 +103,7 @@ static enum status add_rows(struct run *run, const struct histogram_search_param
     work.depth = 1;
     work.height = rows.end - rows.begin;
     if (run_is_cpu(run)) {
-        work.form = (struct launch_config){1, {1, 1}};
+        work.config = (struct launch_config){1, {1, 1}};
         work.width = 1;
         work.height = copies;
     }

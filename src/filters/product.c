@@ -66,8 +66,8 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
         return STATUS_FAILED;
     work.width = tables.rows * CPU_LANES;
     work.height = ceil_div(tables.blocks, STRIP);
-    work.form = (struct launch_config){1, {1, 1}};
-    work.apart = true;
+    work.config = (struct launch_config){1, {1, 1}};
+    work.outlined = true;
     work.bytes = reads ? raster_bytes(read, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
     if (!read && !write)
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
@@ -106,10 +106,10 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     const struct planes *src = &product->src, *dst = &product->dst,
                         *other = has_other(product) ? &product->other : src;
     const struct geometry beside = planes_geometry(other);
-    const int lanes = launch_lanes(run->device, run->memory, GRAIN_VECTOR);
+    const int lanes = launch_lanes(run->device, run->memory, VECTOR_FULL);
     const struct blocking by = {lanes, lanes, true};
     struct tables tables;
-    enum { PIXEL = GROUPED_LANES * sizeof(float) }; /* of the tile, which has a column more in images */
+    enum { PIXEL = GPU_LANES * sizeof(float) }; /* of the tile, which has a column more in images */
     const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * PIXEL);
     cl_int across = count_across(&product->x, by, group);
     struct work work = run_work(run, "product_gpu", "product", dst);
@@ -117,7 +117,7 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
         return STATUS_FAILED;
     work.width = ceil_div(tables.blocks, across) * group * lanes;
     work.height = tables.rows;
-    work.form = (struct launch_config){1, {group, 1}};
+    work.config = (struct launch_config){1, {group, 1}};
     work.bytes = has_other(product) ? planes_bytes(other) : 0;
     define(&work.defines, "GROUP", group);
     if (axis_max_samples(&product->x, by, across) > group * lanes)
@@ -136,15 +136,15 @@ struct window {
     cl_int start, taps;
 };
 
-static const struct kernel_configs one_filter = {.kernel = "filter_both", .grouped = {8, {128, 1}}},
-                                   two_filters = {.kernel = "filter_both", .grouped = {4, {64, 1}}};
+static const struct kernel_configs one_filter = {.kernel = "filter_both", .gpu = {8, {128, 1}}},
+                                   two_filters = {.kernel = "filter_both", .gpu = {4, {64, 1}}};
 
 /* Columns of four samples that the window of a column of outputs begins before it, and those that it covers
  * beside one: one at least, as the kernel takes the first column and the last one apart. */
 static struct span find_span(const struct filter *along_x)
 {
-    const int last = along_x->start + along_x->taps - 1, before = ceil_div(-along_x->start, GROUPED_LANES);
-    const int reach = before + (last > 0 ? ceil_div(last, GROUPED_LANES) : 0);
+    const int last = along_x->start + along_x->taps - 1, before = ceil_div(-along_x->start, GPU_LANES);
+    const int reach = before + (last > 0 ? ceil_div(last, GPU_LANES) : 0);
     return (struct span){before, reach > 1 ? reach : 1};
 }
 
@@ -195,27 +195,27 @@ static enum status pad_weights(struct run *run, const struct filter *filter, con
 static enum status multiply_fused(struct run *run, const struct product *product,
                                   const struct product *another, struct error *error)
 {
-    enum { PIXEL = GROUPED_LANES * sizeof(float) }; /* of local memory */
+    enum { PIXEL = GPU_LANES * sizeof(float) }; /* of local memory */
     const int filters = another ? 2 : 1;
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct span span = find_span(along_x);
     struct work work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
-    const int group = work.form.group[0];
-    const int outputs = run_fitting_outputs(run, work.form.outputs, (size_t)(filters * group) * PIXEL);
+    const int group = work.config.group[0];
+    const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * PIXEL);
     const struct window window = {along_y->start, along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
-    const struct blocking by = {GROUPED_LANES, GROUPED_LANES, true};
+    const struct blocking by = {GPU_LANES, GPU_LANES, true};
     struct weights weights_x, weights_y;
     struct tables tables, tables2;
-    work.width = ceil_div(dst->width, (group - span.reach) * GROUPED_LANES) * group * GROUPED_LANES;
+    work.width = ceil_div(dst->width, (group - span.reach) * GPU_LANES) * group * GPU_LANES;
     const cl_int first_group = dst->first_row / outputs;
     work.height = ceil_div(dst->first_row + dst->rows, outputs) - first_group;
-    work.form = (struct launch_config){outputs, {group, 1}};
+    work.config = (struct launch_config){outputs, {group, 1}};
     define(&work.defines, "GROUP", group);
     define(&work.defines, "OUTPUTS", outputs);
     define(&work.defines, "FILTERS", filters);
     if (pad_weights(run, along_x, another ? &another->x.filter : NULL,
-                    span.before * GROUPED_LANES + along_x->start, span.reach * GROUPED_LANES + 1, &weights_x,
+                    span.before * GPU_LANES + along_x->start, span.reach * GPU_LANES + 1, &weights_x,
                     error) != STATUS_OK ||
         pad_weights(run, along_y, another ? &another->y.filter : NULL, 0, window.taps, &weights_y, error) !=
             STATUS_OK ||

@@ -4,10 +4,10 @@
 
 /* Medians of windows of 3x3 and 5x5. */
 static const struct kernel_configs network = {.kernel = "rank_network",
-                                              .wide = {8, {16, 1}},
-                                              .wide_images = {2, {16, 1}},
-                                              .grouped = {4, {32, 4}},
-                                              .grouped_images = {2, {32, 4}}};
+                                              .cpu = {8, {16, 1}},
+                                              .cpu_images = {2, {16, 1}},
+                                              .gpu = {4, {32, 4}},
+                                              .gpu_images = {2, {32, 4}}};
 
 /* As in kernels/rank_network_cpu.cl: outputs of a work-item along x. */
 enum { SEGMENT = 128 };
@@ -103,10 +103,10 @@ static struct work network_work(const struct run *run, const char *file, const s
                                 const struct planes *dst)
 {
     struct work work = run_configured(run, file, &network, dst);
-    int outputs = work.form.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
+    int outputs = work.config.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
     work.width = run_is_cpu(run) ? ceil_div(dst->width, SEGMENT) * CPU_LANES : ceil_div(dst->width, across);
     work.height = ceil_div(dst->rows, outputs);
-    work.apart = true;
+    work.outlined = true;
     if (!run_is_cpu(run))
         define(&work.defines, "RADIUS", rank->radius);
     define(&work.defines, "OUTPUTS", outputs);
@@ -169,8 +169,8 @@ static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_
     if (by.rows < COLUMNS_ROWS)
         by.rows = COLUMNS_ROWS;
     struct work work = run_work(run, "rank_columns_gpu", "rank_columns", dst);
-    work.grain = GRAIN_SINGLE;
-    work.form = (struct launch_config){1, {COLUMNS_GROUP, 1}};
+    work.vector_width = VECTOR_SCALAR;
+    work.config = (struct launch_config){1, {COLUMNS_GROUP, 1}};
     work.height = ceil_div(dst->rows, by.rows);
     define(&work.defines, "GROUP", COLUMNS_GROUP);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(keep),
@@ -192,8 +192,8 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
     } by = {rank->radius, wanted_rank(rank), bits, digits_rows(dst)};
     cl_mem reaches;
     struct work work = run_work(run, "rank_digits_gpu", "rank_digits", dst);
-    work.grain = GRAIN_SINGLE;
-    work.form = (struct launch_config){1, {DIGITS_GROUP, 1}};
+    work.vector_width = VECTOR_SCALAR;
+    work.config = (struct launch_config){1, {DIGITS_GROUP, 1}};
     work.height = ceil_div(dst->rows, by.rows);
     define(&work.defines, "GROUP", DIGITS_GROUP);
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK)
@@ -252,9 +252,9 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
             STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "rank_histogram_cpu", "rank_histogram", &dst);
-    work.grain = GRAIN_SINGLE;
-    work.form = (struct launch_config){1, {1, 1}};
-    work.apart = true;
+    work.vector_width = VECTOR_SCALAR;
+    work.config = (struct launch_config){1, {1, 1}};
+    work.outlined = true;
     work.width = items;
     work.height = work.depth = 1;
     work.bytes = in->raster ? raster_bytes(read, src.rows) + raster_bytes(write, dst.rows)
@@ -283,9 +283,9 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
         run_scratch(run, 6 * room, items, rows_full(items), 1, 1, &scratch, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "rank_tiles_cpu", "rank_tiles", dst);
-    work.grain = GRAIN_SINGLE;
-    work.form = (struct launch_config){1, {1, 1}};
-    work.apart = true;
+    work.vector_width = VECTOR_SCALAR;
+    work.config = (struct launch_config){1, {1, 1}};
+    work.outlined = true;
     work.width = items;
     work.height = work.depth = 1;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),

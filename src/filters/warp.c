@@ -11,11 +11,10 @@ enum { UNIT_BITS = 40 };
 /* Squares: a turned row of the output crosses many rows of the source, which its neighbours cross beside it.
  */
 static const struct kernel_configs warp_configs = {.kernel = "warp",
-                                                   .wide = {1, {16, 16}},
-                                                   .grouped = {1, {16, 8}}},
-                                   warp_shrinking_configs = {.kernel = "warp_shrinking",
-                                                             .wide = {1, {16, 16}},
-                                                             .grouped = {1, {16, 8}}};
+                                                   .cpu = {1, {16, 16}},
+                                                   .gpu = {1, {16, 8}}},
+                                   warp_shrinking_configs = {
+                                       .kernel = "warp_shrinking", .cpu = {1, {16, 16}}, .gpu = {1, {16, 8}}};
 
 /* Bytes of local memory of a group's tile, if the device has as many. Samples of a larger tile are read from
  * the source. */
@@ -240,8 +239,8 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     struct work work =
         run_configured(run, "warp", shrinks ? &warp_shrinking_configs : &warp_configs, &out->planes[0]);
     const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
-    size_t tile = find_tile(&steps, work.form.group, count_taps(options), shrinks, planes);
-    work.grain = GRAIN_SINGLE;
+    size_t tile = find_tile(&steps, work.config.group, count_taps(options), shrinks, planes);
+    work.vector_width = VECTOR_SCALAR;
     if (options->outside == OUTSIDE_ZERO)
         work.edge = EDGE_ZERO;
     define(&work.defines, "TAPS", count_taps(options));
@@ -261,7 +260,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
 /* On CPU devices a work-item has a square of pixels, of which both the rows that it writes and those that it
  * crosses in the source stay in the cache. */
 static const struct kernel_configs move_configs = {
-    .kernel = "move_samples", .wide = {1, {1, 1}}, .grouped = {1, {16, 16}}};
+    .kernel = "move_samples", .cpu = {1, {1, 1}}, .gpu = {1, {16, 16}}};
 
 enum { TILE = 64, LARGEST_UNIT = 16 };
 
@@ -278,8 +277,8 @@ struct work move_work(const struct run *run, const char *file, const struct valu
     unit = unit < LARGEST_UNIT ? unit : LARGEST_UNIT;
     struct work work = run_work(run, file, file, &dst);
     work.memory = MEMORY_BUFFER;
-    work.form = device_launch_config(run->device, MEMORY_BUFFER, &move_configs);
-    work.grain = GRAIN_SINGLE;
+    work.config = device_launch_config(run->device, MEMORY_BUFFER, &move_configs);
+    work.vector_width = VECTOR_SCALAR;
     work.width = ceil_div(dst.width, tile);
     work.height = ceil_div(dst.rows, tile);
     work.depth = out->shape.images;

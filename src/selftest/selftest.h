@@ -5,7 +5,7 @@
 
 #include "batch/command.h"
 #include "chain/chain.h"
-#include "chain/rehearsal.h"
+#include "chain/memory_run.h"
 #include "settings/environment.h"
 #include "settings/settings.h"
 
@@ -32,7 +32,7 @@ enum { MAX_ANSWERS = 512, NO_ANSWER = -2147483647 - 1 /* where an error of round
 /* The unit of the answers, of full scale. */
 static const double ANSWER_UNIT = 1e-7;
 
-struct question {
+struct test_case {
     char stage[24], value[96]; /* as on the command line; "": no stage, or no value */
     int width, height, channels;
     int alpha;  /* 1: the last channel is alpha, which is 0 in some pixels and else at least a half */
@@ -47,7 +47,7 @@ struct question {
 };
 
 /* Reads the question at *text and moves *text behind it. False at the end of the text. */
-bool question_next(const char **text, struct question *question);
+bool test_case_next(const char **text, struct test_case *test_case);
 
 /* The first question: the file answers.txt. */
 extern const char selftest_answers[];
@@ -56,20 +56,20 @@ extern const char selftest_answers[];
 extern const char selftest_sums[];
 
 /* Whether CLIMG_ASK names the stage, or is not set. */
-bool stage_is_wanted(const struct environment *environment, const char *name);
+bool stage_is_selected(const struct environment *environment, const char *name);
 
 /* The words of enum edge. */
 extern const char *const edge_words[];
 
 /* The question's stage as a chain. chain_free is needed also after a failure. */
-enum status question_chain(const struct question *question, struct chain *chain, struct error *error);
+enum status test_case_chain(const struct test_case *test_case, struct chain *chain, struct error *error);
 
 /* A file that only this process sees, for a stage that reads one: its descriptor, to be closed, or -1. The
  * stage takes it as /proc/self/fd/N. */
-int question_file(const void *bytes, size_t size);
+int memory_file(const void *bytes, size_t size);
 
 /* How the numbers that came out differ from the answers. */
-struct marks {
+struct comparison {
     double error; /* the largest, of full scale or of the answer where that is larger; infinite: no number */
     size_t worst; /* its place */
     double got, expected;
@@ -79,8 +79,8 @@ struct marks {
 /* Sends the question's samples through the chain as a file's would go, in slices of so many rows (0: at
  * once), and compares what comes out. *sliced says whether there were several slices. STATUS_FAILED: the
  * device could not do it. */
-enum status question_ask(const struct question *question, const struct chain *chain, struct run *run,
-                         struct timing *timing, int slice, bool *sliced, struct marks *marks,
-                         struct error *error);
+enum status test_case_run(const struct test_case *test_case, const struct chain *chain, struct run *run,
+                          struct timing *timing, int slice, bool *sliced, struct comparison *comparison,
+                          struct error *error);
 
 #endif

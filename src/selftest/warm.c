@@ -54,15 +54,15 @@ static int texture(int x, int y, int channel)
     return (x * x + 3 * y * y + x * y + 40 * channel) / 16 % 256;
 }
 
-static void fill(struct input_page *sheet)
+static void fill(struct input_page *input)
 {
-    const int channels = sheet->info.channels;
+    const int channels = input->info.channels;
     for (int i = 0; i < WIDTH * HEIGHT * channels; i++) {
         const int value = texture(i / channels % WIDTH, i / channels / WIDTH, i % channels);
-        if (sheet->info.type == SAMPLE_UINT8)
-            sheet->samples[i] = (unsigned char)value;
+        if (input->info.type == SAMPLE_UINT8)
+            input->samples[i] = (unsigned char)value;
         else
-            ((uint16_t *)(void *)sheet->samples)[i] = (uint16_t)(value * 257);
+            ((uint16_t *)(void *)input->samples)[i] = (uint16_t)(value * 257);
     }
 }
 
@@ -73,7 +73,7 @@ static int make_reference(void)
     const int header = snprintf((char *)picture, 32, "P6 %d %d 255\n", WIDTH, HEIGHT);
     for (int i = 0; i < WIDTH * HEIGHT * 3; i++)
         picture[header + i] = (unsigned char)texture(i / 3 % WIDTH, i / 3 / WIDTH, i % 3);
-    return question_file(picture, (size_t)header + (size_t)WIDTH * HEIGHT * 3);
+    return memory_file(picture, (size_t)header + (size_t)WIDTH * HEIGHT * 3);
 }
 
 /* ---------------------------------------------------------------- an example's words */
@@ -133,7 +133,7 @@ static struct image_info input_info(const char *path)
 
 /* With `verifier` it chooses its way for what ran. */
 static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
-                          const struct chain *chain, const struct input_page *sheet, enum sample_type type,
+                          const struct chain *chain, const struct input_page *input, enum sample_type type,
                           struct verifier *verifier, struct error *error)
 {
     struct plan plan;
@@ -141,12 +141,12 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
     enum status status = plan_make(
         &plan,
         &(struct plan_request){
-            .chain = chain, .input = image_shape(&sheet->info), .in = sheet->info.type, .out = type},
+            .chain = chain, .input = image_shape(&input->info), .in = input->info.type, .out = type},
         run, error);
     if (status != STATUS_OK)
         return status;
     const struct page page = memory_page(run, &plan, timing, settings->linear, 0);
-    status = run_in_memory("--warm", &page, sheet, 1, &numbers, error);
+    status = run_in_memory("--warm", &page, input, 1, &numbers, error);
     if (verifier)
         verifier_choose_way(verifier, run, &plan);
     samples_free(&numbers);
@@ -155,14 +155,14 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
     return status;
 }
 
-static enum status run_ways(struct worker *worker, const struct chain *chain, const struct input_page *sheet,
+static enum status run_ways(struct worker *worker, const struct chain *chain, const struct input_page *input,
                             enum sample_type type, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
     struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
-    enum status status = run_on(&worker->run, &worker->timing, settings, chain, sheet, type, verifier, error);
+    enum status status = run_on(&worker->run, &worker->timing, settings, chain, input, type, verifier, error);
     if (status == STATUS_OK && verifier)
-        status = run_on(&verifier->run, &verifier->timing, settings, chain, sheet, type, NULL, error);
+        status = run_on(&verifier->run, &verifier->timing, settings, chain, input, type, NULL, error);
     return status;
 }
 
@@ -172,7 +172,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
 {
     struct chain chain = {.count = 0};
     const struct image_info info = kind ? *kind : input_info(command->inputs[0]);
-    struct input_page sheet = {.samples = NULL};
+    struct input_page input = {.samples = NULL};
     /* An example's own, or that of the command line. */
     const enum edge edge = (enum edge)(
         command->settings.edge != EDGE_CLAMP ? command->settings.edge : worker->context->settings->edge);
@@ -181,12 +181,12 @@ static enum status run_command(struct worker *worker, struct command *command, c
     if (status == STATUS_OK)
         status = chain_resolve(&command->chain, KIND_IMAGE, false, &chain, error);
     if (status == STATUS_OK)
-        status = input_page_init(&sheet, &info, rows_full(HEIGHT), error);
+        status = input_page_init(&input, &info, rows_full(HEIGHT), error);
     if (status == STATUS_OK) {
-        fill(&sheet);
-        status = run_ways(worker, &chain, &sheet, settings_type(&command->settings, info.type), error);
+        fill(&input);
+        status = run_ways(worker, &chain, &input, settings_type(&command->settings, info.type), error);
     }
-    input_page_free(&sheet);
+    input_page_free(&input);
     chain_free(&chain);
     return status;
 }
@@ -260,7 +260,7 @@ static enum status warm_device(struct warming *warming, struct error *error)
     const double start = clock_seconds();
     fprintf(warming->out, "%s\n%-18s %8s  %s\n", worker->device.name, "stage", "building", "example");
     for (const struct stage *const *stage = stages; *stage; stage++)
-        if (stage_is_wanted(&worker->context->settings->environment, (*stage)->name))
+        if (stage_is_selected(&worker->context->settings->environment, (*stage)->name))
             run_examples(warming, *stage);
     fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
             timing_part(&worker->timing, PART_BUILD).count +
@@ -275,7 +275,7 @@ static enum status warm_device(struct warming *warming, struct error *error)
 static enum status warm_named(struct command *command, const char *name, FILE *out, struct error *error)
 {
     struct warming warming = {.settings = &command->settings, .out = out};
-    const int files_in_memory[] = {question_file(kernel, strlen(kernel)), make_reference()};
+    const int files_in_memory[] = {memory_file(kernel, strlen(kernel)), make_reference()};
     const struct worker_context context = {.settings = &command->settings, .chain = &command->chain};
     worker_init(&warming.worker, &context, NULL, name);
     snprintf(warming.kernel, sizeof warming.kernel, "/proc/self/fd/%d", files_in_memory[0]);

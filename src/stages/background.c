@@ -161,7 +161,7 @@ static enum status reduce(struct run *run, const struct ball *ball, float sign, 
                     reduced, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "background", "least_of_blocks", reduced);
-    work.grain = GRAIN_SINGLE;
+    work.vector_width = VECTOR_SCALAR;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(reduced), ARG(factor), ARG(sign));
 }
 
@@ -177,8 +177,8 @@ static enum status roll(struct run *run, const struct ball *ball, cl_mem heights
                     error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "ball", "roll", dst);
-    work.grain = GRAIN_WINDOW;
-    work.apart = true;
+    work.vector_width = VECTOR_WINDOW;
+    work.outlined = true;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(heights), ARG(by));
 }
 
@@ -214,7 +214,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
         find_surface(run, &ball, background->counts, &reduced, needed, &surface, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "background", "above", dst);
-    work.grain = GRAIN_SINGLE;
+    work.vector_width = VECTOR_SCALAR;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&surface), ARG_PLANES(dst),
                   ARG(shift), ARG(sign), ARG(light), ARG(alpha));
 }

@@ -103,10 +103,10 @@ static struct rows convolve_rows(const void *params, const struct shape *in, str
 }
 
 static const struct kernel_configs convolve_matrix = {.kernel = "convolve",
-                                                      .wide = {4, {16, 1}},
-                                                      .wide_images = {4, {16, 1}},
-                                                      .grouped = {8, {32, 2}},
-                                                      .grouped_images = {4, {32, 4}}};
+                                                      .cpu = {4, {16, 1}},
+                                                      .cpu_images = {4, {16, 1}},
+                                                      .gpu = {8, {32, 2}},
+                                                      .gpu_images = {4, {32, 4}}};
 
 /* As kernels know it: struct matrix of kernels/convolution.cl. */
 struct matrix {
@@ -144,7 +144,7 @@ static enum status convolve_strips(struct run *run, struct work *work, const str
                                    const struct weights *weights, cl_int keep, const struct planes *src,
                                    const struct planes *dst, struct error *error)
 {
-    const struct launch_config *form = &work->form;
+    const struct launch_config *form = &work->config;
     size_t needed = (size_t)(form->group[1] * form->outputs + matrix->height - 1);
     size_t row = (size_t)(form->group[0] + matrix->width - 1) * 4 * sizeof(float);
     size_t local = run->device->local_memory, room = local < MAX_STRIP ? local : MAX_STRIP;
@@ -162,14 +162,14 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
     bool wide = run_is_cpu(run), images = run->memory == MEMORY_IMAGE;
     struct matrix matrix;
     struct weights weights;
-    if (pad_matrix(run, kernel, wide || images ? 1 : GROUPED_LANES, &matrix, &weights, error) != STATUS_OK ||
+    if (pad_matrix(run, kernel, wide || images ? 1 : GPU_LANES, &matrix, &weights, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct work work = run_configured(run, "convolution", &convolve_matrix, dst);
-    work.height = (dst->rows + work.form.outputs - 1) / work.form.outputs;
-    work.apart = true;
-    define(&work.defines, "OUTPUTS", work.form.outputs);
+    work.height = (dst->rows + work.config.outputs - 1) / work.config.outputs;
+    work.outlined = true;
+    define(&work.defines, "OUTPUTS", work.config.outputs);
     if (images)
         return convolve_strips(run, &work, &matrix, &weights, keep, src, dst, error);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),

@@ -161,14 +161,15 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
     const struct mosaic *mosaic = params;
     int view = mosaic->view;
     struct layout layout = lay_out(&in->shape);
-    struct drawing drawing = {.run = run,
-                              .in = in,
-                              .dst = &out->planes[0],
-                              .gain = (cl_float)mosaic->gain,
-                              .work = {.file = "mosaic", .memory = run->memory, .grain = GRAIN_SINGLE},
-                              .colours = in->shape.channels - in->shape.alpha,
-                              .alpha = shape_alpha(&out->shape),
-                              .phase = view == VIEW_PHASE};
+    struct drawing drawing = {
+        .run = run,
+        .in = in,
+        .dst = &out->planes[0],
+        .gain = (cl_float)mosaic->gain,
+        .work = {.file = "mosaic", .memory = run->memory, .vector_width = VECTOR_SCALAR},
+        .colours = in->shape.channels - in->shape.alpha,
+        .alpha = shape_alpha(&out->shape),
+        .phase = view == VIEW_PHASE};
     define(&drawing.work.defines, "VIEW", view);
     if (run_output(run, out, error) != STATUS_OK ||
         run_counters(run, 1 + MAX_LEVELS, &drawing.largest, error) != STATUS_OK ||

@@ -39,7 +39,7 @@ static enum status refine_band(struct run *run, const struct noise *noise, cl_in
         return STATUS_FAILED;
     const struct geometry at = planes_geometry(&blocks);
     struct work work = run_work(run, "cosines", "cosine_blocks", dst);
-    work.grain = GRAIN_SINGLE;
+    work.vector_width = VECTOR_SCALAR;
     work.width = columns;
     work.height = count;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(noisy), ARG_PLANES(pilot),

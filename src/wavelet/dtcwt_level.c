@@ -43,7 +43,7 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     struct work work =
         run_work(run, "dtcwt_cpu", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
     work.height = half.rows / 2;
-    work.apart = true;
+    work.outlined = true;
     work.depth = planes_layer_depth(src);
     dtcwt_padding(src->height, level->level, level->at_end, &padded, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
@@ -112,7 +112,7 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct s
     const int blocks = (width - 1) / BLOCK + 1;
     work.width = (width - 1) / blocks + 1;
     work.height = half.rows / rate;
-    work.apart = true;
+    work.outlined = true;
     work.depth = planes_layer_depth(dst) * blocks;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
                ARG_MEMORY(around), ARG(taps), ARG(crop)) != STATUS_OK)
@@ -132,22 +132,14 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct s
  * A level in one kernel: kernels/dtcwt_forward_gpu.cl and dtcwt_inverse_gpu.cl. Groups are rows of
  * work-items, because the kernels' text says so. */
 
-static const struct kernel_configs tunable_forward_1 = {.kernel = "forward_1",
-                                                        .wide_images = {4, {64, 1}},
-                                                        .grouped = {1, {128, 1}},
-                                                        .grouped_images = {4, {64, 1}}};
-static const struct kernel_configs tunable_forward_2 = {.kernel = "forward_2",
-                                                        .wide_images = {2, {128, 1}},
-                                                        .grouped = {2, {128, 1}},
-                                                        .grouped_images = {2, {128, 1}}};
-static const struct kernel_configs tunable_inverse_1 = {.kernel = "inverse_1",
-                                                        .wide_images = {4, {64, 1}},
-                                                        .grouped = {4, {128, 1}},
-                                                        .grouped_images = {4, {64, 1}}};
-static const struct kernel_configs tunable_inverse_2 = {.kernel = "inverse_2",
-                                                        .wide_images = {2, {64, 1}},
-                                                        .grouped = {2, {128, 1}},
-                                                        .grouped_images = {2, {64, 1}}};
+static const struct kernel_configs tunable_forward_1 = {
+    .kernel = "forward_1", .cpu_images = {4, {64, 1}}, .gpu = {1, {128, 1}}, .gpu_images = {4, {64, 1}}};
+static const struct kernel_configs tunable_forward_2 = {
+    .kernel = "forward_2", .cpu_images = {2, {128, 1}}, .gpu = {2, {128, 1}}, .gpu_images = {2, {128, 1}}};
+static const struct kernel_configs tunable_inverse_1 = {
+    .kernel = "inverse_1", .cpu_images = {4, {64, 1}}, .gpu = {4, {128, 1}}, .gpu_images = {4, {64, 1}}};
+static const struct kernel_configs tunable_inverse_2 = {
+    .kernel = "inverse_2", .cpu_images = {2, {64, 1}}, .gpu = {2, {128, 1}}, .gpu_images = {2, {64, 1}}};
 
 /* What a level's grid is made of. */
 struct layout {
@@ -166,10 +158,10 @@ static struct work level_work(const struct run *run, const struct bank *bank, co
     define(&work.defines, "TAPS", bank->taps);
     if (bank->qshift)
         define(&work.defines, "QSHIFT", 1);
-    work.form.group[1] = layout->item_rows;
-    if (work.form.group[0] > 1 &&
-        (size_t)work.form.group[0] * (size_t)layout->item_rows > run->device->group_size)
-        work.form.group[0] /= layout->item_rows;
+    work.config.group[1] = layout->item_rows;
+    if (work.config.group[0] > 1 &&
+        (size_t)work.config.group[0] * (size_t)layout->item_rows > run->device->group_size)
+        work.config.group[0] /= layout->item_rows;
     work_groups(run, layout->halo, layout->items, layout->rows, layout->output, &work);
     work.height *= layout->item_rows;
     return work;
@@ -179,8 +171,7 @@ enum status forward_gpu(struct run *run, const struct bank *bank, const struct d
                         struct error *error)
 {
     const struct planes *src = level->src, *lowpass = level->lowpass, *subbands = level->subbands;
-    int pixel =
-        run->memory == MEMORY_IMAGE ? 1 : GROUPED_LANES; /* samples along x whose columns an item has */
+    int pixel = run->memory == MEMORY_IMAGE ? 1 : GPU_LANES; /* samples along x whose columns an item has */
     int unit = pixel > 2 ? pixel : 2, samples = (bank->qshift ? 4 : 2) * subbands->width;
     int beside = bank->qshift ? bank->taps - 2 : ceil_div(bank->taps / 2, unit) * unit;
     int padding = bank->qshift && pixel > 1 ? 1 : 0; /* PADDING_PIXELS in kernels/border_gpu.h */

@@ -170,10 +170,10 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
     const struct geometry at = planes_geometry(live);
     struct work work = run_work(run, "live", level == 1 ? "live_cells" : "live_halve", live);
     work.memory = run->memory;
-    work.grain = GRAIN_WINDOW;
+    work.vector_width = VECTOR_WINDOW;
     work.height = level == 1 ? (rows.end + 1) / 2 - rows.begin / 2 : rows.end - rows.begin;
     work.depth = shape->images;
-    work.apart = true;
+    work.outlined = true;
     if (run_is_cpu(run))
         work.width = 2 * live->width; /* a work-item has eight cells */
     if (level > 1) {
@@ -206,7 +206,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem words
         live_at = planes_geometry(live);
     cl_mem cells = masked ? live->object : words; /* not looked at */
     struct work work = run_work(run, "noise", "noise_energies", subbands);
-    work.grain = GRAIN_SINGLE;
+    work.vector_width = VECTOR_SCALAR;
     work.width = columns;
     work.height = rows;
     work.depth = shape->images;
@@ -363,7 +363,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem words,
     if (!counts)
         return STATUS_FAILED;
     struct work work = run_work(run, "noise", "noise_quantiles", &any);
-    work.grain = GRAIN_SINGLE;
+    work.vector_width = VECTOR_SCALAR;
     work.width = all;
     work.height = work.depth = 1;
     enum status status =
@@ -390,7 +390,7 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
                  channels = shape->channels, is_opponent = opponent;
     const cl_int2 range = {{own.begin, own.end}};
     struct work work = run_work(run, "noise", "noise_constant", planes);
-    work.grain = GRAIN_SINGLE;
+    work.vector_width = VECTOR_SCALAR;
     work.width = columns;
     work.height = rows;
     work.depth = shape->images;

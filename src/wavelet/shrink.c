@@ -16,10 +16,8 @@
 enum { RADIUS = 2 }; /* of the neighbourhood whose strength counts: SIDE in kernels/shrink.h */
 
 /* Groups are rows of work-items, because the kernel's text says so. */
-static const struct kernel_configs tunable_shrink = {.kernel = "shrink",
-                                                     .wide_images = {2, {64, 1}},
-                                                     .grouped = {4, {64, 1}},
-                                                     .grouped_images = {4, {128, 1}}};
+static const struct kernel_configs tunable_shrink = {
+    .kernel = "shrink", .cpu_images = {2, {64, 1}}, .gpu = {4, {64, 1}}, .gpu_images = {4, {128, 1}}};
 
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
 {
@@ -96,7 +94,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
     if (scratch_like(run, subbands, out, ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
-    work.apart = true;
+    work.outlined = true;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "shrink";
@@ -114,7 +112,7 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
                               const struct planes *dst, struct error *error)
 {
     bool images = run->memory == MEMORY_IMAGE;
-    int pixel = images ? 1 : GROUPED_LANES, halo = images ? RADIUS : 1;
+    int pixel = images ? 1 : GPU_LANES, halo = images ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
     cl_int at = noise_at(noise, level), above = parents ? at + noise->above : -1;
     struct work work = run_configured(run, "shrink_gpu", &tunable_shrink, dst);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes src/selftest/answers.txt: what --selftest asks, and the answers in float64. Usage: make answers
 
-A question is a stage by itself on samples that a formula gives (src/selftest/question.c). Of what comes out every
+A question is a stage by itself on samples that a formula gives (src/selftest/test_case.c). Of what comes out every
 so manieth sample is kept, and of those the ones that a change of all inputs by rounding moves much are left open:
 quotients by small alphas, roots of what is nearly 0, values at a threshold.
 """
@@ -138,7 +138,7 @@ def ask():
 # ---------------------------------------------------------------- samples
 
 def mix(number):
-    """question.c's, on an array of uint32."""
+    """test_case.c's, on an array of uint32."""
     number = (number ^ number >> 16) * np.uint32(0x85ebca6b)
     number = (number ^ number >> 13) * np.uint32(0xc2b2ae35)
     return number ^ number >> 16
@@ -488,7 +488,7 @@ def known(question):
 # ---------------------------------------------------------------- the file
 
 def line_of(question, step):
-    """Writes the format that question_next of src/selftest/question.c reads."""
+    """Writes the format that test_case_next of src/selftest/test_case.c reads."""
     q = question
     return "\t".join(map(str, (q.stage or "-", q.value or "-", q.width, q.height, q.channels, int(q.alpha), q.levels, int(q.linear),
                                f"{q.exponent:g}", q.edge, TYPES[q.entry][0], TYPES[q.exit][0], step)))

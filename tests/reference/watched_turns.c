@@ -1,7 +1,7 @@
-/* A layer over OpenCL (LD_PRELOAD) that does for PoCL's sake what src/device/turns.h is about. A launch of a
- * kernel in groups of one size over a larger grid than any before must be the only one of that kernel from
- * the time it is enqueued until it is done. At the end a line of $TURNS has the numbers of launches on CPU
- * devices, of those that had to be alone, and of those that overlapped with one of these. */
+/* A layer over OpenCL (LD_PRELOAD) that does for PoCL's sake what src/device/launch_serializer.h is about. A
+ * launch of a kernel in groups of one size over a larger grid than any before must be the only one of that
+ * kernel from the time it is enqueued until it is done. At the end a line of $TURNS has the numbers of
+ * launches on CPU devices, of those that had to be alone, and of those that overlapped with one of these. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>

@@ -56,7 +56,7 @@ static void folder_that_cannot_be_made_is_an_error(void **state)
 /* A kernel's own form, the usual one where it has none for the class, and groups that the device takes. */
 static void forms_fit_the_device(void **state)
 {
-    static const struct kernel_configs columns = {.kernel = "filter_columns", .grouped = {8, {32, 4}}};
+    static const struct kernel_configs columns = {.kernel = "filter_columns", .gpu = {8, {32, 4}}};
     struct device device = {.class = DEVICE_GPU, .group_size = 256};
     (void)state;
     struct launch_config form = device_launch_config(&device, MEMORY_BUFFER, &columns);

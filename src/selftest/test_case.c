@@ -35,26 +35,27 @@ static bool find_edge(const char *word, enum edge *edge)
 }
 
 /* A line of words and numbers, with tabs between them ("-": none), then one of answers ("x": none). */
-bool question_next(const char **text, struct question *question)
+bool test_case_next(const char **text, struct test_case *test_case)
 {
     char edge[16], in[24], out[24], *end;
     int used = 0;
-    *question = (struct question){.width = 0};
+    *test_case = (struct test_case){.width = 0};
     if (sscanf(*text,
                "%23[^\t]\t%95[^\t]\t%d\t%d\t%d\t%d\t%d\t%d\t%lf\t%15[^\t]\t%23[^\t]\t%23[^\t]\t%zu\n%n",
-               question->stage, question->value, &question->width, &question->height, &question->channels,
-               &question->alpha, &question->levels, &question->linear, &question->exponent, edge, in, out,
-               &question->step, &used) < 13 ||
-        !find_edge(edge, &question->edge) || !find_type(in, &question->in) || !find_type(out, &question->out))
+               test_case->stage, test_case->value, &test_case->width, &test_case->height,
+               &test_case->channels, &test_case->alpha, &test_case->levels, &test_case->linear,
+               &test_case->exponent, edge, in, out, &test_case->step, &used) < 13 ||
+        !find_edge(edge, &test_case->edge) || !find_type(in, &test_case->in) ||
+        !find_type(out, &test_case->out))
         return false;
-    if (strcmp(question->stage, "-") == 0)
-        question->stage[0] = '\0';
-    if (strcmp(question->value, "-") == 0)
-        question->value[0] = '\0';
+    if (strcmp(test_case->stage, "-") == 0)
+        test_case->stage[0] = '\0';
+    if (strcmp(test_case->value, "-") == 0)
+        test_case->value[0] = '\0';
     const char *at = *text + used;
-    while (*at && *at != '\n' && question->count < MAX_ANSWERS) {
+    while (*at && *at != '\n' && test_case->count < MAX_ANSWERS) {
         bool known = *at != 'x';
-        question->answers[question->count++] = known ? (int)strtol(at, &end, 10) : NO_ANSWER;
+        test_case->answers[test_case->count++] = known ? (int)strtol(at, &end, 10) : NO_ANSWER;
         at = known ? end : at + 1;
         at += *at == ' ';
     }
@@ -62,7 +63,7 @@ bool question_next(const char **text, struct question *question)
     return true;
 }
 
-bool stage_is_wanted(const struct environment *environment, const char *name)
+bool stage_is_selected(const struct environment *environment, const char *name)
 {
     const char *wanted = environment->ask;
     const size_t length = strlen(name);
@@ -115,17 +116,17 @@ static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, uns
 }
 
 /* The samples that go in, `count` of them from number `first` on, as rows hold them. */
-static void write_samples(const struct question *question, enum sample_type type, size_t first, size_t count,
-                          void *samples)
+static void write_samples(const struct test_case *test_case, enum sample_type type, size_t first,
+                          size_t count, void *samples)
 {
     unsigned char *to = samples;
-    size_t channels = (size_t)question->channels, parts = type == SAMPLE_COMPLEX ? 2 : 1;
+    size_t channels = (size_t)test_case->channels, parts = type == SAMPLE_COMPLEX ? 2 : 1;
     enum sample_type part = type == SAMPLE_COMPLEX ? SAMPLE_FLOAT : type;
     for (size_t i = first * parts; i < (first + count) * parts; i++, to += sample_size(part)) {
-        bool alpha = question->alpha && i % channels == channels - 1;
+        bool alpha = test_case->alpha && i % channels == channels - 1;
         bool hole = alpha && i / channels % HOLES == HOLES - 1;
         uint32_t bits = mix((uint32_t)i + 1);
-        write_sample(part, bits | (alpha ? 0x80000001u : 0), question->levels > 0, to);
+        write_sample(part, bits | (alpha ? 0x80000001u : 0), test_case->levels > 0, to);
         if (hole)
             memset(to, 0, sample_size(part));
     }
@@ -133,7 +134,7 @@ static void write_samples(const struct question *question, enum sample_type type
 
 /* ---------------------------------------------------------------- asking */
 
-int question_file(const void *bytes, size_t size)
+int memory_file(const void *bytes, size_t size)
 {
     int file = memfd_create("given", MFD_CLOEXEC);
     if (file >= 0 && write(file, bytes, size) == (ssize_t)size)
@@ -143,82 +144,84 @@ int question_file(const void *bytes, size_t size)
     return -1;
 }
 
-static enum status add_stage(const struct question *question, struct chain *chain, const char *value,
+static enum status add_stage(const struct test_case *test_case, struct chain *chain, const char *value,
                              struct error *error)
 {
     static const struct settings settings = {.max_pixels = 1 << 20, .jobs = 1};
-    enum status status = chain_add(chain, stage_find(question->stage), value[0] ? value : NULL, error);
+    enum status status = chain_add(chain, stage_find(test_case->stage), value[0] ? value : NULL, error);
     return status == STATUS_OK ? chain_prepare(chain, &settings, error) : status;
 }
 
-static enum status add_with_file(const struct question *question, struct chain *chain, const char *bytes,
+static enum status add_with_file(const struct test_case *test_case, struct chain *chain, const char *bytes,
                                  size_t size, const char *format, struct error *error)
 {
     char value[64];
-    int file = question_file(bytes, size);
+    int file = memory_file(bytes, size);
     if (file < 0)
         return fail_memory(error, "out of memory for a second input");
     snprintf(value, sizeof value, format, file);
-    enum status status = add_stage(question, chain, value, error);
+    enum status status = add_stage(test_case, chain, value, error);
     close(file);
     return status;
 }
 
 /* Writes the input, gray samples of 8 bit, as a PGM. */
-static enum status add_with_picture(const struct question *question, struct chain *chain, struct error *error)
+static enum status add_with_picture(const struct test_case *test_case, struct chain *chain,
+                                    struct error *error)
 {
     char picture[4096];
-    size_t pixels = (size_t)question->width * (size_t)question->height;
-    int header = snprintf(picture, sizeof picture, "P5 %d %d 255\n", question->width, question->height);
+    size_t pixels = (size_t)test_case->width * (size_t)test_case->height;
+    int header = snprintf(picture, sizeof picture, "P5 %d %d 255\n", test_case->width, test_case->height);
     if (pixels > sizeof picture - (size_t)header)
         return fail(error, STATUS_FAILED, "the picture is too large");
-    write_samples(question, SAMPLE_UINT8, 0, pixels, picture + header);
-    return add_with_file(question, chain, picture, (size_t)header + pixels, "/proc/self/fd/%d,model=shift",
+    write_samples(test_case, SAMPLE_UINT8, 0, pixels, picture + header);
+    return add_with_file(test_case, chain, picture, (size_t)header + pixels, "/proc/self/fd/%d,model=shift",
                          error);
 }
 
-enum status question_chain(const struct question *question, struct chain *chain, struct error *error)
+enum status test_case_chain(const struct test_case *test_case, struct chain *chain, struct error *error)
 {
     *chain = (struct chain){.count = 0};
-    if (!question->stage[0])
+    if (!test_case->stage[0])
         return STATUS_OK;
-    if (strcmp(question->value, "@matrix") == 0)
-        return add_with_file(question, chain, matrix, strlen(matrix), "@/proc/self/fd/%d", error);
-    if (strcmp(question->value, "@picture") == 0)
-        return add_with_picture(question, chain, error);
-    return add_stage(question, chain, question->value, error);
+    if (strcmp(test_case->value, "@matrix") == 0)
+        return add_with_file(test_case, chain, matrix, strlen(matrix), "@/proc/self/fd/%d", error);
+    if (strcmp(test_case->value, "@picture") == 0)
+        return add_with_picture(test_case, chain, error);
+    return add_stage(test_case, chain, test_case->value, error);
 }
 
-static struct shape input_shape(const struct question *question)
+static struct shape input_shape(const struct test_case *test_case)
 {
-    return (struct shape){.kind = question->levels > 0 ? KIND_PYRAMID : KIND_IMAGE,
-                          .width = question->width,
-                          .height = question->height,
-                          .channels = question->channels,
-                          .floats = sample_is_float(question->in),
+    return (struct shape){.kind = test_case->levels > 0 ? KIND_PYRAMID : KIND_IMAGE,
+                          .width = test_case->width,
+                          .height = test_case->height,
+                          .channels = test_case->channels,
+                          .floats = sample_is_float(test_case->in),
                           .images = 1,
-                          .alpha = question->alpha,
-                          .full = sample_full_scale(question->in),
-                          .levels = question->levels};
+                          .alpha = test_case->alpha,
+                          .full = sample_full_scale(test_case->in),
+                          .levels = test_case->levels};
 }
 
 /* The picture, or a page of the pyramid; *given samples went into the pages before. */
-static enum status make_sheet(const struct question *question, const struct shape *shape, int page,
-                              size_t *given, struct input_page *sheet, struct error *error)
+static enum status make_input(const struct test_case *test_case, const struct shape *shape, int page,
+                              size_t *given, struct input_page *input, struct error *error)
 {
-    int width = question->width, height = question->height;
-    struct image_info info = {.channels = question->channels, .alpha = question->alpha, .type = question->in};
-    if (question->levels > 0) {
+    int width = test_case->width, height = test_case->height;
+    struct image_info info = {
+        .channels = test_case->channels, .alpha = test_case->alpha, .type = test_case->in};
+    if (test_case->levels > 0) {
         char name[PAGE_NAME_SIZE];
         coefficients_page(shape, page, &width, &height, name);
         info.type = page == 0 ? SAMPLE_FLOAT : SAMPLE_COMPLEX;
     }
     info.width = (uint32_t)width;
     info.height = (uint32_t)height;
-    if (input_page_init(sheet, &info, rows_full(height), error) != STATUS_OK)
+    if (input_page_init(input, &info, rows_full(height), error) != STATUS_OK)
         return STATUS_FAILED;
     const size_t count = (size_t)width * (size_t)height * (size_t)info.channels;
-    write_samples(question, info.type, *given, count, sheet->samples);
+    write_samples(test_case, info.type, *given, count, input->samples);
     *given += count;
     return STATUS_OK;
 }
@@ -232,69 +235,71 @@ static double rounding_of(enum sample_type type)
 }
 
 /* Also samples without an answer must be numbers. */
-static struct marks mark(const struct question *question, const struct sample_array *numbers)
+static struct comparison compare(const struct test_case *test_case, const struct sample_array *numbers)
 {
-    struct marks marks = {.error = 0,
-                          .sum = isal_crc32(0, numbers->bytes, numbers->count * sample_size(numbers->type))};
+    struct comparison comparison = {
+        .error = 0, .sum = isal_crc32(0, numbers->bytes, numbers->count * sample_size(numbers->type))};
     for (size_t i = 0; i < numbers->count; i++) {
-        const size_t place = i / question->step;
+        const size_t place = i / test_case->step;
         bool asked =
-            i % question->step == 0 && place < question->count && question->answers[place] != NO_ANSWER;
+            i % test_case->step == 0 && place < test_case->count && test_case->answers[place] != NO_ANSWER;
         double got = samples_value(numbers, i);
-        double expected = asked ? ANSWER_UNIT * question->answers[place] : got;
+        double expected = asked ? ANSWER_UNIT * test_case->answers[place] : got;
         double off = fabs(got - expected) - rounding_of(numbers->type);
         double error = isfinite(got) ? off / fmax(1, fabs(expected)) : INFINITY;
-        if (error > marks.error)
-            marks = (struct marks){error, i, got, expected, marks.sum};
+        if (error > comparison.error)
+            comparison = (struct comparison){error, i, got, expected, comparison.sum};
     }
-    return marks;
+    return comparison;
 }
 
-/* With the sheets that `pages` has room for. */
-static enum status send(const struct question *question, const struct plan *plan, struct run *run,
-                        struct timing *timing, struct input_page *sheets, int pages, struct marks *marks,
-                        struct error *error)
+/* With the inputs that `pages` has room for. */
+static enum status send(const struct test_case *test_case, const struct plan *plan, struct run *run,
+                        struct timing *timing, struct input_page *inputs, int pages,
+                        struct comparison *comparison, struct error *error)
 {
-    struct page page = memory_page(run, plan, timing, question->linear, question->exponent);
+    struct page page = memory_page(run, plan, timing, test_case->linear, test_case->exponent);
     /* Without a stage a command converts nothing; a question about samples alone asks for it all the same. */
-    page.from.linear = page.to.linear = question->linear;
+    page.from.linear = page.to.linear = test_case->linear;
     struct sample_array numbers = {.count = 0};
     enum status status = STATUS_OK;
     size_t given = 0;
     for (int i = 0; status == STATUS_OK && i < pages; i++)
-        status = make_sheet(question, &plan->shapes[0], i, &given, &sheets[i], error);
+        status = make_input(test_case, &plan->shapes[0], i, &given, &inputs[i], error);
     if (status == STATUS_OK)
-        status = run_in_memory("selftest", &page, sheets, (size_t)pages, &numbers, error);
-    if (status == STATUS_OK && numbers.count <= (question->count - 1) * question->step)
+        status = run_in_memory("selftest", &page, inputs, (size_t)pages, &numbers, error);
+    if (status == STATUS_OK && numbers.count <= (test_case->count - 1) * test_case->step)
         status = fail(error, STATUS_FAILED, "%zu samples came out, which are too few", numbers.count);
     if (status == STATUS_OK)
-        *marks = mark(question, &numbers);
+        *comparison = compare(test_case, &numbers);
     samples_free(&numbers);
     return status;
 }
 
-enum status question_ask(const struct question *question, const struct chain *chain, struct run *run,
-                         struct timing *timing, int slice, bool *sliced, struct marks *marks,
-                         struct error *error)
+enum status test_case_run(const struct test_case *test_case, const struct chain *chain, struct run *run,
+                          struct timing *timing, int slice, bool *sliced, struct comparison *comparison,
+                          struct error *error)
 {
     struct plan plan;
-    const struct shape in = input_shape(question);
-    const int pages = question->levels > 0 ? coefficients_page_count(&in) : 1;
-    *marks = (struct marks){.error = 0};
-    run->edge = question->edge;
+    const struct shape in = input_shape(test_case);
+    const int pages = test_case->levels > 0 ? coefficients_page_count(&in) : 1;
+    *comparison = (struct comparison){.error = 0};
+    run->edge = test_case->edge;
     run->limits.slice = slice;
     enum status status = plan_make(
-        &plan, &(struct plan_request){.chain = chain, .input = in, .in = question->in, .out = question->out},
-        run, error);
+        &plan,
+        &(struct plan_request){.chain = chain, .input = in, .in = test_case->in, .out = test_case->out}, run,
+        error);
     if (status != STATUS_OK)
         return status;
     *sliced = plan.slices > 1;
     if (slice == 0 || *sliced) {
-        struct input_page *sheets = allocate_zeroed((size_t)pages, sizeof *sheets, "pages", error);
-        status = sheets ? send(question, &plan, run, timing, sheets, pages, marks, error) : STATUS_FAILED;
-        for (int i = 0; sheets && i < pages; i++)
-            input_page_free(&sheets[i]);
-        free(sheets);
+        struct input_page *inputs = allocate_zeroed((size_t)pages, sizeof *inputs, "pages", error);
+        status =
+            inputs ? send(test_case, &plan, run, timing, inputs, pages, comparison, error) : STATUS_FAILED;
+        for (int i = 0; inputs && i < pages; i++)
+            input_page_free(&inputs[i]);
+        free(inputs);
     }
     plan_free(&plan);
     return status;

@@ -1,4 +1,4 @@
-#include "chain/rehearsal.h"
+#include "chain/memory_run.h"
 
 #include "chain/page.h"
 #include "image/memory_io.h"
@@ -16,19 +16,19 @@ size_t input_page_row(const struct image_info *info)
     return (size_t)info->width * (size_t)info->channels * (info->type == SAMPLE_COMPLEX ? 2 : 1);
 }
 
-enum status input_page_init(struct input_page *sheet, const struct image_info *info, struct rows rows,
+enum status input_page_init(struct input_page *input, const struct image_info *info, struct rows rows,
                             struct error *error)
 {
-    *sheet = (struct input_page){.info = *info, .rows = rows};
-    memset(&sheet->info.metadata, 0, sizeof sheet->info.metadata);
-    sheet->samples = allocate(row_size(info) * (size_t)(rows.end - rows.begin), "rows of samples", error);
-    return sheet->samples ? STATUS_OK : STATUS_FAILED;
+    *input = (struct input_page){.info = *info, .rows = rows};
+    memset(&input->info.metadata, 0, sizeof input->info.metadata);
+    input->samples = allocate(row_size(info) * (size_t)(rows.end - rows.begin), "rows of samples", error);
+    return input->samples ? STATUS_OK : STATUS_FAILED;
 }
 
-void input_page_free(struct input_page *sheet)
+void input_page_free(struct input_page *input)
 {
-    free(sheet->samples);
-    sheet->samples = NULL;
+    free(input->samples);
+    input->samples = NULL;
 }
 
 enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows, size_t count,
@@ -88,53 +88,53 @@ struct page memory_page(struct run *run, const struct plan *plan, struct timing 
     return page;
 }
 
-struct rehearsal {
-    const struct input_page *sheets;
-    size_t count, sheet; /* the one that goes in */
+struct memory_run {
+    const struct input_page *inputs;
+    size_t count, input; /* the one that goes in */
     int row;
     struct image_info out; /* the page that comes out */
     struct sample_array *numbers;
 };
 
-static enum status give(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+static enum status read_rows(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
-    struct rehearsal *rehearsal = context;
-    const struct input_page *sheet = &rehearsal->sheets[rehearsal->sheet];
-    const size_t size = row_size(&sheet->info);
+    struct memory_run *memory_run = context;
+    const struct input_page *input = &memory_run->inputs[memory_run->input];
+    const size_t size = row_size(&input->info);
     (void)error;
-    for (uint32_t y = 0; y < count; y++, rehearsal->row++)
-        if (rehearsal->row >= sheet->rows.begin && rehearsal->row < sheet->rows.end)
+    for (uint32_t y = 0; y < count; y++, memory_run->row++)
+        if (memory_run->row >= input->rows.begin && memory_run->row < input->rows.end)
             memcpy((unsigned char *)rows + y * pitch,
-                   sheet->samples + (size_t)(rehearsal->row - sheet->rows.begin) * size, size);
+                   input->samples + (size_t)(memory_run->row - input->rows.begin) * size, size);
     return STATUS_OK;
 }
 
-static enum status give_next(void *context, struct image_info *info, bool *more, struct error *error)
+static enum status next_input(void *context, struct image_info *info, bool *more, struct error *error)
 {
-    struct rehearsal *rehearsal = context;
+    struct memory_run *memory_run = context;
     (void)error;
-    *more = rehearsal->sheet + 1 < rehearsal->count;
-    rehearsal->sheet += *more;
-    rehearsal->row = 0;
-    *info = rehearsal->sheets[rehearsal->sheet].info;
+    *more = memory_run->input + 1 < memory_run->count;
+    memory_run->input += *more;
+    memory_run->row = 0;
+    *info = memory_run->inputs[memory_run->input].info;
     return STATUS_OK;
 }
 
-static enum status take_page(void *context, const struct image_info *info, struct error *error)
+static enum status begin_page(void *context, const struct image_info *info, struct error *error)
 {
     (void)error;
-    ((struct rehearsal *)context)->out = *info;
+    ((struct memory_run *)context)->out = *info;
     return STATUS_OK;
 }
 
-static enum status rehearsal_take(void *context, const void *rows, size_t pitch, uint32_t count,
-                                  struct error *error)
+static enum status write_rows(void *context, const void *rows, size_t pitch, uint32_t count,
+                              struct error *error)
 {
-    struct rehearsal *rehearsal = context;
-    const struct image_info *out = &rehearsal->out;
+    struct memory_run *memory_run = context;
+    const struct image_info *out = &memory_run->out;
     enum status status = STATUS_OK;
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        status = samples_add(rehearsal->numbers, out->type, (const unsigned char *)rows + y * pitch,
+        status = samples_add(memory_run->numbers, out->type, (const unsigned char *)rows + y * pitch,
                              input_page_row(out), error);
     return status;
 }
@@ -146,19 +146,19 @@ static enum status end_page(void *context, struct error *error)
     return STATUS_OK;
 }
 
-enum status run_in_memory(const char *name, const struct page *page, const struct input_page *sheets,
+enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
                           size_t count, struct sample_array *numbers, struct error *error)
 {
-    struct rehearsal rehearsal = {.sheets = sheets, .count = count, .numbers = numbers};
-    const struct memory_source source = {&rehearsal, give, give_next};
-    const struct memory_sink sink = {&rehearsal, take_page, rehearsal_take, end_page};
+    struct memory_run memory_run = {.inputs = inputs, .count = count, .numbers = numbers};
+    const struct memory_source source = {&memory_run, read_rows, next_input};
+    const struct memory_sink sink = {&memory_run, begin_page, write_rows, end_page};
     struct clipping clipping = {0};
     struct page again = *page;
     again.reader = NULL;
     again.writer = NULL;
     again.clipping = &clipping;
     again.watch = NULL; /* progress is that of the page itself */
-    enum status status = memory_reader(name, &sheets[0].info, &source, &again.reader, error);
+    enum status status = memory_reader(name, &inputs[0].info, &source, &again.reader, error);
     if (status == STATUS_OK)
         status = memory_writer(name, &sink, &again.writer, error);
     if (status == STATUS_OK)

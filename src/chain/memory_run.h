@@ -1,7 +1,7 @@
 /* The chain on samples in memory: --selftest compares what comes out with known answers, --verify with what
  * was written, and --warm has programs built that way. */
-#ifndef CLIMG_CHAIN_REHEARSAL_H
-#define CLIMG_CHAIN_REHEARSAL_H
+#ifndef CLIMG_CHAIN_MEMORY_RUN_H
+#define CLIMG_CHAIN_MEMORY_RUN_H
 
 #include "chain/page.h"
 
@@ -13,9 +13,9 @@ struct input_page {
 };
 
 /* STATUS_FAILED without memory; input_page_free is safe even so. */
-enum status input_page_init(struct input_page *sheet, const struct image_info *info, struct rows rows,
+enum status input_page_init(struct input_page *input, const struct image_info *info, struct rows rows,
                             struct error *error);
-void input_page_free(struct input_page *sheet);
+void input_page_free(struct input_page *input);
 
 /* Numbers in a row of the page: a complex sample is two. */
 size_t input_page_row(const struct image_info *info);
@@ -38,9 +38,9 @@ void samples_free(struct sample_array *numbers);
 struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
                         double exponent);
 
-/* Sends the sheets, all pages that go in, through page->plan and adds what comes out to `numbers`. Rows that
- * a sheet does not hold are not defined. `name` begins messages. */
-enum status run_in_memory(const char *name, const struct page *page, const struct input_page *sheets,
+/* Sends the inputs, all pages that go in, through page->plan and adds what comes out to `numbers`. Rows that
+ * a input does not hold are not defined. `name` begins messages. */
+enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
                           size_t count, struct sample_array *numbers, struct error *error);
 
 #endif

@@ -1,0 +1,134 @@
+#include "device/launch_serializer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct serializer_queue {
+    struct serializer_queue *next;
+    cl_command_queue queue;
+};
+
+/* The largest grid that a kernel was launched over in groups of one size. */
+struct largest_grid {
+    struct largest_grid *next;
+    cl_program program;
+    const char *kernel; /* a literal */
+    size_t group[2], grid;
+};
+
+void serializer_init(struct launch_serializer *serializer)
+{
+    *serializer = (struct launch_serializer){.queues = NULL};
+    pthread_rwlock_init(&serializer->lock, NULL);
+}
+
+void serializer_free(struct launch_serializer *serializer)
+{
+    while (serializer->queues) {
+        struct serializer_queue *next = serializer->queues->next;
+        free(serializer->queues);
+        serializer->queues = next;
+    }
+    while (serializer->largest) {
+        struct largest_grid *next = serializer->largest->next;
+        free(serializer->largest);
+        serializer->largest = next;
+    }
+    pthread_rwlock_destroy(&serializer->lock);
+}
+
+enum status serializer_join(struct launch_serializer *serializer, cl_command_queue queue, struct error *error)
+{
+    struct serializer_queue *one = allocate(sizeof *one, "the list of queues", error);
+    if (!one)
+        return STATUS_FAILED;
+    pthread_rwlock_wrlock(&serializer->lock);
+    *one = (struct serializer_queue){.next = serializer->queues, .queue = queue};
+    serializer->queues = one;
+    pthread_rwlock_unlock(&serializer->lock);
+    return STATUS_OK;
+}
+
+void serializer_leave(struct launch_serializer *serializer, cl_command_queue queue)
+{
+    pthread_rwlock_wrlock(&serializer->lock);
+    struct serializer_queue **place = &serializer->queues;
+    while (*place && (*place)->queue != queue)
+        place = &(*place)->next;
+    struct serializer_queue *found = *place;
+    if (found)
+        *place = found->next;
+    pthread_rwlock_unlock(&serializer->lock);
+    free(found);
+}
+
+/* Locked. NULL: the kernel was never launched so. */
+static struct largest_grid *find_largest(const struct launch_serializer *serializer,
+                                         const struct launch_request *request)
+{
+    struct largest_grid *one = serializer->largest;
+    while (one && (one->program != request->program || one->group[0] != request->group[0] ||
+                   one->group[1] != request->group[1] || strcmp(one->kernel, request->kernel) != 0))
+        one = one->next;
+    return one;
+}
+
+/* Locked. */
+static bool is_known(const struct launch_serializer *serializer, const struct launch_request *request)
+{
+    const struct largest_grid *largest = find_largest(serializer, request);
+    return largest && request->grid <= largest->grid;
+}
+
+/* Locked for writing. Without memory the next launch goes alone, too. */
+static void note_largest(struct launch_serializer *serializer, const struct launch_request *request)
+{
+    struct largest_grid *one = find_largest(serializer, request);
+    if (one) {
+        one->grid = request->grid;
+        return;
+    }
+    one = malloc(sizeof *one);
+    if (!one)
+        return;
+    *one = (struct largest_grid){.next = serializer->largest,
+                                 .program = request->program,
+                                 .kernel = request->kernel,
+                                 .group = {request->group[0], request->group[1]},
+                                 .grid = request->grid};
+    serializer->largest = one;
+}
+
+/* Locked for writing. */
+static void wait_for(struct launch_serializer *serializer, cl_command_queue queue)
+{
+    if (serializer->failure == CL_SUCCESS)
+        serializer->failure = clFinish(queue);
+}
+
+cl_int serializer_begin(struct launch_serializer *serializer, struct launch_request *request)
+{
+    pthread_rwlock_rdlock(&serializer->lock);
+    request->exclusive = !is_known(serializer, request);
+    if (!request->exclusive)
+        return serializer->failure;
+    pthread_rwlock_unlock(&serializer->lock);
+    pthread_rwlock_wrlock(&serializer->lock);
+    request->exclusive = !is_known(serializer, request); /* another thread may have been faster */
+    for (const struct serializer_queue *one = serializer->queues; request->exclusive && one; one = one->next)
+        wait_for(serializer, one->queue);
+    return serializer->failure;
+}
+
+cl_int serializer_end(struct launch_serializer *serializer, const struct launch_request *request,
+                      cl_command_queue queue, cl_int code)
+{
+    if (request->exclusive)
+        wait_for(serializer, queue);
+    if (code == CL_SUCCESS)
+        code = serializer->failure;
+    if (request->exclusive && code == CL_SUCCESS)
+        note_largest(serializer, request);
+    pthread_rwlock_unlock(&serializer->lock);
+    return code;
+}
