@@ -178,33 +178,41 @@ static inline void rank_squares(const struct block *block, OUTPUT, int channels,
     }
 }
 
-/* The histogram of a disc, with a cursor: a value, and how many are below it. */
+/* The histogram of a disc, added[v] - removed[v], with a cursor: a value, and how many are below it. Two arrays, as in flat places
+ * each change of a bin would wait for the one before. */
 struct window {
-    ushort count[WHOLE + 1];
+    ushort added[WHOLE + 1], removed[WHOLE + 1];
     int cursor, below;
 };
 
 static inline int find_value(struct window *window, int rank)
 {
-    while (window->below > rank)
-        window->below -= window->count[--window->cursor];
-    while (window->below + window->count[window->cursor] <= rank)
-        window->below += window->count[window->cursor++];
-    return window->cursor;
+    int v = window->cursor, below = window->below;
+    while (below > rank) {
+        v--;
+        below -= (ushort)(window->added[v] - window->removed[v]);
+    }
+    for (int count; below + (count = (ushort)(window->added[v] - window->removed[v])) <= rank; v++)
+        below += count;
+    window->cursor = v;
+    window->below = below;
+    return v;
 }
 
-/* Moves the disc around value `at` by `step`; `line` leads from a value to the next one across. */
+/* Moves the disc around value `at` by `step`; `line` leads from a value to the next one across. Without a look at whether both
+ * values are the same it takes 0.82 of the time. */
 static inline void move_disc(struct window *window, __global const uchar *at, const int *reach, int radius, int step, int line)
 {
+    const int cursor = window->cursor;
+    int below = window->below;
     at -= radius * line;
     for (int j = -radius; j <= radius; j++, at += line) {
         const int r = at[-reach[j] * step], a = at[(reach[j] + 1) * step];
-        if (a == r)
-            continue;
-        window->count[r]--;
-        window->count[a]++;
-        window->below += (a < window->cursor) - (r < window->cursor);
+        window->removed[r]++;
+        window->added[a]++;
+        below += (a < cursor) - (r < cursor);
     }
+    window->below = below;
 }
 
 /* From left to right and back, row by row. */
@@ -216,11 +224,11 @@ static inline void rank_discs(const struct block *block, OUTPUT, int channels, _
     for (int j = -radius; j <= radius; j++)
         reach[radius + j] = (int)reaches[abs(j)];
     for (int b = 0; b <= WHOLE; b++)
-        window.count[b] = 0;
+        window.added[b] = window.removed[b] = 0;
     __global const uchar *at = block->values + (size_t)radius * pitch + radius;
     for (int j = -radius; j <= radius; j++)
         for (int k = -reach[radius + j]; k <= reach[radius + j]; k++)
-            window.count[at[j * pitch + k]]++;
+            window.added[at[j * pitch + k]]++;
     for (int j = 0; j < block->height; j++, step = -step)
         for (int k = 0; k < block->width; k++) {
             store_value(block, OUTPUT_ARG, channels, i, j, find_value(&window, block->rank));
