@@ -52,7 +52,7 @@ struct equations {
     double spread[MOST_UNKNOWNS][MOST_UNKNOWNS]; /* outer products of the blocks' right sides */
     double noise[MOST_UNKNOWNS][MOST_UNKNOWNS]; /* the part of `matrix` that noise explains, over IN_SLOPES */
     double agreement, structure;                /* their ratio is the share of blocks that agree */
-    double covered;                             /* pixels */
+    double whole, covered;                      /* weights of the reference, and where the picture is, too */
     int blocks;                                 /* that agree at all */
 };
 
@@ -75,9 +75,9 @@ struct block {
     int x, y, width, height;
 };
 
-/* A block of the reference (a) and the picture (b). */
+/* A block of the reference (a) and the picture (b). `whole` is the count of a picture that is equal. */
 struct agreement {
-    float count, mean_a, mean_b, gain, correlation, variance;
+    float whole, count, mean_a, mean_b, gain, correlation, variance;
 };
 
 static float add_up(const float *lanes)
@@ -94,8 +94,8 @@ static void find_weights(const struct refining *refining, const struct block *bl
         weight[i] = x + i < block->width ? weights[i] * covered[i] : 0;
 }
 
-/* Returns a count of 0 if less than half of the block is covered. Sums are of differences to one of its
- * pixels, so that floats are exact enough. */
+/* Returns a count of 0 if less than half of what the reference shows in the block is covered. Sums are of
+ * differences to one of its pixels, so that floats are exact enough. */
 static struct agreement compare_block(const struct refining *refining, const struct block *block)
 {
     const struct gray_plane *gray = &refining->reference->gray;
@@ -103,14 +103,17 @@ static struct agreement compare_block(const struct refining *refining, const str
     const size_t middle =
         (size_t)(block->y + block->height / 2) * pitch + (size_t)(block->x + block->width / 2);
     const float pivot_a = gray->values[middle], pivot_b = refining->sampled.values[middle];
-    float n[LANES] = {0}, a[LANES] = {0}, b[LANES] = {0}, aa[LANES] = {0}, bb[LANES] = {0}, ab[LANES] = {0};
+    float whole[LANES] = {0}, n[LANES] = {0}, a[LANES] = {0}, b[LANES] = {0}, aa[LANES] = {0},
+          bb[LANES] = {0}, ab[LANES] = {0};
     for (int y = block->y; y < block->y + block->height; y++)
         for (int x = 0; x < block->width; x += LANES) {
             const size_t at = (size_t)y * pitch + (size_t)(block->x + x);
-            const float *values = gray->values + at, *sampled = refining->sampled.values + at;
+            const float *values = gray->values + at, *weights = gray->weights + at,
+                        *sampled = refining->sampled.values + at;
             float weight[LANES];
             find_weights(refining, block, x, at, weight);
             for (int i = 0; i < LANES; i++) {
+                whole[i] += x + i < block->width ? weights[i] * weights[i] : 0;
                 const float first = values[i] - pivot_a, second = sampled[i] - pivot_b;
                 n[i] += weight[i];
                 a[i] += weight[i] * first;
@@ -121,12 +124,13 @@ static struct agreement compare_block(const struct refining *refining, const str
             }
         }
     const float count = add_up(n);
-    if (!(count > 0.5F * (float)(block->width * block->height)))
-        return (struct agreement){.count = 0};
+    if (!(count > 0.5F * add_up(whole)))
+        return (struct agreement){.whole = add_up(whole)};
     const float first = add_up(a) / count, second = add_up(b) / count;
-    const float variance_a = add_up(aa) / count - first * first + LEAST_VARIANCE;
-    const float variance_b = add_up(bb) / count - second * second + LEAST_VARIANCE;
-    return (struct agreement){.count = count,
+    const float variance_a = fmaxf(add_up(aa) / count - first * first, 0) + LEAST_VARIANCE;
+    const float variance_b = fmaxf(add_up(bb) / count - second * second, 0) + LEAST_VARIANCE;
+    return (struct agreement){.whole = add_up(whole),
+                              .count = count,
                               .mean_a = pivot_a + first,
                               .mean_b = pivot_b + second,
                               .gain = sqrtf(variance_a / variance_b),
@@ -260,6 +264,7 @@ static enum status sum_band(void *context, int index, struct error *error)
     for (int x = 0; x < width; x += side) {
         const struct block block = {x, top, x + side < width ? side : width - x, height};
         const struct agreement agreement = compare_block(refining, &block);
+        equations->whole += (double)agreement.whole;
         if (!(agreement.count > 0))
             continue;
         const double structure = (double)(agreement.count * sqrtf(agreement.variance));
@@ -282,6 +287,7 @@ static struct equations sum_all(const struct refining *refining, int bands)
         const struct equations *more = &refining->bands[i];
         sum.agreement += more->agreement;
         sum.structure += more->structure;
+        sum.whole += more->whole;
         sum.covered += more->covered;
         sum.blocks += more->blocks;
         for (int a = 0; a < n; a++) {
@@ -406,7 +412,7 @@ static struct equations measure(struct refining *refining)
     workers_each(refining->workers, gray_plane_blocks(&refining->sampled), sample_band, refining, &none);
     workers_each(refining->workers, bands, sum_band, refining, &none);
     struct equations sum = sum_all(refining, bands);
-    match->covered = sum.covered / gray->width / gray->height;
+    match->covered = sum.whole > 0 ? sum.covered / sum.whole : 0;
     match->agreement = sum.structure > 0 ? sum.agreement / sum.structure : 0;
     match->score = match->agreement > 0 ? match->agreement * sqrt(sqrt(match->covered)) : -1;
     match->uncertainty = find_uncertainty(refining, &sum);

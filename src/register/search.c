@@ -53,7 +53,7 @@ struct search {
     const struct gray_plane *reference, *picture; /* detail of the coarsest level */
     struct fourier fourier;                       /* of canvases */
     float *spectrum;                              /* the reference's, conjugated */
-    double energy;                                /* the sum of its squares */
+    double energy, weight;                        /* the sums of its squares and of its weights */
     int shift_x, shift_y;                         /* the largest shifts */
     struct steps steps;
     int most;              /* matches per rotation and scale */
@@ -140,7 +140,7 @@ static void add_peak(struct canvas *canvas, struct peak peak)
  * picture does not cover count as not alike: else a narrow strip agrees by chance. */
 static void find_peaks(struct canvas *canvas, const struct search *search, const float *products)
 {
-    double least = LEAST_COVERED * search->reference->width * search->reference->height;
+    const double least = LEAST_COVERED * search->weight;
     canvas->count = 0;
     canvas->least = 0;
     for (int y = 0; y <= 2 * search->shift_y; y++)
@@ -289,6 +289,7 @@ static enum status find_spectrum(struct search *search, struct error *error)
             const float value = reference->values[y * (size_t)reference->width + x];
             plane[y * width + x] = value / (float)count;
             search->energy += (double)value * (double)value;
+            search->weight += (double)reference->weights[y * (size_t)reference->width + x];
         }
     fourier_forward(&search->fourier, plane, search->spectrum);
     for (size_t i = count; i < 2 * count; i++)

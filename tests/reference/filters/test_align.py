@@ -219,6 +219,23 @@ def test_transparent_is_not_looked_at(tmp_path, rng):
     assert align_pairs.corner_error(line["align"]["matrix"], [[1, 0, 3], [0, 1, 2]], 80, 70) < 0.1, line
 
 
+@pytest.mark.parametrize("shown", ["soft disc", "even"])
+def test_mostly_transparent(tmp_path, rng, shown):
+    """Coverage is a share of what the reference shows: an eighth of it, or all of it at 30% alpha."""
+    whole = random_texture(rng, 120, 110)[..., 0]
+    y, x = np.indices(whole.shape)
+    disc = np.clip((24 - np.hypot(x - 60, y - 55)) / 6, 0, 1)
+    planes = np.stack([whole, disc if shown == "soft disc" else np.full_like(whole, 0.3)], axis=-1).astype(np.float32)
+    harness.write_tiff(tmp_path / "reference.tif", planes[5:105, 5:115])
+    harness.write_tiff(tmp_path / "in.tif", planes[3:103, 8:118])
+    (line,), _ = align(tmp_path, "in.tif", "--align", "reference.tif", "out.tif")
+    assert align_pairs.corner_error(line["align"]["matrix"], [[1, 0, -3], [0, 1, 2]], 110, 100) < 0.1, line
+    assert line["align"]["confidence"] > 0.9
+    (line,), _ = align(tmp_path, "in.tif", "--align", "in.tif", "out.tif")
+    assert align_pairs.corner_error(line["align"]["matrix"], [[1, 0, 0], [0, 1, 0]], 110, 100) < 0.01, line
+    assert line["align"]["confidence"] > 0.9
+
+
 @pytest.mark.parametrize("model", align_pairs.MODELS)
 def test_repeated_patterns_are_refused(tmp_path, rng, model):
     """A second place agrees as well, of which nobody knows which is meant."""
