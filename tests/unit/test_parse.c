@@ -231,7 +231,7 @@ static void other_variables(void **state)
     refuse("--invert", "CLIMG_SLICE 0: must be at least 1");
     unsetenv("CLIMG_SLICE");
     setenv("CLIMG_CLASS", "narrow", 1);
-    refuse("--invert", "CLIMG_CLASS narrow: not one of wide, grouped");
+    refuse("--invert", "CLIMG_CLASS narrow: not one of cpu, gpu");
     unsetenv("CLIMG_CLASS");
     unsetenv("CLIMG_GROUP");
     unsetenv("CLIMG_POISON");
