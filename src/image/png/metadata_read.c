@@ -68,7 +68,7 @@ enum status png_metadata_unpack(struct png_session *session, const unsigned char
     enum status status = unpack(bytes, size, most, unpacked, error);
     if (unpacked->size > most) {
         session->room -= most; /* the time that it took must be bounded, too */
-        png_session_afford(session, SIZE_MAX);
+        png_session_reserve_budget(session, SIZE_MAX);
     } else
         session->room -= unpacked->size;
     return status;
@@ -138,7 +138,7 @@ static enum status take_exif(struct png_session *session, const png_unknown_chun
         return leave_out(session, "EXIF, which is damaged");
     if (metadata->exif.data != NULL) /* from a text */
         return leave_out(session, "a second EXIF");
-    if (!png_session_afford(session, chunk->size))
+    if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
     enum status status = metadata_set_blob(&metadata->exif, chunk->data, chunk->size, error);
     if (status == STATUS_OK)

@@ -47,7 +47,7 @@ void png_session_close(struct png_session *session);
 /* Subtracts `size` from `room`. False: there is not enough. Then the metadata notes that chunks are left out;
  * if
  * --memory-limit is the reason, `failed` is set and the error filled in. */
-bool png_session_afford(struct png_session *session, size_t size);
+bool png_session_reserve_budget(struct png_session *session, size_t size);
 
 /* Runs a step. Every call of libpng that can fail belongs in one. If libpng fails, the step does not return:
  * its local variables must not be the only pointers to allocated memory. */

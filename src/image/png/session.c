@@ -18,7 +18,7 @@ static _Noreturn void on_error(png_structp png, png_const_charp text)
     png_longjmp(png, 1);
 }
 
-bool png_session_afford(struct png_session *session, size_t size)
+bool png_session_reserve_budget(struct png_session *session, size_t size)
 {
     if (size <= session->room) {
         session->room -= size;
@@ -49,7 +49,7 @@ static void on_warning(png_structp png, png_const_charp text)
         metadata_warn(session->metadata, what);
     } else if (transparency)
         metadata_leave_out(session->metadata, "tRNS");
-    else if (!png_session_afford(session, SIZE_MAX) && session->failed) /* it is too long */
+    else if (!png_session_reserve_budget(session, SIZE_MAX) && session->failed) /* it is too long */
         png_longjmp(png, 1);
 }
 

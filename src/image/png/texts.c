@@ -193,7 +193,7 @@ enum status png_text_take(struct png_session *session, const png_unknown_chunk *
     struct parts parts;
     struct blob text = {NULL, 0};
     enum status status = STATUS_OK;
-    if (!png_session_afford(session, chunk->size))
+    if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
     const bool whole = take_apart(chunk, &parts);
     if (whole && parts.packed)
