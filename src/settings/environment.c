@@ -41,16 +41,23 @@ const struct option environment_variables[] = {
 };
 /* clang-format on */
 
+/* Returns the value of a variable, or NULL if it is not set or empty. */
+static const char *read_text(const char *name)
+{
+    const char *text = getenv(name);
+    return text && text[0] != '\0' ? text : NULL;
+}
+
 enum status environment_read(struct environment *environment, struct error *error)
 {
     enum status status = STATUS_OK;
-    *environment = (struct environment){.home = getenv("HOME"),
-                                        .pocl = getenv("POCL_CACHE_DIR"),
-                                        .icd_directory = getenv("OCL_ICD_VENDORS"),
-                                        .icd_filenames = getenv("OCL_ICD_FILENAMES")};
+    *environment = (struct environment){.home = read_text("HOME"),
+                                        .pocl = read_text("POCL_CACHE_DIR"),
+                                        .icd_directory = read_text("OCL_ICD_VENDORS"),
+                                        .icd_filenames = read_text("OCL_ICD_FILENAMES")};
     options_set_defaults(environment_variables, environment);
     if (!environment->icd_directory)
-        environment->icd_directory = getenv("OPENCL_VENDOR_PATH");
+        environment->icd_directory = read_text("OPENCL_VENDOR_PATH");
     for (const struct option *row = environment_variables; row->type != OPTION_END && status == STATUS_OK;
          row++) {
         const char *text = getenv(row->name);

@@ -1,5 +1,5 @@
 /*     uncompressed strips, tall strips in turn ──▶ tiff_rows_fetch ─▶ caller
- *     other strips, tiles, old JPEG ──▶ block ──▶ tiff_rows_strip ─▶ ahead.c ─▶ caller
+ *     other strips, tiles, old JPEG ──▶ block ──▶ tiff_rows_strip ─▶ prefetch.c ─▶ caller
  */
 #include "image/tiff/tiff.h"
 

@@ -12,7 +12,7 @@ import pytest
 import harness
 
 VENDORS = pathlib.Path("/etc/OpenCL/vendors")
-DIRECTING = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OCL_ICD_DEFAULT_PLATFORM", "OCL_ICD_PLATFORM_SORT", "OPENCL_VENDOR_PATH")
+DIRECTING = ("CLIMG_DEVICE", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OCL_ICD_DEFAULT_PLATFORM", "OCL_ICD_PLATFORM_SORT", "OPENCL_VENDOR_PATH")
 ON_GPU = "Imagined GPU: no context"
 CPU_ONLY = "climg: only the CPU's OpenCL driver is loaded, "
 

@@ -82,7 +82,7 @@ WRONG = {
     "samples": ("mad(curve.scale, power(", "mad(1.001f * curve.scale, power(", "samples"),
     "mosaic": ("mad(-6.0f, fmin", "mad(-6.01f, fmin", "--mosaic"),
     "noise": ("mean = sum_of(sum[p])", "mean = 1.02f * sum_of(sum[p])", "--shrink, --denoise"),
-    "sharpen": ("mad(finish.amount, ", "mad(1.001f * finish.amount, ", "--sharpen"),
+    "sharpen": ("mad(epilogue.amount, ", "mad(1.001f * epilogue.amount, ", "--sharpen"),
     "opponent": ("0.40824829046386302f", "0.4083f", "--shrink, --denoise"),
 }
 
