@@ -23,7 +23,7 @@ static inline int sample_at(const struct axis axis, int i)
 }
 
 /* Whether positions [i, i + count) are samples themselves. */
-static inline bool plain(const struct axis axis, int i, int count)
+static inline bool is_interior(const struct axis axis, int i, int count)
 {
     return i >= axis.pad && i + count <= axis.pad + axis.n;
 }

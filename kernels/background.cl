@@ -24,20 +24,20 @@ __kernel void least_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float
 }
 
 /* The two small pixels of n, for 1 << shift large ones each, on whose line pixel i of the large picture lies, which may be beyond them. */
-struct between {
+struct interpolation {
     int first, second;
     float weight; /* of the first */
 };
 
-static inline struct between find_between(int i, int n, int shift)
+static inline struct interpolation find_interpolation(int i, int n, int shift)
 {
     const int first = max(0, min(max(0, i - (1 << shift) / 2) >> shift, n - 2));
     const float beyond = (i + 0.5f) * (1.0f / (1 << shift)) - (first + 0.5f);
-    return n > 1 ? (struct between){first, first + 1, 1 - beyond} : (struct between){0, 0, 1};
+    return n > 1 ? (struct interpolation){first, first + 1, 1 - beyond} : (struct interpolation){0, 0, 1};
 }
 
 /* a with that weight, and b with what is missing to 1. */
-static inline vec mix_of(vec a, vec b, float weight)
+static inline vec blend(vec a, vec b, float weight)
 {
     return mad(weight, a, (1 - weight) * b);
 }
@@ -48,13 +48,13 @@ __kernel void above(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int shift,
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const struct between across = find_between(x, back_at.width, shift), down = find_between(y, back_at.height, shift);
-    const vec top = mix_of(load(PLANES_ARG(back), across.first, down.first, z),
+    const struct interpolation across = find_interpolation(x, back_at.width, shift), down = find_interpolation(y, back_at.height, shift);
+    const vec top = blend(load(PLANES_ARG(back), across.first, down.first, z),
                              load(PLANES_ARG(back), across.second, down.first, z), across.weight);
-    const vec bottom = mix_of(load(PLANES_ARG(back), across.first, down.second, z),
+    const vec bottom = blend(load(PLANES_ARG(back), across.first, down.second, z),
                                 load(PLANES_ARG(back), across.second, down.second, z), across.weight);
     const vec v = load(PLANES_ARG(src), x, y, z);
-    vec value = mad(-sign, mix_of(top, bottom, down.weight), v);
+    vec value = mad(-sign, blend(top, bottom, down.weight), v);
     if (light)
         value += full_scale(PLANES_ARG(src), v, x, y, alpha);
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));

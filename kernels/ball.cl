@@ -22,7 +22,7 @@ static inline vec lower(vec a, vec b, float height)
 NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball by, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;

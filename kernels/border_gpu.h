@@ -9,11 +9,11 @@
 #endif
 
 #ifdef IMAGES
-#define PIXEL          1 /* samples along x */
-#define PADDING_PIXELS 0
+#define VEC_WIDTH          1 /* samples along x */
+#define PADDING_VECS 0
 #else
-#define PIXEL          4
-#define PADDING_PIXELS 1 /* by which the samples of a padded axis may lie outside the pixels of their positions */
+#define VEC_WIDTH          4
+#define PADDING_VECS 1 /* by which the samples of a padded axis may lie outside the pixels of their positions */
 #endif
 
 /* The x of the pixel to load for position x. */
@@ -22,17 +22,17 @@ static inline int column_at(const struct axis axis, int x)
 #ifdef IMAGES
     return sample_at(axis, x);
 #else
-    return clamp(x, 0, (axis.n - 1) / PIXEL * PIXEL);
+    return clamp(x, 0, (axis.n - 1) / VEC_WIDTH * VEC_WIDTH);
 #endif
 }
 
 /* In buffers: gives `count` lines of GROUP pixels, which hold samples from x0 on, what stands at positions from x0 on. All
  * work-items of the group call it, after a barrier. */
-INLINE void place_columns(__local vec *lines, int count, const struct axis axis, int x0)
+INLINE void mirror_columns(__local vec *lines, int count, const struct axis axis, int x0)
 {
 #ifndef IMAGES
-    const int item = get_local_id(0), x = x0 + item * PIXEL, last = GROUP * PIXEL - 1;
-    if (plain(axis, x0, GROUP * PIXEL) && axis.pad == 0) /* so for all of them */
+    const int item = get_local_id(0), x = x0 + item * VEC_WIDTH, last = GROUP * VEC_WIDTH - 1;
+    if (is_interior(axis, x0, GROUP * VEC_WIDTH) && axis.pad == 0) /* so for all of them */
         return;
     const int a = clamp(sample_at(axis, x) - x0, 0, last), b = clamp(sample_at(axis, x + 1) - x0, 0, last);
     const int c = clamp(sample_at(axis, x + 2) - x0, 0, last), d = clamp(sample_at(axis, x + 3) - x0, 0, last);

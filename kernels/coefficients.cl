@@ -35,8 +35,8 @@ __kernel void unpack_subband(__global const float *raster, int pitch, PLANES_OUT
     if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     __global const float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
-    store(PLANES_ARG(subbands), x, y, LAYER(2 * subband, z, CHANNELS), LOAD_PART(p, z, 0));
-    store(PLANES_ARG(subbands), x, y, LAYER(2 * subband + 1, z, CHANNELS), LOAD_PART(p, z, 1));
+    store(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, CHANNELS), LOAD_PART(p, z, 0));
+    store(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, CHANNELS), LOAD_PART(p, z, 1));
 }
 
 __kernel void pack_subband(PLANES_IN(subbands), __global float *raster, int pitch, int subband)
@@ -45,6 +45,6 @@ __kernel void pack_subband(PLANES_IN(subbands), __global float *raster, int pitc
     if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     __global float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
-    store_part(p, z, 0, load(PLANES_ARG(subbands), x, y, LAYER(2 * subband, z, CHANNELS)));
-    store_part(p, z, 1, load(PLANES_ARG(subbands), x, y, LAYER(2 * subband + 1, z, CHANNELS)));
+    store_part(p, z, 0, load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, CHANNELS)));
+    store_part(p, z, 1, load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, CHANNELS)));
 }

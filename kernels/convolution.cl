@@ -43,7 +43,7 @@ INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struc
         for (int i = 0; i < matrix.width && !beyond_border(row, src_at.height); i++) {
             const float w = weights[j * matrix.width + i];
             if (w != 0.0f)
-                sum = mad(load_pixel(PLANES_ARG(src), x + matrix.start_x + i, clamp_row(src_at, edge(row, src_at.height)), z), w, sum);
+                sum = mad(load_vec(PLANES_ARG(src), x + matrix.start_x + i, clamp_row(src_at, edge(row, src_at.height)), z), w, sum);
         }
     }
     return sum;
@@ -158,9 +158,9 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
 {
     const int x0 = x + matrix.start_x;
     const bool inside = x0 >= 0 && x0 + matrix.width + 4 <= src_at.width;
-    vec u = inside ? load(PLANES_ARG(src), x0, y, z) : load_pixel(PLANES_ARG(src), x0, y, z);
+    vec u = inside ? load(PLANES_ARG(src), x0, y, z) : load_vec(PLANES_ARG(src), x0, y, z);
     for (int i = 0; i < matrix.width; i += 4) {
-        const vec v = inside ? load(PLANES_ARG(src), x0 + i + 4, y, z) : load_pixel(PLANES_ARG(src), x0 + i + 4, y, z);
+        const vec v = inside ? load(PLANES_ARG(src), x0 + i + 4, y, z) : load_vec(PLANES_ARG(src), x0 + i + 4, y, z);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             if (meets(matrix, j, r)) {
@@ -179,7 +179,7 @@ NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float 
                         WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, z = item_z, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;

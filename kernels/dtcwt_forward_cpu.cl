@@ -17,28 +17,28 @@
 /* The pixel at x in the row that stands at position i of the axis. */
 static inline vec load_position(PLANES_IN(src), const struct axis axis, int x, int i, int z)
 {
-    return load(PLANES_ARG(src), x, plain(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
+    return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* Whether row i of the subbands is wanted, which have rows from wanted.x to wanted.y: all of these, or those near wanted.z
- * places on an axis of wanted.w rows. */
-static inline bool is_wanted(int i, int4 wanted)
+/* Whether row i of the subbands is needed, which have rows from needed.x to needed.y: all of these, or those near needed.z
+ * places on an axis of needed.w rows. */
+static inline bool is_needed(int i, int4 needed)
 {
-    return i >= wanted.x && i < wanted.y && (wanted.z == 0 || near_place(i, wanted.z, wanted.w));
+    return i >= needed.x && i < needed.y && (needed.z == 0 || near_place(i, needed.z, needed.w));
 }
 
-/* dst: layer 0 Lo, layer 1 Hi, of which only rows for `wanted` subbands are made. The grid's y counts pairs of output rows. */
+/* dst: layer 0 Lo, layer 1 Hi, of which only rows for `needed` subbands are made. The grid's y counts pairs of output rows. */
 NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                 int4 wanted, WORK_ITEM_PARAMS)
+                                 int4 needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const struct axis axis = {src_at.height, padded, length};
-        const bool has_high = is_wanted(y / 2, wanted);
-        const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = y - taps / 2;
+        const bool has_high = is_needed(y / 2, needed);
+        const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), start = y - taps / 2;
         vec low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(PLANES_ARG(src), axis, x, start, z);
         for (int k = 0; k < taps; k++) {
             const vec next = load_position(PLANES_ARG(src), axis, x, start + k + 1, z);
@@ -60,22 +60,22 @@ NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant 
 }
 
 __kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                int4 wanted)
+                                int4 needed)
 {
-    forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, wanted, WORK_ITEM_ARGS);
+    forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
 NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                 int4 wanted, WORK_ITEM_PARAMS)
+                                 int4 needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const struct axis axis = {src_at.height, padded, length};
-        const bool has_high = is_wanted(y / 2, wanted);
-        const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = 2 * y + 2 - taps;
+        const bool has_high = is_needed(y / 2, needed);
+        const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), start = 2 * y + 2 - taps;
         vec low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
         for (int k = 0; k < taps; k++) {
             const vec a = load_position(PLANES_ARG(src), axis, x, start + 2 * k, z);
@@ -97,9 +97,9 @@ NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant 
 }
 
 __kernel void forward_columns_2(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                int4 wanted)
+                                int4 needed)
 {
-    forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, wanted, WORK_ITEM_ARGS);
+    forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
 /* Low- and highpass of a row at the output pairs n ... n + PAIRS - 1. What taps meet stands in the source or, at the border,
@@ -122,7 +122,7 @@ INLINE void filter_pairs_1(pair *low, pair *high, PLANES_IN(s), const struct axi
     __global const float *p = s + offset(s_at, start - axis.pad, y, z);
     float line[2 * PAIRS + MAX_TAPS];
     *low = *high = 0.0f;
-    if (plain(axis, start, count)) {
+    if (is_interior(axis, start, count)) {
         add_pairs_1(low, high, true, p, line, w, taps);
     } else {
         fill_axis(line, count, PLANES_ARG(s), axis, start, y, z);
@@ -153,13 +153,13 @@ INLINE void filter_pairs_2(pair *low, pair *high, PLANES_IN(s), const struct axi
     __global const float *p = s + offset(s_at, start - axis.pad, y, z);
     float line[4 * PAIRS + 2 * MAX_TAPS];
     *low = *high = 0.0f;
-    if (plain(axis, start, count)) {
+    if (is_interior(axis, start, count)) {
         add_pairs_2(low, high, true, p, line, w, taps);
     } else {
         fill_axis(line, count, PLANES_ARG(s), axis, start, y, z);
         add_pairs_2(low, high, false, p, line, w, taps);
     }
-    *high = swapped(*high);
+    *high = swap(*high);
 }
 
 /* The same of either level. */
@@ -174,23 +174,23 @@ INLINE void filter_pairs(pair *low, pair *high, bool first_level, PLANES_IN(s), 
 
 /* src: Lo and Hi of the columns; lowpass: the rows' low of Lo; subbands: layer 2b the real, 2b + 1 the imaginary part of
  * subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those of src's rows; of the
- * subbands only `wanted` rows are stored: the coarser levels want more of the lowpass. */
+ * subbands only `needed` rows are stored: the coarser levels want more of the lowpass. */
 INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                         int padded, int length, int4 wanted, WORK_ITEM_PARAMS)
+                         int padded, int length, int4 needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int n = item * PAIRS, i = item_y + src_at.first_row / 2, z = item_z;
         if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)
             return;
         const struct axis axis = {src_at.width, padded, length};
-        const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
+        const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels);
         pair low0, high0, low1, high1;
         filter_pairs(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, lo);
         filter_pairs(&low1, &high1, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i + 1, lo);
         store_pair(PLANES_ARG(lowpass), 2 * n, 2 * i, z, low0);
         store_pair(PLANES_ARG(lowpass), 2 * n, 2 * i + 1, z, low1);
-        if (!is_wanted(i, wanted))
+        if (!is_needed(i, needed))
             continue;
         store_q2c(PLANES_ARG(subbands), 2, 3, n, i, z, high0, high1);
         filter_pairs(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, hi);
@@ -201,25 +201,25 @@ INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), 
 }
 
 NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                              int padded, int length, int4 wanted, WORK_ITEM_PARAMS)
+                              int padded, int length, int4 needed, WORK_ITEM_PARAMS)
 {
-    forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, wanted, first_item, item_y, item_z);
+    forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item, item_y, item_z);
 }
 
 __kernel void forward_rows_1(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                             int padded, int length, int4 wanted)
+                             int padded, int length, int4 needed)
 {
-    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, wanted, WORK_ITEM_ARGS);
+    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
 NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                              int padded, int length, int4 wanted, WORK_ITEM_PARAMS)
+                              int padded, int length, int4 needed, WORK_ITEM_PARAMS)
 {
-    forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, wanted, first_item, item_y, item_z);
+    forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item, item_y, item_z);
 }
 
 __kernel void forward_rows_2(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                             int padded, int length, int4 wanted)
+                             int padded, int length, int4 needed)
 {
-    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, wanted, WORK_ITEM_ARGS);
+    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }

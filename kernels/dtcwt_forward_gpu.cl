@@ -31,11 +31,11 @@
 #define ROWS    (2 * OUTPUTS)
 #define RADIUS  (TAPS / 2)
 
-/* A unit of outputs along x, a `pair`, stands where UNIT_PIXELS pixels of the tile are. */
+/* A unit of outputs along x, a `pair`, stands where UNIT_VECS pixels of the tile are. */
 #ifdef QSHIFT
 #define forward_level forward_2
-#define UNIT_PIXELS   (4 / PIXEL)
-#define HALO          ((TAPS - 2) / PIXEL + PADDING_PIXELS)
+#define UNIT_VECS   (4 / VEC_WIDTH)
+#define HALO          ((TAPS - 2) / VEC_WIDTH + PADDING_VECS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that ROWS rows of Lo and Hi need */
 
 struct filters {
@@ -43,8 +43,8 @@ struct filters {
 };
 #else
 #define forward_level forward_1
-#define UNIT_PIXELS   (2 * PAIRS / PIXEL)
-#define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / PIXEL)
+#define UNIT_VECS   (2 * PAIRS / VEC_WIDTH)
+#define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / VEC_WIDTH)
 #define WINDOW        (TAPS + ROWS - 1)
 
 struct filters {
@@ -103,10 +103,10 @@ INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __lo
 
 /* The outputs of a unit along x, of low- and highpass; `line` is the tile's row from the unit's pixels on. */
 #ifdef QSHIFT
-static inline pair pair_of(__local const vec *line, int i)
+static inline pair load_tile_pair(__local const vec *line, int i)
 {
 #ifdef IMAGES
-    return joined(line[2 * i], line[2 * i + 1]);
+    return interleave(line[2 * i], line[2 * i + 1]);
 #else
     return ((__local const pair *)line)[i];
 #endif
@@ -117,11 +117,11 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
     *low = *high = 0.0f;
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
-        const pair v = pair_of(line, k - (TAPS - 2) / 2);
+        const pair v = load_tile_pair(line, k - (TAPS - 2) / 2);
         *low = mad(v, both_trees(w.low[k]), *low);
         *high = mad(v, both_trees(w.high[k]), *high);
     }
-    *high = swapped(*high);
+    *high = swap(*high);
 }
 #else
 #ifdef IMAGES
@@ -132,9 +132,9 @@ typedef float sample;
 
 INLINE void filter_row(pair *low, pair *high, __local const vec *line, const struct filters w)
 {
-    sample window[(2 * HALO + UNIT_PIXELS) * PIXEL];
+    sample window[(2 * HALO + UNIT_VECS) * VEC_WIDTH];
 #pragma unroll
-    for (int i = 0; i < 2 * HALO + UNIT_PIXELS; i++) {
+    for (int i = 0; i < 2 * HALO + UNIT_VECS; i++) {
         const vec v = line[i - HALO];
 #ifdef IMAGES
         window[i] = v;
@@ -145,9 +145,9 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
     *low = *high = 0.0f;
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
-        const sample *at = window + HALO * PIXEL - RADIUS + k;
+        const sample *at = window + HALO * VEC_WIDTH - RADIUS + k;
 #ifdef IMAGES
-        const pair v = joined(at[0], at[1]);
+        const pair v = interleave(at[0], at[1]);
 #else
         const pair v = (pair)(at[0], at[1], at[2], at[3]);
 #endif
@@ -157,7 +157,7 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
 }
 #endif
 
-#define JOBS ((OUTPUTS + UNIT_PIXELS - 1) / UNIT_PIXELS) /* of an item: a unit in a pair of rows each */
+#define JOBS ((OUTPUTS + UNIT_VECS - 1) / UNIT_VECS) /* of an item: a unit in a pair of rows each */
 
 /* src: the image, or the lowpass of the level before, of axes that are `padded` at both ends to `length`; lowpass: of
  * this level; subbands: layer 2b the real, 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15
@@ -176,20 +176,20 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     barrier(CLK_LOCAL_MEM_FENCE);
 
     vec low[ROWS], high[ROWS];
-    filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * PIXEL), rows, z, w);
+    filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * VEC_WIDTH), rows, z, w);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         tile[0][r][item] = low[r];
         tile[1][r][item] = high[r];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    place_columns(tile[0][0], 2 * ROWS, across, first * PIXEL);
+    mirror_columns(tile[0][0], 2 * ROWS, across, first * VEC_WIDTH);
 
 #pragma unroll 1
     for (int j = 0; j < JOBS; j++) {
         const int2 place = tile_index(j * GROUP + item, OUTPUTS);
-        const int at = place.x * UNIT_PIXELS, p = place.y;
-        const int n = (first + at) / UNIT_PIXELS * PAIRS, i = y0 / 2 + p;
+        const int at = place.x * UNIT_VECS, p = place.y;
+        const int n = (first + at) / UNIT_VECS * PAIRS, i = y0 / 2 + p;
         if (at < HALO || at >= GROUP - HALO || n >= subbands_at.width ||
             2 * i >= lowpass_at.first_row + lowpass_at.rows)
             continue;

@@ -22,7 +22,7 @@ struct rows {
     struct quads lowpass, outer, upper, diagonal;
 };
 
-static inline struct quads exchanged(const struct quads rows)
+static inline struct quads swap_even_odd(const struct quads rows)
 {
     struct quads other;
     other.even = rows.odd;
@@ -41,10 +41,10 @@ static inline struct rows load_rows(PLANES_IN(lowpass), PLANES_IN(subbands), int
     rows.upper = load_c2q(PLANES_ARG(subbands), 2, 3, n, row, z);
     rows.diagonal = load_c2q(PLANES_ARG(subbands), 1, 4, n, row, z);
     if (at & 1) {
-        rows.lowpass = exchanged(rows.lowpass);
-        rows.outer = exchanged(rows.outer);
-        rows.upper = exchanged(rows.upper);
-        rows.diagonal = exchanged(rows.diagonal);
+        rows.lowpass = swap_even_odd(rows.lowpass);
+        rows.outer = swap_even_odd(rows.outer);
+        rows.upper = swap_even_odd(rows.upper);
+        rows.diagonal = swap_even_odd(rows.diagonal);
     }
     return rows;
 }
@@ -65,7 +65,7 @@ static inline pair add_quads(pair sum, const struct quads a, __constant const fl
 /* Of wide pictures blocks of columns, which the grid's x has, go one after the other along its z: the rows of twelve planes
  * that the next row of items reads again are in the cache then. */
 #define BLOCK_ITEM(planes)                                                                                              \
-    (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * RUN, get_global_id(1), get_global_id(2) % (planes)
+    (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2) % (planes)
 
 /* dst: layer 0 L, layer 1 H. The grid's x counts pairs of columns, its y pairs of rows. Two zeros stand on both sides of
  * each filter, as two rows of quads always come together. */
@@ -73,11 +73,11 @@ NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
                                  int2 crop, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int n = item * PAIRS, i = item_y + dst_at.first_row / 2, z = item_z;
         if (n >= subbands_at.width || 2 * i >= dst_at.first_row + dst_at.rows)
             return;
-        const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels);
+        const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels);
         const int radius = taps / 2, reach = (radius + 1) / 2;
         pair low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
         for (int c = -reach; c <= reach; c++) {
@@ -106,11 +106,11 @@ NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
                                  int2 crop, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int n = item * PAIRS, i = item_y + dst_at.first_row / 4, z = item_z;
         if (n >= subbands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
             return;
-        const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), fours = taps / 2;
+        const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), fours = taps / 2;
         pair low0 = 0.0f, low1 = 0.0f, low2 = 0.0f, low3 = 0.0f, high0 = 0.0f, high1 = 0.0f, high2 = 0.0f, high3 = 0.0f;
         for (int k = 0; k < fours; k++) {
             const struct rows v = load_rows(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + k - fours / 2, z);
@@ -150,14 +150,14 @@ static inline bool has_row(const struct geometry at, int y)
 NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
         if (x >= dst_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
         const struct axis axis = {src_at.width, 0, src_at.width};
-        const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels), x0 = x - taps / 2;
+        const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels), x0 = x - taps / 2;
         vec sum = 0.0f;
-        if (plain(axis, x0, LANES + taps)) {
+        if (is_interior(axis, x0, LANES + taps)) {
             __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
             for (int k = 0; k < taps; k++)
                 sum = add(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
@@ -188,7 +188,7 @@ INLINE void add_fours(pair *first, pair *second, bool inside, const struct pass 
 {
     for (int k = 0; k < fours; k++) {
         const pair a = inside ? VLOAD(of.low + 2 * k) : VLOAD(of.low_line + 2 * k);
-        const pair b = swapped(inside ? VLOAD(of.high + 2 * k) : VLOAD(of.high_line + 2 * k));
+        const pair b = swap(inside ? VLOAD(of.high + 2 * k) : VLOAD(of.high_line + 2 * k));
         const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);
         *first = mad(b, g1.s0101010101010101, mad(a, g0.s0101010101010101, *first));
         *second = mad(b, g1.s2323232323232323, mad(a, g0.s2323232323232323, *second));
@@ -199,17 +199,17 @@ INLINE void add_fours(pair *first, pair *second, bool inside, const struct pass 
 NOINLINE void inverse_rows_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int n = item * PAIRS, y = item_y + src_at.first_row, z = item_z;
         if (2 * n >= src_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
         const struct axis axis = {src_at.width, 0, src_at.width};
         const int fours = taps / 2, x0 = 2 * (n - fours / 2), count = 2 * (PAIRS + fours);
-        const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
+        const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels);
         pair first = 0.0f, second = 0.0f;
         float low[2 * (PAIRS + MAX_TAPS)], high[2 * (PAIRS + MAX_TAPS)];
         const struct pass of = {src + offset(src_at, x0, y, lo), src + offset(src_at, x0, y, hi), low, high};
-        if (plain(axis, x0, count)) {
+        if (is_interior(axis, x0, count)) {
             add_fours(&first, &second, true, of, w, fours);
         } else {
             fill_axis(low, count, PLANES_ARG(src), axis, x0, y, lo);

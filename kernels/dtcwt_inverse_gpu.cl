@@ -60,12 +60,12 @@ struct filters {
 
 /* Two rows of quads as they stand at `row`, which reflect() gives for twice their index: past the border the odd one is
  * where the even one would be. */
-static inline struct quads turned(const struct quads v, int row)
+static inline struct quads mirror_rows(const struct quads v, int row)
 {
-    struct quads turned;
-    turned.even = row & 1 ? v.odd : v.even;
-    turned.odd = row & 1 ? v.even : v.odd;
-    return turned;
+    struct quads rows;
+    rows.even = row & 1 ? v.odd : v.even;
+    rows.odd = row & 1 ? v.even : v.odd;
+    return rows;
 }
 
 #ifdef IMAGES
@@ -74,8 +74,8 @@ static inline struct quads load_lowpass(PLANES_IN(lowpass), int2 crop, int n, in
     const int first = (lowpass_at.first_row - crop.y) / 2, end = first + lowpass_at.rows / 2;
     const int x = 2 * n + crop.x, y = 2 * clamp(i, first, end - 1) + crop.y;
     struct quads v;
-    v.even = joined(load(PLANES_ARG(lowpass), x, y, z), load(PLANES_ARG(lowpass), x + 1, y, z));
-    v.odd = joined(load(PLANES_ARG(lowpass), x, y + 1, z), load(PLANES_ARG(lowpass), x + 1, y + 1, z));
+    v.even = interleave(load(PLANES_ARG(lowpass), x, y, z), load(PLANES_ARG(lowpass), x + 1, y, z));
+    v.odd = interleave(load(PLANES_ARG(lowpass), x, y + 1, z), load(PLANES_ARG(lowpass), x + 1, y + 1, z));
     return v;
 }
 #else
@@ -96,7 +96,7 @@ static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n,
 
 static inline struct column subbands_column(PLANES_IN(subbands), int one, int other, int n, int z)
 {
-    const size_t layer = (size_t)subbands_at.spacing * subbands_at.pitch * subbands_at.channels;
+    const size_t layer = (size_t)subbands_at.plane_rows * subbands_at.pitch * subbands_at.channels;
     const int first = subbands_at.first_row;
     return (struct column){subbands + offset(subbands_at, n, first, z) + 2 * one * layer, first, subbands_at.rows,
                            subbands_at.pitch, layer, 2 * (other - one) * layer};
@@ -150,7 +150,7 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 #pragma unroll
     for (int k = 0; k < TAPS / 2; k++) {
         const float2 g0 = part ? w.g0.w[k].zw : w.g0.w[k].xy, g1 = part ? w.g1.w[k].zw : w.g1.w[k].xy;
-        sum = mad(swapped(high[k - REACH]), both_trees(g1), mad(low[k - REACH], both_trees(g0), sum));
+        sum = mad(swap(high[k - REACH]), both_trees(g1), mad(low[k - REACH], both_trees(g0), sum));
     }
 #else
     single l[2 * (2 * REACH + 1)], h[2 * (2 * REACH + 1)];
@@ -163,7 +163,7 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
         const int i = 2 * REACH - RADIUS + k;
-        sum = mad(joined(h[i], h[i + 1]), w.g1.w[k], mad(joined(l[i], l[i + 1]), w.g0.w[k], sum));
+        sum = mad(interleave(h[i], h[i + 1]), w.g1.w[k], mad(interleave(l[i], l[i + 1]), w.g0.w[k], sum));
     }
 #endif
     return sum;
@@ -174,14 +174,14 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 #ifdef IMAGES
 #define PARTS (RATE / 2) /* a job is a pair of outputs */
 
-static inline int2 place_of_part(int job)
+static inline int2 part_index(int job)
 {
     return (int2)(job / 2 % (PARTS * GROUP), job % 2 + job / 2 / (PARTS * GROUP) * 2);
 }
 #else
 #define PARTS 1 /* all outputs of a pair */
 
-static inline int2 place_of_part(int job)
+static inline int2 part_index(int job)
 {
     return tile_index(job, ROWS);
 }
@@ -233,18 +233,18 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
 #else
             const struct quads a = load_quads(g0, i, high), b = load_quads(g1, i, true);
 #endif
-            add_rows(sum + s * ROWS, c, turned(a, row), &w.g0, false);
-            add_rows(sum + s * ROWS, c, turned(b, row), &w.g1, true);
+            add_rows(sum + s * ROWS, c, mirror_rows(a, row), &w.g0, false);
+            add_rows(sum + s * ROWS, c, mirror_rows(b, row), &w.g1, true);
         }
     }
 #pragma unroll
     for (int r = 0; r < SIDES * ROWS; r++)
-        tile[item_row + r / ROWS][r % ROWS][item] = column & 1 ? swapped(sum[r]) : sum[r]; /* a mirrored pair */
+        tile[item_row + r / ROWS][r % ROWS][item] = column & 1 ? swap(sum[r]) : sum[r]; /* a mirrored pair */
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 1 /* by 4 it takes 0.96 of the time, and the compiler 1.2 times as long */
     for (int j = 0; j < JOBS; j++) {
-        const int2 place = place_of_part((j * ITEM_ROWS + item_row) * GROUP + item);
+        const int2 place = part_index((j * ITEM_ROWS + item_row) * GROUP + item);
         const int at = place.x / PARTS, part = place.x % PARTS, r = place.y;
         const int x = RATE * (first + at) + 2 * part, y = RATE * i0 + r;
         if (at < REACH || at >= GROUP - REACH || first + at >= subbands_at.width || y < dst_at.first_row ||

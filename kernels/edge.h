@@ -46,7 +46,7 @@ static inline void fill_line(float *line, int count, PLANES_IN(s), int x0, int y
 }
 
 /* The pixel from x on, any part of which may lie beyond the border. */
-static inline vec load_pixel(PLANES_IN(s), int x, int y, int z)
+static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {
     float line[LANES];
     fill_line(line, LANES, PLANES_ARG(s), x, y, z);
@@ -67,10 +67,10 @@ static inline float load_column(PLANES_IN(s), int x, int y, int z)
 #endif
 
 #ifdef IMAGES
-#define load_pixel load_column
+#define load_vec load_column
 #elif LANES == 4
 /* The pixel from x on, any part of which may lie beyond the border. */
-static inline vec load_pixel(PLANES_IN(s), int x, int y, int z)
+static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {
     return (vec)(load_column(PLANES_ARG(s), x, y, z), load_column(PLANES_ARG(s), x + 1, y, z), load_column(PLANES_ARG(s), x + 2, y, z),
                    load_column(PLANES_ARG(s), x + 3, y, z));

@@ -22,7 +22,7 @@ static inline void fill_pixels(__global unit *to, __global const unit *row, __gl
         copy_pixel(to, at.follows ? row + (size_t)edge(x - at.x, at.picture_width) * units : fill, units);
 }
 
-__kernel void extend_samples(READ_RASTER(unit, src), RASTER(unit, dst), int units, const struct canvas at, __global const unit *fill)
+__kernel void extend_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct canvas at, __global const unit *fill)
 {
     const int left = get_global_id(0) * TILE, right = min(left + TILE, at.width);
     const int top = get_global_id(1) * TILE + at.first_row, bottom = min(top + TILE, at.first_row + at.rows);

@@ -66,7 +66,7 @@ static inline vec with_zero(vec v, const struct window by, int x, int y, const s
 NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window by, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;

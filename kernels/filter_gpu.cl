@@ -50,7 +50,7 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(along_y), int wraps, int x
     __global const float *weights = weights_of(along_y, rows) + y % ROWS;
 #pragma unroll 1
     for (int j = 0; j < rows.count; j++) {
-        const vec v = load_position(PLANES_ARG(src), x, wrapped(rows.first + j, src_at.height), z, wraps);
+        const vec v = load_position(PLANES_ARG(src), x, wrap_index(rows.first + j, src_at.height), z, wraps);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             sum[r] = mad(v, weights[j * ROWS + r], sum[r]);

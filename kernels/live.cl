@@ -11,28 +11,28 @@
 #include "planes.h"
 
 #define LIVE    252 /* as in kernels/noise.cl */
-#define RUN_OF  6   /* equal pixels that make a cell of level 1 dead: its own two and two on either side */
+#define EQUAL_PIXELS  6   /* equal pixels that make a cell of level 1 dead: its own two and two on either side */
 #define CLIPPED 1e-6f
 
 #if LANES == 16 && !defined(IMAGES)
 #define CELLS        8 /* of a work-item */
 #define COLOUR       float16
-#define TRUTH(t)     (t)
-typedef int16 truth;
+#define MASK(t)     (t)
+typedef int16 mask;
 #define OF_CELLS(t)  (t).even
 typedef int8 cells;
-typedef uint8 words;
-#define WORDS(v)     as_uint8(v)
+typedef uint8 packed_cells;
+#define PACKED(v)     as_uint8(v)
 #define STORE(v, p)  vstore8(v, 0, p)
 #else
 #define CELLS        1
 #define COLOUR       float
-#define TRUTH(t)     (-(t))
-typedef int truth;
+#define MASK(t)     (-(t))
+typedef int mask;
 #define OF_CELLS(t)  (t)
 typedef int cells;
-typedef uint words;
-#define WORDS(v)     as_uint(v)
+typedef uint packed_cells;
+#define PACKED(v)     as_uint(v)
 #define STORE(v, p)  (*(p) = (v))
 #endif
 #include "opponent.h"
@@ -42,60 +42,60 @@ static inline COLOUR absolute(COLOUR v)
     return fabs(v);
 }
 
-/* The pixels of the work-item's cells, moved by -2 to 3 along x. */
-static inline void load_moved(COLOUR moved[RUN_OF], PLANES_IN(src), int x, int y, int image, int channel, int channels)
+/* The pixels of the work-item's cells, shifted by -2 to 3 along x. */
+static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel, int channels)
 {
 #ifdef IMAGES
-    for (int k = 0; k < RUN_OF; k++) {
+    for (int k = 0; k < EQUAL_PIXELS; k++) {
         const float4 v = load(PLANES_ARG(src), clamp(x - 2 + k, 0, src_at.width - 1), y, 0);
-        moved[k] = channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
+        shifted[k] = channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
     }
 #else
     __global const float *row = src + offset(src_at, 0, y, image * channels + channel);
 #if LANES == 16
     if (x >= 2 && x + LANES + 3 <= src_at.width) {
-        for (int k = 0; k < RUN_OF; k++)
-            moved[k] = VLOAD(row + x - 2 + k);
+        for (int k = 0; k < EQUAL_PIXELS; k++)
+            shifted[k] = VLOAD(row + x - 2 + k);
         return;
     }
-    float line[LANES + RUN_OF - 1];
-    for (int i = 0; i < LANES + RUN_OF - 1; i++)
+    float line[LANES + EQUAL_PIXELS - 1];
+    for (int i = 0; i < LANES + EQUAL_PIXELS - 1; i++)
         line[i] = row[clamp(x - 2 + i, 0, src_at.width - 1)];
-    for (int k = 0; k < RUN_OF; k++)
-        moved[k] = VLOAD(line + k);
+    for (int k = 0; k < EQUAL_PIXELS; k++)
+        shifted[k] = VLOAD(line + k);
 #else
-    for (int k = 0; k < RUN_OF; k++)
-        moved[k] = row[clamp(x - 2 + k, 0, src_at.width - 1)];
+    for (int k = 0; k < EQUAL_PIXELS; k++)
+        shifted[k] = row[clamp(x - 2 + k, 0, src_at.width - 1)];
 #endif
 #endif
 }
 
-static inline truth is_clipped(COLOUR v)
+static inline mask is_clipped(COLOUR v)
 {
-    return TRUTH((absolute(v) <= CLIPPED) | (absolute(v - 1.0f) <= CLIPPED));
+    return MASK((absolute(v) <= CLIPPED) | (absolute(v - 1.0f) <= CLIPPED));
 }
 
 /* Rows from range.x to range.y of the cells of level 1. `opponent`: src is in opponent colours. The grid: cells along x, pairs of rows of cells, images. */
 NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = 2 * CELLS * item, j = 2 * (range.x / 2 + item_y), image = item_z;
         if (x >= src_at.width || j >= range.y)
             return;
         const int y = clamp(2 * j, src_at.first_row, src_at.first_row + src_at.rows - 1);
-        truth same = TRUTH((COLOUR)(0.0f) == (COLOUR)(0.0f)), clipped[4];
+        mask same = MASK((COLOUR)(0.0f) == (COLOUR)(0.0f)), clipped[4];
         COLOUR left[4], right[4];
         for (int c = 0; c < colours; c++) {
-            COLOUR moved[RUN_OF];
-            load_moved(moved, PLANES_ARG(src), x, y, image, c, channels);
-            for (int k = 1; k < RUN_OF; k++)
-                same &= TRUTH(moved[k] == moved[k - 1]);
-            left[c] = moved[2], right[c] = moved[3];
+            COLOUR shifted[EQUAL_PIXELS];
+            load_shifted(shifted, PLANES_ARG(src), x, y, image, c, channels);
+            for (int k = 1; k < EQUAL_PIXELS; k++)
+                same &= MASK(shifted[k] == shifted[k - 1]);
+            left[c] = shifted[2], right[c] = shifted[3];
         }
         if (opponent)
             from_opponent(left), from_opponent(right);
-        truth all = same;
+        mask all = same;
         for (int c = 0; c < colours; c++) {
             clipped[c] = same | (is_clipped(left[c]) & is_clipped(right[c]));
             all = c == 0 ? clipped[0] : all & clipped[c];
@@ -106,7 +106,7 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
             v |= (~dead & LIVE) << (8 * c);
         }
         for (int row = max(j, range.x); row < min(j + 2, range.y); row++)
-            STORE(WORDS(v), live + offset(live_at, x / 2, row, image));
+            STORE(PACKED(v), live + offset(live_at, x / 2, row, image));
     }
 }
 
@@ -116,7 +116,7 @@ __kernel void live_cells(PLANES_IN(src), __global uint *live, const struct geome
 }
 
 /* The children of a work-item's cells in a row, those on the left and on the right; at the border the last ones again. */
-static inline void load_children(words children[2], __global const uint *row, int x, int width)
+static inline void load_children(packed_cells children[2], __global const uint *row, int x, int width)
 {
 #if CELLS == 8
     if (2 * x + 16 <= width) {
@@ -140,11 +140,11 @@ NOINLINE void live_halve_run(__global const uint *fine, const struct geometry fi
                           const struct geometry live_at, int2 range, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = CELLS * item, j = item_y + range.x, image = item_z;
         if (x >= live_at.width || j >= range.y)
             return;
-        words v[4], even = 0x00020002, odd = 0x00020002; /* two bytes at a time, and a half of four for rounding */
+        packed_cells v[4], even = 0x00020002, odd = 0x00020002; /* two bytes at a time, and a half of four for rounding */
         for (int k = 0; k < 2; k++) {
             const int row = clamp(2 * j + k, fine_at.first_row, fine_at.first_row + fine_at.rows - 1);
             load_children(v + 2 * k, fine + offset(fine_at, 0, row, image), x, fine_at.width);

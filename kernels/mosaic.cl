@@ -30,8 +30,8 @@ __kernel void mosaic_largest(PLANES_IN(subbands), __global int *largest, int lev
 #endif
     vec most = 0.0f;
     for (int y = 0; y < subbands_at.height; y++) {
-        const vec re = load(PLANES_ARG(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
-        const vec im = load(PLANES_ARG(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
+        const vec re = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, subbands_at.channels));
+        const vec im = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, subbands_at.channels));
         most = fmax(most, mad(re, re, im * im));
     }
 #ifdef IMAGES
@@ -43,7 +43,7 @@ __kernel void mosaic_largest(PLANES_IN(subbands), __global int *largest, int lev
 }
 
 /* Cells lie anywhere, and a stage that follows may want some rows only: a warp, or what is cropped. */
-static inline void put(PLANES_OUT(dst), int x, int y, int z, vec v)
+static inline void store_if_held(PLANES_OUT(dst), int x, int y, int z, vec v)
 {
     if (y >= dst_at.first_row && y < dst_at.first_row + dst_at.rows)
         store(PLANES_ARG(dst), x, y, z, v);
@@ -78,9 +78,9 @@ __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global con
     const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? gain / most : 0.0f;
     for (int subband = 0; subband < 6; subband++) {
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
-        const vec re = load(PLANES_ARG(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
-        const vec im = load(PLANES_ARG(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
-        put(PLANES_ARG(dst), origin.x + column * (subbands_at.width + gap) + x, origin.y + row * (subbands_at.height + gap) + y, z,
+        const vec re = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, subbands_at.channels));
+        const vec im = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, subbands_at.channels));
+        store_if_held(PLANES_ARG(dst), origin.x + column * (subbands_at.width + gap) + x, origin.y + row * (subbands_at.height + gap) + y, z,
               select_alpha(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
     }
 }
@@ -90,7 +90,7 @@ __kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, f
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x < lowpass_at.width && y < lowpass_at.height)
-        put(PLANES_ARG(dst), origin.x + x, origin.y + y, z,
+        store_if_held(PLANES_ARG(dst), origin.x + x, origin.y + y, z,
               select_alpha(gain * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
 }
 #else
@@ -103,7 +103,7 @@ static inline float mean_colour(PLANES_IN(s), int x, int y, int layer, int colou
 #else
     float sum = 0.0f;
     for (int c = 0; c < colours; c++)
-        sum += load(PLANES_ARG(s), x, y, LAYER(layer, c, s_at.channels));
+        sum += load(PLANES_ARG(s), x, y, PLANE_INDEX(layer, c, s_at.channels));
     return sum / colours;
 #endif
 }
@@ -111,18 +111,18 @@ static inline float mean_colour(PLANES_IN(s), int x, int y, int layer, int colou
 static inline void store_colour(PLANES_OUT(dst), int x, int y, float3 colour)
 {
 #ifdef IMAGES
-    put(PLANES_ARG(dst), x, y, 0, (float4)(colour, 1.0f));
+    store_if_held(PLANES_ARG(dst), x, y, 0, (float4)(colour, 1.0f));
 #else
-    put(PLANES_ARG(dst), x, y, 0, colour.x);
-    put(PLANES_ARG(dst), x, y, 1, colour.y);
-    put(PLANES_ARG(dst), x, y, 2, colour.z);
+    store_if_held(PLANES_ARG(dst), x, y, 0, colour.x);
+    store_if_held(PLANES_ARG(dst), x, y, 1, colour.y);
+    store_if_held(PLANES_ARG(dst), x, y, 2, colour.z);
     if (dst_at.channels > 3)
-        put(PLANES_ARG(dst), x, y, 3, 1.0f);
+        store_if_held(PLANES_ARG(dst), x, y, 3, 1.0f);
 #endif
 }
 
 /* The phase as a part of a turn, from 0 to 1: the series of the arctangent up to tan(pi / 8), at most 1e-7 from the exact value. */
-static inline float find_turn(float re, float im)
+static inline float phase_in_turns(float re, float im)
 {
     const float a = fabs(re), b = fabs(im), less = fmin(a, b), more = fmax(a, b);
     const bool beyond = less > 0.41421356f * more; /* an eighth of pi: then from a quarter of pi on */
@@ -159,7 +159,7 @@ __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global con
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
         const float re = mean_colour(PLANES_ARG(subbands), x, y, 2 * subband, colours);
         const float im = mean_colour(PLANES_ARG(subbands), x, y, 2 * subband + 1, colours);
-        const float turn = find_turn(re, im);
+        const float turn = phase_in_turns(re, im);
         store_colour(PLANES_ARG(dst), origin.x + column * (subbands_at.width + gap) + x,
                      origin.y + row * (subbands_at.height + gap) + y,
                      hue(turn, sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f))));

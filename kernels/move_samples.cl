@@ -11,7 +11,7 @@ struct move {
     int width, first_row, rows; /* of the output */
 };
 
-__kernel void move_samples(READ_RASTER(unit, src), RASTER(unit, dst), int units, const struct move by)
+__kernel void move_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct move by)
 {
     const int left = get_global_id(0) * TILE, right = min(left + TILE, by.width);
     const int top = get_global_id(1) * TILE + by.first_row, bottom = min(top + TILE, by.first_row + by.rows);

@@ -33,7 +33,7 @@ static inline float channel_of(PLANES_IN(subbands), int x, int y, int layer, int
     const float4 v = load(PLANES_ARG(subbands), x, y, layer);
     return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
 #else
-    return load(PLANES_ARG(subbands), x, y, LAYER(layer, image * channels + channel, subbands_at.channels));
+    return load(PLANES_ARG(subbands), x, y, PLANE_INDEX(layer, image * channels + channel, subbands_at.channels));
 #endif
 }
 
@@ -43,7 +43,7 @@ static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, in
     float line[8];
 #ifndef IMAGES
     if (x >= 0 && x + 8 <= subbands_at.width)
-        return vload8(0, subbands + offset(subbands_at, x, y, LAYER(layer, image * channels + channel, subbands_at.channels)));
+        return vload8(0, subbands + offset(subbands_at, x, y, PLANE_INDEX(layer, image * channels + channel, subbands_at.channels)));
 #endif
     for (int i = 0; i < SIDE; i++)
         line[i] = channel_of(PLANES_ARG(subbands), reflect(x + i, subbands_at.width), y, layer, image, channel, channels);

@@ -20,7 +20,7 @@ __kernel void opponent(PLANES_IN(src), PLANES_OUT(dst), int channels, int images
 #else
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        v[c] = load(PLANES_ARG(src), x, y, LAYER(layer, c, channels));
+        v[c] = load(PLANES_ARG(src), x, y, PLANE_INDEX(layer, c, channels));
 #endif
     const float way = ways[layer % images];
     if (way > 0.0f)
@@ -32,8 +32,8 @@ __kernel void opponent(PLANES_IN(src), PLANES_OUT(dst), int channels, int images
 #else
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        store(PLANES_ARG(dst), x, y, LAYER(layer, c, channels), v[c]);
+        store(PLANES_ARG(dst), x, y, PLANE_INDEX(layer, c, channels), v[c]);
     if (channels > 3)
-        store(PLANES_ARG(dst), x, y, LAYER(layer, 3, channels), load(PLANES_ARG(src), x, y, LAYER(layer, 3, channels)));
+        store(PLANES_ARG(dst), x, y, PLANE_INDEX(layer, 3, channels), load(PLANES_ARG(src), x, y, PLANE_INDEX(layer, 3, channels)));
 #endif
 }

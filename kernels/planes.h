@@ -20,7 +20,7 @@ struct geometry {
     int first_row, rows; /* those held here */
     int pitch;           /* floats from row to row */
     int layers, channels;
-    int spacing;         /* rows from plane to plane */
+    int plane_rows;         /* rows from plane to plane */
 };
 
 /* Where filter weights lie: -DWEIGHTS=__global for those that do not fit the device's constant memory. */
@@ -38,7 +38,7 @@ struct geometry {
  *     NOINLINE void foo_run(PLANES_IN(src), PLANES_OUT(dst), WORK_ITEM_PARAMS)
  *     {
  *     #pragma unroll 1
- *         for (int item = first_item; item < first_item + RUN; item++) {
+ *         for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
  *             const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
  *             ...
  *         }
@@ -51,16 +51,16 @@ struct geometry {
  *
  * An item that is past the end returns, as those after it are, too; one that is done before its end continues.
  *
- *   -DRUN=n  so many work-items are one. The launch gives it on CPU devices, for buffers, where struct work says `apart`;
+ *   -DITEMS_PER_CALL=n  so many work-items are one. The launch gives it on CPU devices, for buffers, where struct work says `apart`;
  *            without it a function is part of its kernel, and there is one item to go along */
-#ifdef RUN
+#ifdef ITEMS_PER_CALL
 #define NOINLINE static __attribute__((noinline))
 #else
 #define NOINLINE INLINE
-#define RUN   1
+#define ITEMS_PER_CALL   1
 #endif
 #define WORK_ITEM_PARAMS      int first_item, int item_y, int item_z
-#define WORK_ITEM_ARGS get_global_id(0) * RUN, get_global_id(1), get_global_id(2)
+#define WORK_ITEM_ARGS get_global_id(0) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2)
 
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 
@@ -111,9 +111,9 @@ typedef float vec;
 /* The z of layer l (a subband, say) for a kernel whose own z counts the planes of one layer: buffers hold all
  * the planes of a layer together, images hold a layer in one texel. */
 #ifdef IMAGES
-#define LAYER(l, z, channels) (l)
+#define PLANE_INDEX(l, z, channels) (l)
 #else
-#define LAYER(l, z, channels) ((l) * (channels) + (z))
+#define PLANE_INDEX(l, z, channels) ((l) * (channels) + (z))
 #endif
 /* Hands a PLANES_IN or PLANES_OUT on to a function that takes one. */
 #define PLANES_ARG(name) name, name##_at
@@ -121,7 +121,7 @@ typedef float vec;
 /* Where a float lies in a buffer. */
 static inline size_t offset(const struct geometry at, int x, int y, int z)
 {
-    return ((size_t)z * at.spacing + (size_t)(y - at.first_row)) * at.pitch + x;
+    return ((size_t)z * at.plane_rows + (size_t)(y - at.first_row)) * at.pitch + x;
 }
 
 #ifdef IMAGES

@@ -26,7 +26,7 @@ typedef float single;
 #define ODD  odd
 #endif
 
-static inline pair joined(single even_ones, single odd_ones)
+static inline pair interleave(single even_ones, single odd_ones)
 {
     pair v;
     v.EVEN = even_ones;
@@ -35,15 +35,15 @@ static inline pair joined(single even_ones, single odd_ones)
 }
 
 /* Each even sample in the place of the odd one, and the other way round. */
-static inline pair swapped(pair v)
+static inline pair swap(pair v)
 {
-    return joined(v.ODD, v.EVEN);
+    return interleave(v.ODD, v.EVEN);
 }
 
 /* The weights of trees a and b, for the even and for the odd samples. */
 static inline pair both_trees(float2 weights)
 {
-    return joined((single)(weights.x), (single)(weights.y));
+    return interleave((single)(weights.x), (single)(weights.y));
 }
 
 /* In buffers x is a multiple of the pair's size, and a row has room for it: the whole is one store. In an image of odd
@@ -83,10 +83,10 @@ static inline void store_q2c(PLANES_OUT(subbands), int first, int second, int n,
 {
     const int channels = subbands_at.channels;
     const single a = top.EVEN, b = top.ODD, c = bottom.EVEN, d = bottom.ODD;
-    store_single(PLANES_ARG(subbands), n, i, LAYER(2 * first, z, channels), (a - d) * M_SQRT1_2_F);
-    store_single(PLANES_ARG(subbands), n, i, LAYER(2 * first + 1, z, channels), (b + c) * M_SQRT1_2_F);
-    store_single(PLANES_ARG(subbands), n, i, LAYER(2 * second, z, channels), (a + d) * M_SQRT1_2_F);
-    store_single(PLANES_ARG(subbands), n, i, LAYER(2 * second + 1, z, channels), (b - c) * M_SQRT1_2_F);
+    store_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * first, z, channels), (a - d) * M_SQRT1_2_F);
+    store_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * first + 1, z, channels), (b + c) * M_SQRT1_2_F);
+    store_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * second, z, channels), (a + d) * M_SQRT1_2_F);
+    store_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * second + 1, z, channels), (b - c) * M_SQRT1_2_F);
 }
 
 /* Two rows of quads. */
@@ -98,16 +98,16 @@ struct quads {
 static inline struct quads c2q(single re0, single im0, single re1, single im1)
 {
     struct quads quads;
-    quads.even = joined(re0 + re1, im0 + im1) * M_SQRT1_2_F;
-    quads.odd = joined(im0 - im1, re1 - re0) * M_SQRT1_2_F;
+    quads.even = interleave(re0 + re1, im0 + im1) * M_SQRT1_2_F;
+    quads.odd = interleave(im0 - im1, re1 - re0) * M_SQRT1_2_F;
     return quads;
 }
 
 static inline struct quads load_c2q(PLANES_IN(subbands), int first, int second, int n, int i, int z)
 {
     const int channels = subbands_at.channels;
-    return c2q(load_single(PLANES_ARG(subbands), n, i, LAYER(2 * first, z, channels)),
-               load_single(PLANES_ARG(subbands), n, i, LAYER(2 * first + 1, z, channels)),
-               load_single(PLANES_ARG(subbands), n, i, LAYER(2 * second, z, channels)),
-               load_single(PLANES_ARG(subbands), n, i, LAYER(2 * second + 1, z, channels)));
+    return c2q(load_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * first, z, channels)),
+               load_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * first + 1, z, channels)),
+               load_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * second, z, channels)),
+               load_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * second + 1, z, channels)));
 }

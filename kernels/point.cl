@@ -22,7 +22,7 @@ __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset
 }
 
 /* What the four channels have of a float4. */
-static inline vec of_channel(float4 v, int channel)
+static inline vec channel_value(float4 v, int channel)
 {
 #ifdef IMAGES
     return v;
@@ -33,19 +33,19 @@ static inline vec of_channel(float4 v, int channel)
 
 #if LANES == 16
 #define VALUES 16 /* of a pixel */
-typedef int16 whole;
-#define WHOLE(v)    as_int16(v)
+typedef int16 ints;
+#define INTS(v)    as_int16(v)
 #define FLOATS(v)   as_float16(v)
 #define TO_FLOATS   convert_float16
-#define TO_WHOLE(v) convert_int16(v)
+#define TO_INTS(v) convert_int16(v)
 #define COUNT(p)    ++*(p) /* one work-item has the histogram for itself */
 #else
 #define VALUES 4
-typedef int4 whole;
-#define WHOLE(v)    as_int4(v)
+typedef int4 ints;
+#define INTS(v)    as_int4(v)
 #define FLOATS(v)   as_float4(v)
 #define TO_FLOATS   convert_float4
-#define TO_WHOLE(v) convert_int4(v)
+#define TO_INTS(v) convert_int4(v)
 #define COUNT(p)    atomic_inc(p)
 #endif
 
@@ -63,7 +63,7 @@ __kernel void levels(PLANES_IN(src), PLANES_OUT(dst), float4 black, float4 gain,
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const vec v = load(PLANES_ARG(src), x, y, z), full = visible(full_scale(PLANES_ARG(src), v, x, y, alpha));
-    vec value = mad(-of_channel(black, z % channels), full, v) * of_channel(gain, z % channels);
+    vec value = mad(-channel_value(black, z % channels), full, v) * channel_value(gain, z % channels);
     value = value < 0.0f ? (vec)(0.0f) : value;
     value = value > full ? full : value;
     if (exponent != 1.0f)
@@ -78,7 +78,7 @@ __kernel void threshold(PLANES_IN(src), PLANES_OUT(dst), float4 limit, int chann
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const vec v = load(PLANES_ARG(src), x, y, z), full = visible(full_scale(PLANES_ARG(src), v, x, y, alpha));
-    const vec value = v > of_channel(limit, z % channels) * full ? full : (vec)(0.0f);
+    const vec value = v > channel_value(limit, z % channels) * full ? full : (vec)(0.0f);
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
@@ -186,21 +186,21 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
 
 /* Integers go by counts of 65535, floats by the upper bits of their distance from the origin, whose order is that of the values.
  * A float in the middle between two values belongs to the lower one. */
-static inline whole find_bins(vec v, int floats)
+static inline ints find_bins(vec v, int floats)
 {
     const vec a = fabs(v);
-    whole bin;
+    ints bin;
     if (floats) {
-        const whole rounding = v < 0.0f ? (whole)(1 << (SHIFT - 1)) : (whole)((1 << (SHIFT - 1)) - 1);
-        const whole number = min((WHOLE(a) + rounding) >> SHIFT, (whole)(HALF - 1));
+        const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
+        const ints number = min((INTS(a) + rounding) >> SHIFT, (ints)(HALF - 1));
         bin = v < 0.0f ? HALF - 1 - number : HALF + number;
     } else {
         vec t = mad(v, 65535.0f, (vec)(HALF + 0.5f));
         t = t > 0.0f ? t : (vec)(0.0f);
         t = t < BINS - 1.0f ? t : (vec)(BINS - 1.0f);
-        bin = TO_WHOLE(t);
+        bin = TO_INTS(t);
     }
-    return a < INFINITY ? bin : (whole)(BINS);
+    return a < INFINITY ? bin : (ints)(BINS);
 }
 
 /* Counts the colours of rows from rows.x to rows.y in one of so many copies of the histograms: one for all colours or one for
@@ -223,7 +223,7 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
             const int planes = colours, there = min(LANES, src_at.width - x);
             const int next_plane = histograms > 1 ? SPACING : 0, next_value = 0;
 #endif
-            whole found[4];
+            ints found[4];
             int *const bin = (int *)found;
             for (int z = 0; z < planes; z++) {
                 vec v = load(PLANES_ARG(src), x, y, z);
@@ -233,7 +233,7 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
 #ifndef IMAGES
                 const float origin = as_float(bins[(histograms > 1 ? z : 0) * SPACING + ORIGIN]);
 #endif
-                found[z] = full > 0.0f ? find_bins(v - origin, floats) : (whole)(BINS + 1);
+                found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(BINS + 1);
             }
             for (int i = there; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)

@@ -43,7 +43,7 @@ static inline __global const float *weights_of(__global const struct block *tabl
 }
 
 /* The sample that position i of a window stands for: that of an axis that wraps may lie beside the n samples. */
-static inline int wrapped(int i, int n)
+static inline int wrap_index(int i, int n)
 {
     return i < 0 ? i + n : i < n ? i : i - n;
 }

@@ -27,8 +27,8 @@
 #ifdef SAMPLES
 #define INPUT           __global const read_sample *restrict samples, const struct geometry samples_at, PLANES_IN(src)
 #define INPUT_ARG       PLANES_ARG(samples), PLANES_ARG(src)
-#define OUTPUT          RASTER(sample, raster), PLANES_OUT(dst)
-#define OUTPUT_ARG      GIVE_RASTER(raster), PLANES_ARG(dst)
+#define OUTPUT          RASTER_OUT(sample, raster), PLANES_OUT(dst)
+#define OUTPUT_ARG      RASTER_OUT_ARG(raster), PLANES_ARG(dst)
 #define IS_INTERLEAVED  (src == 0)
 #define STEP            (IS_INTERLEAVED ? planes : 1) /* from one position to the next */
 #define ELEMENTS        (IS_INTERLEAVED ? samples_at.pitch : src_at.pitch)
@@ -64,7 +64,7 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
         for (int r = 0; r < ROWS; r++)
             sum[r] = 0.0f;
         for (int j = 0; j < rows.count; j++) {
-            const float16 v = load_elements(INPUT_ARG, x, wrapped(rows.first + j, src_at.height), z);
+            const float16 v = load_elements(INPUT_ARG, x, wrap_index(rows.first + j, src_at.height), z);
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 sum[r] = mad(v, weights[j * ROWS + r], sum[r]);
@@ -80,7 +80,7 @@ INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global cons
 {
     const int n = src_at.width;
     for (int x = begin; x < end;) {
-        const int at = wrapped(x, n), count = min(end - x, n - at);
+        const int at = wrap_index(x, n), count = min(end - x, n - at);
         multiply_columns(tile + (x - begin) * STEP, INPUT_ARG, rows, weights, at * STEP, count * STEP, z);
         x += count;
     }
@@ -107,7 +107,7 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
     float16 sum = 0.0f;
 #pragma unroll 1
     for (int x = columns.first, count; x < end; x += count, weights += count * LANES) {
-        const int at = wrapped(x, n);
+        const int at = wrap_index(x, n);
         count = min(min(CHUNK, end - x), n - at);
 #pragma unroll 1
         for (int i = 0; i < count * step; i += LANES) {
@@ -116,7 +116,7 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
 #pragma unroll 1
             for (int j = 0; j < rows.count; j++)
                 if (row_weights[j * ROWS + r] != 0.0f)
-                    column = mad(load_elements(INPUT_ARG, first, wrapped(rows.first + j, src_at.height), z),
+                    column = mad(load_elements(INPUT_ARG, first, wrap_index(rows.first + j, src_at.height), z),
                                  row_weights[j * ROWS + r], column);
             store_line(column, line + LANES + first - at * step);
         }
@@ -146,7 +146,7 @@ INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const str
     }
 #ifdef SAMPLES
     if (raster) {
-        store_pixels(GIVE_RASTER(raster), x, y, value, planes);
+        store_pixels(RASTER_OUT_ARG(raster), x, y, value, planes);
         return;
     }
 #endif

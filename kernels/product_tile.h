@@ -12,7 +12,7 @@ INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;
 #ifdef IMAGES
-    return load(PLANES_ARG(src), wrapped(x, n), y, z);
+    return load(PLANES_ARG(src), wrap_index(x, n), y, z);
 #else
     if (x >= 0 && x + LANES <= n)
         return load(PLANES_ARG(src), x, y, z);
@@ -60,7 +60,7 @@ INLINE vec sum_support(PLANES_IN(src), const struct block rows, __global const f
     vec sum = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < columns.count; i++) {
-        const int x = wrapped(columns.first + i, src_at.width);
+        const int x = wrap_index(columns.first + i, src_at.width);
 #ifdef IMAGES
         const vec w = weights[i];
         vec column = 0.0f;
@@ -70,7 +70,7 @@ INLINE vec sum_support(PLANES_IN(src), const struct block rows, __global const f
 #endif
 #pragma unroll 1
         for (int j = 0; j < rows.count && x < src_at.width; j++) {
-            const int y = wrapped(rows.first + j, src_at.height);
+            const int y = wrap_index(rows.first + j, src_at.height);
             if (row_weights[j * ROWS] != 0.0f)
 #ifdef IMAGES
                 column = mad(load(PLANES_ARG(src), x, y, z), row_weights[j * ROWS], column);

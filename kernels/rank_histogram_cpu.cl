@@ -36,10 +36,10 @@ struct ranking {
 enum { MAX_RADIUS = 127 };
 
 /* Planes, or where these are NULL samples of `channels` channels. */
-#define INPUT      READ_RASTER(uchar, samples), PLANES_IN(src)
-#define INPUT_ARG  GIVE_READ_RASTER(samples), PLANES_ARG(src)
-#define OUTPUT     RASTER(uchar, raster), PLANES_OUT(dst)
-#define OUTPUT_ARG GIVE_RASTER(raster), PLANES_ARG(dst)
+#define INPUT      RASTER_IN(uchar, samples), PLANES_IN(src)
+#define INPUT_ARG  RASTER_IN_ARG(samples), PLANES_ARG(src)
+#define OUTPUT     RASTER_OUT(uchar, raster), PLANES_OUT(dst)
+#define OUTPUT_ARG RASTER_OUT_ARG(raster), PLANES_ARG(dst)
 
 struct block {
     int x, y, width, height, z; /* of its outputs */

@@ -62,10 +62,10 @@ struct __attribute__((packed)) unaligned_pixel {
     pixel_room p;
 };
 
-#define INPUT      READ_RASTER(key, src), const struct geometry src_at
-#define INPUT_ARG  GIVE_READ_RASTER(src), src_at
-#define OUTPUT     RASTER(key, dst), const struct geometry dst_at
-#define OUTPUT_ARG GIVE_RASTER(dst), dst_at
+#define INPUT      RASTER_IN(key, src), const struct geometry src_at
+#define INPUT_ARG  RASTER_IN_ARG(src), src_at
+#define OUTPUT     RASTER_OUT(key, dst), const struct geometry dst_at
+#define OUTPUT_ARG RASTER_OUT_ARG(dst), dst_at
 #define BLACK      0
 
 static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
@@ -248,7 +248,7 @@ static inline void copy_rows(INPUT, OUTPUT, int x, int y, int z)
 NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alpha_channel, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;

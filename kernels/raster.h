@@ -3,32 +3,32 @@
 #pragma once
 #include "planes.h"
 
-#define READ_RASTER(sample, name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
-#define GIVE_READ_RASTER(name) name, name##_pitch, name##_row, name##_rows
+#define RASTER_IN(sample, name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
+#define RASTER_IN_ARG(name) name, name##_pitch, name##_row, name##_rows
 
 /* One that is written has its width and, where somebody counts, counters (count_clipped). */
-#define RASTER(sample, name)                                                                                           \
+#define RASTER_OUT(sample, name)                                                                                           \
     __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows, int name##_width,               \
         __global uint *name##_clipped
-#define GIVE_RASTER(name) name, name##_pitch, name##_row, name##_rows, name##_width, name##_clipped
+#define RASTER_OUT_ARG(name) name, name##_pitch, name##_row, name##_rows, name##_width, name##_clipped
 
 /* The pixel's number in memory. */
 #define PIXEL_NUMBER(name, x, y, z) (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x))
 
 #if LANES == 16
 typedef float16 lanes;
-typedef int16 truths;
+typedef int16 mask;
 #define LANE_BITS(v) as_uint16(v)
 #define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-static inline int popcount_mask(truths t)
+static inline int popcount_mask(mask t)
 {
     const int8 a = t.lo + t.hi;
     const int4 b = a.lo + a.hi;
     return -(b.x + b.y + b.z + b.w);
 }
 
-static inline int is_any(truths t)
+static inline int is_any(mask t)
 {
     const int8 a = t.lo | t.hi;
     const int4 b = a.lo | a.hi;
@@ -36,16 +36,16 @@ static inline int is_any(truths t)
 }
 #else
 typedef float lanes;
-typedef int truths;
+typedef int mask;
 #define LANE_BITS(v) as_uint(v)
 #define LANE_NUMBERS 0
 
-static inline int popcount_mask(truths t)
+static inline int popcount_mask(mask t)
 {
     return t;
 }
 
-static inline int is_any(truths t)
+static inline int is_any(mask t)
 {
     return t;
 }
@@ -55,9 +55,9 @@ static inline int is_any(truths t)
 
 /* Counts values that are farther than rounding beyond what samples hold, and those that are no numbers: of lanes that are
  * `there`. Each image of a group has COUNTED_ROWS pairs of counters, which its rows take in turn: none overflows. */
-static inline void count_clipped(__global uint *counters, int y, int z, lanes counts, float lowest, float highest, truths there)
+static inline void count_clipped(__global uint *counters, int y, int z, lanes counts, float lowest, float highest, mask there)
 {
-    const truths inside = (counts >= lowest - 0.5f) & (counts <= highest + 0.5f);
+    const mask inside = (counts >= lowest - 0.5f) & (counts <= highest + 0.5f);
     if (!is_any(!inside & there)) /* most of the time */
         return;
     const int beyond = popcount_mask(((counts < lowest - 0.5f) | (counts > highest + 0.5f)) & there);

@@ -4,21 +4,21 @@
 #include "planes.h"
 
 #if defined(IMAGES) || LANES == 4
-#define PIXEL_BITS(v) as_int4(v)
-#define BITS_PIXEL(v) as_float4(v)
+#define VEC_BITS(v) as_int4(v)
+#define BITS_VEC(v) as_float4(v)
 #elif LANES == 16
-#define PIXEL_BITS(v) as_int16(v)
-#define BITS_PIXEL(v) as_float16(v)
+#define VEC_BITS(v) as_int16(v)
+#define BITS_VEC(v) as_float16(v)
 #else
-#define PIXEL_BITS(v) as_int(v)
-#define BITS_PIXEL(v) as_float(v)
+#define VEC_BITS(v) as_int(v)
+#define BITS_VEC(v) as_float(v)
 #endif
 
 /* 1 / sqrt(v), for v that is a normal number. It begins with half of the exponent, off by 3% at most; each step squares the error. */
 static inline vec inverse_root(vec v)
 {
     const vec half_v = 0.5f * v;
-    vec y = BITS_PIXEL(0x5f375a86 - (PIXEL_BITS(v) >> 1));
+    vec y = BITS_VEC(0x5f375a86 - (VEC_BITS(v) >> 1));
 #pragma unroll
     for (int i = 0; i < 3; i++)
         y = mad(y, mad(-(half_v * y), y, (vec)(0.5f)), y);

@@ -34,7 +34,7 @@ struct conversion {
     int type, channels, colours; /* a channel that is no colour is alpha */
     int divide;                  /* colour is divided by alpha, first of all */
     int multiply;                /* and multiplied by it in the end */
-    int settle;                  /* alpha is settled (settle_alpha) */
+    int settle;                  /* alpha is settled (flush_alpha) */
     int opponent;                /* the planes' colours are opponent ones (opponent.h) */
     int ranged;                  /* colour `low` becomes 0, low + 1 / gain full scale */
     float low, gain;
@@ -204,7 +204,7 @@ static inline lanes divide(lanes colour, lanes alpha)
 }
 
 /* A transform there and back leaves some 1e-7 of alpha that was 0, and would divide colour by it that was spread there. */
-static inline lanes settle_alpha(lanes alpha)
+static inline lanes flush_alpha(lanes alpha)
 {
     return select(alpha, (lanes)(0.0f), fabs(alpha) < 0x1p-20f);
 }
@@ -235,7 +235,7 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
         from_opponent(value);
     lanes alpha = conversion.colours == 1 ? value[1] : value[3];
     if (conversion.settle)
-        alpha = settle_alpha(alpha);
+        alpha = flush_alpha(alpha);
     /* A loop for each step: one for all ends LLVM in PoCL 6 ("did not reach a fixpoint") for one channel in images. */
 #pragma unroll
     for (int c = 0; c < MOST_CHANNELS; c++)
@@ -256,11 +256,11 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
 }
 
 /* The planes' first column is the raster's `column`. */
-NOINLINE void unpack_run(READ_RASTER(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
+NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
                       int column, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
@@ -286,10 +286,10 @@ NOINLINE void unpack_run(READ_RASTER(uchar, raster), PLANES_OUT(dst), const stru
     }
 }
 
-__kernel void unpack(READ_RASTER(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
+__kernel void unpack(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
                      int column)
 {
-    unpack_run(GIVE_READ_RASTER(raster), PLANES_ARG(dst), conversion, pixel_bytes, column, WORK_ITEM_ARGS);
+    unpack_run(RASTER_IN_ARG(raster), PLANES_ARG(dst), conversion, pixel_bytes, column, WORK_ITEM_ARGS);
 }
 
 /* What is beyond the type is clamped to it, and NaN becomes 0. */
@@ -302,11 +302,11 @@ static inline lanes to_counts(lanes v, int type, float lowest, float highest)
 }
 
 /* columns.z columns, from the planes' columns.x on to the raster's columns.y on. */
-NOINLINE void pack_run(PLANES_IN(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
+NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
                     WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
         if (x >= columns.z || y >= src_at.first_row + src_at.rows)
             return;
@@ -337,7 +337,7 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER(uchar, raster), const struct conve
             if (whole) {
                 value[i] *= conversion.unit;
 #ifndef PLAIN
-                const truths there = words ? to + LANE_NUMBERS < raster_width
+                const mask there = words ? to + LANE_NUMBERS < raster_width
                                            : i * LANES + LANE_NUMBERS < (raster_width - to) * channels;
                 if (raster_clipped)
                     count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, there);
@@ -352,7 +352,7 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER(uchar, raster), const struct conve
     }
 }
 
-__kernel void pack(PLANES_IN(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns)
+__kernel void pack(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns)
 {
-    pack_run(PLANES_ARG(src), GIVE_RASTER(raster), conversion, pixel_bytes, columns, WORK_ITEM_ARGS);
+    pack_run(PLANES_ARG(src), RASTER_OUT_ARG(raster), conversion, pixel_bytes, columns, WORK_ITEM_ARGS);
 }

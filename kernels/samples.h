@@ -134,10 +134,10 @@ static inline uint16 quantise(lanes v)
 }
 
 /* Counts values that samples cannot hold, of pixels from x on. Most have none, so all channels are looked at together first. */
-static inline void count_pixels(RASTER(sample, raster), int x, int y, const lanes *value, int channels)
+static inline void count_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
 {
-    const truths there = x + LANE_NUMBERS < raster_width;
-    truths inside = there;
+    const mask there = x + LANE_NUMBERS < raster_width;
+    mask inside = there;
     for (int c = 0; c < channels; c++)
         inside &= (value[c] >= -0.5f / FULL_SCALE) & (value[c] <= 1.0f + 0.5f / FULL_SCALE);
     if (!is_any(inside ^ there))
@@ -148,11 +148,11 @@ static inline void count_pixels(RASTER(sample, raster), int x, int y, const lane
 }
 
 /* Stores the pixels from x on, whose channels are in `value`, as samples. */
-static inline void store_pixels(RASTER(sample, raster), int x, int y, const lanes *value, int channels)
+static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
 {
     uint16 words[2] = {0, 0};
     if (raster_clipped)
-        count_pixels(GIVE_RASTER(raster), x, y, value, channels);
+        count_pixels(RASTER_OUT_ARG(raster), x, y, value, channels);
     for (int c = 0; c < channels; c++)
 #if SAMPLE == 0
         words[0] |= quantise(value[c]) << (uint)(8 * c);

@@ -16,14 +16,14 @@ static inline vec sum_column(PLANES_IN(subbands), int x, int y, int re, int im)
 NOINLINE void shrink_energy_run(PLANES_IN(subbands), PLANES_OUT(dst), WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
         store(PLANES_ARG(dst), x, y, z,
-              sum_column(PLANES_ARG(subbands), x, y, LAYER(2 * subband, channel, channels),
-                         LAYER(2 * subband + 1, channel, channels)));
+              sum_column(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, channel, channels),
+                         PLANE_INDEX(2 * subband + 1, channel, channels)));
     }
 }
 
@@ -66,11 +66,11 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
     const float noise = 0.5f * sigma[sigma_at + channel];
     const vec share = parent_share(noise, 0.5f * sigma[max(above_at, 0) + channel]);
 #pragma unroll 1
-    for (int item = first_item; item < first_item + RUN; item++) {
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
+        const int re_at = PLANE_INDEX(2 * subband, channel, channels), im_at = PLANE_INDEX(2 * subband + 1, channel, channels);
         const vec re = load(PLANES_ARG(subbands), x, y, re_at), im = load(PLANES_ARG(subbands), x, y, im_at);
         vec above2 = 0.0f;
         if (above_at >= 0) {

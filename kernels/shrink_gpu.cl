@@ -62,11 +62,11 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #else
     const int subband = z / channels, channel = z % channels;
 #endif
-    const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
+    const int re_at = PLANE_INDEX(2 * subband, channel, channels), im_at = PLANE_INDEX(2 * subband + 1, channel, channels);
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct axis across = {subbands_at.width, 0, subbands_at.width};
-    const int column = column_at(across, (first + item) * PIXEL);
+    const int column = column_at(across, (first + item) * VEC_WIDTH);
     for (int j = item; j < WINDOW; j += GROUP) /* the border, once for all columns */
         rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -84,7 +84,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 place = tile_index(j * GROUP + item, OUTPUTS);
-        const int x = clamp((first + place.x) * PIXEL, 0, (dst_at.width - 1) / PIXEL * PIXEL);
+        const int x = clamp((first + place.x) * VEC_WIDTH, 0, (dst_at.width - 1) / VEC_WIDTH * VEC_WIDTH);
         const int y = min(y0 + place.y, dst_at.first_row + dst_at.rows - 1);
 #ifdef IMAGES
         re[j] = load(PLANES_ARG(subbands), x, y, re_at), im[j] = load(PLANES_ARG(subbands), x, y, im_at);
@@ -100,7 +100,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         sums[r][item] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    place_columns(sums[0], OUTPUTS, across, first * PIXEL);
+    mirror_columns(sums[0], OUTPUTS, across, first * VEC_WIDTH);
 #ifdef IMAGES
     const vec noise = 0.5f * vload4(0, sigma + sigma_at), above = 0.5f * vload4(0, sigma + max(above_at, 0));
 #else
@@ -110,7 +110,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 place = tile_index(j * GROUP + item, OUTPUTS);
-        const int at = place.x, r = place.y, x = (first + at) * PIXEL, y = y0 + r;
+        const int at = place.x, r = place.y, x = (first + at) * VEC_WIDTH, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
         const vec factor = shrink_factor(sum_row(&sums[r][at]), noise, sum_squares(re[j], im[j], share, above2[j]));

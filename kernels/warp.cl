@@ -53,11 +53,11 @@ static inline struct position find_position(const struct warp *by, int x, int y)
 
 #if TAPS > 2
 typedef float8 line;
-#define PLACES     (line)(0, 1, 2, 3, 4, 5, 6, 7)
+#define LANE_OFFSETS     (line)(0, 1, 2, 3, 4, 5, 6, 7)
 #define STORE_LINE vstore8
 #else
 typedef float4 line;
-#define PLACES     (line)(0, 1, 2, 3)
+#define LANE_OFFSETS     (line)(0, 1, 2, 3)
 #define STORE_LINE vstore4
 #endif
 
@@ -83,7 +83,7 @@ static inline line sin_pi(line x)
 /* The weights of a line's samples, of which the first lies so far beyond the position, for a filter that is stretched. */
 INLINE line weigh_line(const struct warp *by, float first, float stretch)
 {
-    const line distance = fabs(PLACES + first) / stretch;
+    const line distance = fabs(LANE_OFFSETS + first) / stretch;
 #if TAPS == 4
     const float *n = by->near, *f = by->far;
     const line near = mad(mad(mad(n[3], distance, (line)(n[2])), distance, (line)(n[1])), distance, (line)(n[0]));
@@ -138,7 +138,7 @@ INLINE texel load_texel(PLANES_IN(src), int x, int y, int z)
     return load(PLANES_ARG(src), x, y, z);
 #else
     __global const float *at = src + offset(src_at, x, y, z * PLANES);
-    const size_t plane = (size_t)src_at.spacing * src_at.pitch;
+    const size_t plane = (size_t)src_at.plane_rows * src_at.pitch;
     texel v = 0.0f;
 #pragma unroll
     for (int p = 0; p < PLANES; p++)
@@ -147,7 +147,7 @@ INLINE texel load_texel(PLANES_IN(src), int x, int y, int z)
 #endif
 }
 
-INLINE texel fill_of(const struct warp *by)
+INLINE texel fill_texel(const struct warp *by)
 {
     texel v = 0.0f;
 #pragma unroll
@@ -162,7 +162,7 @@ INLINE void store_texel(PLANES_OUT(dst), int x, int y, int z, texel v)
     store(PLANES_ARG(dst), x, y, z, v);
 #else
     __global float *at = dst + offset(dst_at, x, y, z * PLANES);
-    const size_t plane = (size_t)dst_at.spacing * dst_at.pitch;
+    const size_t plane = (size_t)dst_at.plane_rows * dst_at.pitch;
 #pragma unroll
     for (int p = 0; p < PLANES; p++)
         at[p * plane] = ((float *)&v)[p];
@@ -170,13 +170,13 @@ INLINE void store_texel(PLANES_OUT(dst), int x, int y, int z, texel v)
 }
 
 /* Whether so many samples from x on, in so many rows from y on, are all held. */
-static inline bool holds(const struct geometry at, int x, int y, int columns, int rows)
+static inline bool contains(const struct geometry at, int x, int y, int columns, int rows)
 {
     return x >= 0 && x + columns <= at.width && y >= at.first_row && y + rows <= at.first_row + at.rows;
 }
 
 /* The sample at x, y, which may lie beside the picture unless it is known to be `held`. */
-INLINE texel sample_of(PLANES_IN(src), int x, int y, int z, bool held)
+INLINE texel border_texel(PLANES_IN(src), int x, int y, int z, bool held)
 {
     if (held)
         return load_texel(PLANES_ARG(src), x, y, z);
@@ -192,11 +192,11 @@ struct samples {
     int left, top, pitch;
 };
 
-INLINE texel sample_from(const struct samples from, PLANES_IN(src), int x, int y, int z, bool held)
+INLINE texel load_sample(const struct samples from, PLANES_IN(src), int x, int y, int z, bool held)
 {
     if (from.tiled)
         return from.tile[(y - from.top) * from.pitch + x - from.left];
-    return sample_of(PLANES_ARG(src), x, y, z, held);
+    return border_texel(PLANES_ARG(src), x, y, z, held);
 }
 
 /* Copies the group's tile, which all of its work-items call. */
@@ -205,12 +205,12 @@ INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, P
     const int x = get_group_id(0) * get_local_size(0), y = get_group_id(1) * get_local_size(1) + first_row;
     const struct position at = find_position(by, x, y);
     const struct samples samples = {true, tile, at.x + by->left, at.y + by->top, by->pitch};
-    const bool held = holds(src_at, samples.left, samples.top, by->columns, by->rows);
+    const bool held = contains(src_at, samples.left, samples.top, by->columns, by->rows);
     const int items = get_local_size(0) * get_local_size(1);
     for (int k = get_local_id(1) * get_local_size(0) + get_local_id(0); k < by->columns * by->rows; k += items) {
         const int row = (k + 0.5f) / by->columns, column = k - row * by->columns;
         tile[row * by->pitch + column] =
-            sample_of(PLANES_ARG(src), samples.left + column, samples.top + row, get_global_id(2), held);
+            border_texel(PLANES_ARG(src), samples.left + column, samples.top + row, get_global_id(2), held);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     return samples;
@@ -228,7 +228,7 @@ INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y
     for (int j = 0; j < TAPS; j++)
 #pragma unroll
         for (int i = 0; i < TAPS; i++)
-            column[i] = mad(sample_from(from, PLANES_ARG(src), x0 + i, y0 + j, z, held), wy[j], column[i]);
+            column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0 + j, z, held), wy[j], column[i]);
 #pragma unroll
     for (int i = 0; i < TAPS; i++)
         sum = mad(column[i], wx[i], sum);
@@ -243,14 +243,14 @@ INLINE void warp_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst
     const struct position at = find_position(by, x, y);
     if (by->copies) {
         const bool beyond = beyond_border(at.x, src_at.width) || beyond_border(at.y, src_at.height);
-        store_texel(PLANES_ARG(dst), x, y, z, beyond ? fill_of(by) : sample_of(PLANES_ARG(src), at.x, at.y, z, false));
+        store_texel(PLANES_ARG(dst), x, y, z, beyond ? fill_texel(by) : border_texel(PLANES_ARG(src), at.x, at.y, z, false));
         return;
     }
     const int x0 = at.x - TAPS / 2 + 1, y0 = at.y - TAPS / 2 + 1;
     float wx[WIDTH], wy[WIDTH];
     find_weights(wx, by, at.beyond_x);
     find_weights(wy, by, at.beyond_y);
-    if (holds(src_at, x0, y0, TAPS, TAPS))
+    if (contains(src_at, x0, y0, TAPS, TAPS))
         store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), x0, y0, z, wx, wy, true));
     else
         store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), x0, y0, z, wx, wy, false));
@@ -274,7 +274,7 @@ INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), in
 {
 #pragma unroll
     for (int i = 0; i < WIDTH; i++)
-        column[i] = mad(sample_from(from, PLANES_ARG(src), x0 + i, y0, z, held), weight, column[i]);
+        column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0, z, held), weight, column[i]);
 }
 
 /* The same where the source shrinks: the filter is stretched, and its weights normalised. */
@@ -289,7 +289,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     float across = 0.0f, down = 0.0f;
     for (int left = 1 - reach_x; left <= reach_x; left += WIDTH) {
         const int x0 = at.x + left;
-        const bool held = holds(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
+        const bool held = contains(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
         texel column[WIDTH];
         float wx[WIDTH], wy[WIDTH];
         down = 0.0f;

@@ -208,7 +208,7 @@ static enum status find_program_key(const struct device *device, const struct wo
     if (work->memory == MEMORY_IMAGE)
         define(options, "IMAGES", 1);
     if (is_outlined(device, work))
-        define(options, "RUN", work_launch_config(device, work).group[0]);
+        define(options, "ITEMS_PER_CALL", work_launch_config(device, work).group[0]);
     define_all(options, &work->defines);
     if (work->defines.used >= DEFINES_SIZE || options->used >= DEFINES_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
