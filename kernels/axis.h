@@ -1,9 +1,12 @@
-/* The borders of the dual-tree transform: an axis is mirrored, half-sample symmetric, to any distance. */
+/* The border rule of the dual-tree transform: half-sample symmetric extension, mirrored as often as needed.
+ *
+ *     sample      c b a | a b c d e | e d c ...
+ *     index      -3-2-1 | 0 1 2 3 4 | 5 6 7 */
 #pragma once
 #include "planes.h"
 
-/* The position in [0, n) that i stands for. Nearly always i is that already, and one reflection is the rule for the
- * rest; a division would cost more and take registers. */
+/* Returns the index in [0, n) that i mirrors to. Nearly always i is inside, and else one reflection is the rule. A
+ * division would take longer and more registers. */
 static inline int reflect(int i, int n)
 {
     while (i < 0 || i >= n)
@@ -11,26 +14,27 @@ static inline int reflect(int i, int n)
     return i;
 }
 
-/* A padded axis: n samples stand at [pad, pad + n) of `length` positions; positions beside them repeat the
- * first or the last sample, and past the ends of the axis the whole is mirrored. */
+/* A padded axis: n samples at positions [pad, pad + n) of `length` positions. The padding repeats the first and the
+ * last sample. Beyond the ends the padded axis is mirrored. */
 struct axis {
     int n, pad, length;
 };
 
+/* Returns the sample at position i of the axis. */
 static inline int sample_at(const struct axis axis, int i)
 {
     return clamp(reflect(i, axis.length) - axis.pad, 0, axis.n - 1);
 }
 
-/* Whether positions [i, i + count) are samples themselves. */
+/* Returns true if positions [i, i + count) are samples, neither padding nor mirrored. */
 static inline bool is_interior(const struct axis axis, int i, int count)
 {
     return i >= axis.pad && i + count <= axis.pad + axis.n;
 }
 
 #if LANES == 16 && !defined(IMAGES)
-/* line[i] = the sample at position x0 + i of the axis: the slow path at the left and right border, after which the same
- * vector code runs on the line. */
+/* Sets line[i] to the sample at position x0 + i of the axis. This is the slow path at the left and right border; the
+ * vector code that follows is the same for both. */
 static inline void fill_axis(float *line, int count, PLANES_IN(s), const struct axis axis, int x0, int y, int z)
 {
     for (int i = 0; i < count; i++)

@@ -1,4 +1,16 @@
-/* The small picture below which a ball rolls, and what is left of the large one. */
+/* Background subtraction with a rolling ball (S. Sternberg, "Biomedical image processing", Computer 16 (1983)):
+ * reduction to a small picture, on which the ball rolls (ball.cl), and subtraction of the enlarged background.
+ *
+ *     small[x, y] = min of sign * src over a block of factor x factor pixels
+ *     dst = src - sign * (small background, interpolated bilinearly)  [+ full scale, for a light background]
+ *
+ * sign is -1 for a light background, else 1. Factors are powers of two.
+ *
+ *     small pixels     |       0       |       1       |     2 ...
+ *     large pixels     | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |             shift = 2
+ *     interpolated            between the centres of 0 and 1, from pixel 2 to 5
+ *
+ * Grid: x counts pixels of dst (texels in images), y rows, z planes. Order: interpolation along x, then along y. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -9,7 +21,7 @@ static inline vec lower(vec a, vec b)
     return b < a ? b : a;
 }
 
-/* The least value of each block of factor x factor pixels; of the picture times sign. */
+/* Stores the minimum of sign * src over each block of factor x factor pixels. */
 __kernel void least_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float sign)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -23,12 +35,13 @@ __kernel void least_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float
     store(PLANES_ARG(dst), x, y, z, least);
 }
 
-/* The two small pixels of n, for 1 << shift large ones each, on whose line pixel i of the large picture lies, which may be beyond them. */
+/* Linear interpolation between two of n small pixels. At the ends it extrapolates from the outermost two. */
 struct interpolation {
     int first, second;
-    float weight; /* of the first */
+    float weight; /* of the first; the second has 1 - weight */
 };
 
+/* Returns the interpolation for pixel i of the large picture, with 1 << shift large pixels per small one. */
 static inline struct interpolation find_interpolation(int i, int n, int shift)
 {
     const int first = max(0, min(max(0, i - (1 << shift) / 2) >> shift, n - 2));
@@ -36,13 +49,14 @@ static inline struct interpolation find_interpolation(int i, int n, int shift)
     return n > 1 ? (struct interpolation){first, first + 1, 1 - beyond} : (struct interpolation){0, 0, 1};
 }
 
-/* a with that weight, and b with what is missing to 1. */
+/* Returns weight * a + (1 - weight) * b. */
 static inline vec blend(vec a, vec b, float weight)
 {
     return mad(weight, a, (1 - weight) * b);
 }
 
-/* What is above the background, which is small; alpha stays. With `light` white stands for as bright as the background. */
+/* Subtracts the interpolated background. Alpha is copied. With `light`, full scale is added, so that pixels as bright
+ * as the background become white. */
 __kernel void above(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int shift, float sign, int light, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);

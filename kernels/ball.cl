@@ -1,24 +1,34 @@
-/* A ball that rolls below the picture, whose brightness is height. */
+/* Rolling ball: a picture is a landscape whose height is brightness, and a ball rolls below it.
+ *
+ *     dst[p] = -min over q in the ball of (src[p + q] - height[q])
+ *
+ * This is the greatest height of the ball at p that keeps it below src, negated. Applied to the negated heights, the
+ * same kernel gives the surface that the balls reach: an erosion, then a dilation with the ball (a gray-scale opening).
+ * Beyond the picture the ball is free.
+ *
+ *                  .-'''-.            height[q]: the ball's surface above the level of its centre,
+ *                .'       '.          row by row, (2 reach + 1)^2 values; 0 outside the ball
+ *       --------/-----+-----\-----
+ *               |<reach>|
+ *
+ * Grid: x counts vecs, y rows, z planes. A minimum does not depend on the order of its operands. */
 #include "planes.h"
 
 #define MOST_REACH 80 /* at least the reach of the largest ball, 75 (src/stages/background.c) */
 
-/* The ball extends over `reach` columns and rows to each side of its middle. Pixel i of the output lies at pixel i + shift of the
- * source. */
+/* A ball that extends `reach` columns and rows to each side of its centre. Pixel i of dst is at pixel i + shift of src. */
 struct ball {
     int reach, shift;
 };
 
-/* Of a and b - height the smaller; the fmin() of PoCL 3.1 takes several times as long. */
+/* Returns the smaller one of a and b - height. The fmin() of PoCL 3.1 takes several times as long. */
 static inline vec lower(vec a, vec b, float height)
 {
     b -= height;
     return b < a ? b : a;
 }
 
-/* How deep the middle of a ball lies, at least, that stays below the source: the negative of its height. Of the negative of the
- * heights of balls that is the surface that they reach. Beyond the picture nothing is in their way. `heights` has the ball
- * above its middle's level, row by row. */
+/* Rolls the ball over the pixels of a few vecs. */
 NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball by, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1

@@ -1,22 +1,27 @@
-/* The borders of the dual-tree transform where the work-items of a group filter columns and hand them on through local
- * memory. In buffers a work-item loads the pixel of its own place, which costs no branch; columns beside the image, mirrored
- * ones, are copied from those that they repeat when these are filtered. In images it loads the texel that stands there. */
+/* The border rule of the dual-tree transform (axis.h) on GPUs. The work-items of a group filter columns and pass them
+ * on through local memory:
+ *
+ *     buffers   a work-item loads the vec at its own x, without a branch. Mirrored columns are copied from the columns
+ *               that they repeat, after these were filtered (mirror_columns)
+ *     images    a work-item loads the texel at the mirrored x (column_at)
+ *
+ *   -DGROUP=n   work-items of a group, along x */
 #pragma once
 #include "axis.h"
 
 #ifndef GROUP
-#define GROUP 128 /* work-items of a group, in a row along x */
+#define GROUP 128 /* work-items of a group, along x */
 #endif
 
 #ifdef IMAGES
-#define VEC_WIDTH          1 /* samples along x */
+#define VEC_WIDTH          1 /* samples of a vec along x */
 #define PADDING_VECS 0
 #else
 #define VEC_WIDTH          4
-#define PADDING_VECS 1 /* by which the samples of a padded axis may lie outside the pixels of their positions */
+#define PADDING_VECS 1 /* vecs by which the samples of a padded axis may lie outside the vecs of their positions */
 #endif
 
-/* The x of the pixel to load for position x. */
+/* Returns the x of the vec to load for position x. */
 static inline int column_at(const struct axis axis, int x)
 {
 #ifdef IMAGES
@@ -26,13 +31,13 @@ static inline int column_at(const struct axis axis, int x)
 #endif
 }
 
-/* In buffers: gives `count` lines of GROUP pixels, which hold samples from x0 on, what stands at positions from x0 on. All
- * work-items of the group call it, after a barrier. */
+/* In buffers: rearranges `count` lines of GROUP vecs, which have the samples from x0 on, so that they have the samples
+ * at positions x0 and on of the axis. All work-items of the group call it, after a barrier. */
 INLINE void mirror_columns(__local vec *lines, int count, const struct axis axis, int x0)
 {
 #ifndef IMAGES
     const int item = get_local_id(0), x = x0 + item * VEC_WIDTH, last = GROUP * VEC_WIDTH - 1;
-    if (is_interior(axis, x0, GROUP * VEC_WIDTH) && axis.pad == 0) /* so for all of them */
+    if (is_interior(axis, x0, GROUP * VEC_WIDTH) && axis.pad == 0) /* the same for all work-items */
         return;
     const int a = clamp(sample_at(axis, x) - x0, 0, last), b = clamp(sample_at(axis, x + 1) - x0, 0, last);
     const int c = clamp(sample_at(axis, x + 2) - x0, 0, last), d = clamp(sample_at(axis, x + 3) - x0, 0, last);
@@ -47,9 +52,8 @@ INLINE void mirror_columns(__local vec *lines, int count, const struct axis axis
 #endif
 }
 
-/* Work-item `job` of those that go over `rows` rows of pixels of the tile: its pixel along x, and its row. A store to an
- * image fills a sector of a texture only together with the texel above or below: there neighbouring items write
- * neighbouring rows. */
+/* Returns the vec along x and the row of job `job` of a tile of `rows` rows. A store to an image fills a sector of a
+ * texture only together with the texel above or below it, so in images neighbouring jobs are in neighbouring rows. */
 static inline int2 tile_index(int job, int rows)
 {
 #ifdef IMAGES

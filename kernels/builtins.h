@@ -1,9 +1,10 @@
-/* The functions of OpenCL C that kernels call, for PoCL, whose compiler would read clang's opencl-c.h otherwise: 18,000
- * lines, which take 0.15 s of a processor for each program that is compiled and 25 ms for each that was compiled before.
- * The host defines that header's guard and puts this text before a program's. Attributes are the header's, so that the
- * machine code is the same. Little more than what kernels call stands here, as 50 functions take a millisecond of each
- * program. A call that finds none makes the host build with opencl-c.h (program.c); `make lint` finds it, and one that
- * would take another function than there. */
+/* Declarations of the OpenCL C functions that kernels call, for PoCL. Its compiler would otherwise read clang's
+ * opencl-c.h: 18,000 lines, which take 0.15 s of processor time per compiled program and 25 ms per cached one.
+ *
+ * The host defines that header's include guard and puts this text in front of a program. The attributes are the
+ * header's, so the machine code is the same. The file has little more than kernels need, as 50 declarations take a
+ * millisecond per program. If a kernel calls a function that is missing here, the host builds with opencl-c.h
+ * (program.c). `make lint` reports missing functions, and calls that resolve to another overload than with opencl-c.h. */
 #pragma once
 
 #define OVERLOADED __attribute__((overloadable))

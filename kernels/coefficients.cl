@@ -1,5 +1,11 @@
-/* Between a page of complex samples (channels interleaved, real before imaginary) and the two layers of a subband.
- * The pitch is in pixels. The grid counts pixels and, in buffers, channels. */
+/* Copies between a page of complex samples in a file and the two layers of a subband.
+ *
+ *     page    pixel after pixel, `pitch` pixels a row: re 0, im 0, re 1, im 1, ... of CHANNELS channels
+ *     planes  layer 2 * subband has the real parts, layer 2 * subband + 1 the imaginary parts
+ *
+ *   -DCHANNELS=n  channels of a pixel
+ *
+ * Grid: x counts pixels, y rows, z channels in buffers; an image has all channels in a texel. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -29,6 +35,7 @@ static inline void store_part(__global float *p, int z, int part, vec v)
 }
 #endif
 
+/* Copies a page to the layers of subband `subband`. */
 __kernel void unpack_subband(__global const float *raster, int pitch, PLANES_OUT(subbands), int subband)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
@@ -39,6 +46,7 @@ __kernel void unpack_subband(__global const float *raster, int pitch, PLANES_OUT
     store(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, CHANNELS), LOAD_PART(p, z, 1));
 }
 
+/* Copies the layers of subband `subband` to a page. */
 __kernel void pack_subband(PLANES_IN(subbands), __global float *raster, int pitch, int subband)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);

@@ -1,12 +1,18 @@
-/* One level of the forward 2-D dual-tree complex wavelet transform, for CPUs: columns into Lo and Hi, then rows into the
- * next lowpass and six complex subbands. N. Kingsbury, "Complex wavelets for shift invariant analysis and filtering of
- * signals", ACHA 10 (2001).
+/* One level of the forward 2-D dual-tree complex wavelet transform, for CPUs: columns into Lo and Hi, then rows into
+ * the next lowpass and six complex subbands. N. Kingsbury, "Complex wavelets for shift invariant analysis and filtering
+ * of signals", ACHA 10 (2001).
  *
  *   level 1      F: y[n] = sum of w[k] X[n - taps / 2 + k], taps odd
  *   from 2 on    D: A[n] = sum of a[k] X[4n + 2 - taps + 2k], B[n] = sum of b[k] X[4n + 3 - taps + 2k];
  *                pair n of the outputs is A, B of the lowpass and B, A of the highpass
  *
- * w: taps weights of the lowpass, then those of the highpass; for D pairs a[k], b[k]. */
+ * w: taps weights of the lowpass, then the weights of the highpass; for D pairs a[k], b[k].
+ *
+ *     src --columns--> Lo --rows--> lowpass, subbands (2, 3)
+ *                \---> Hi --rows--> subbands (0, 5), (1, 4)
+ *
+ * Work-items: the columns pass computes one vec in two rows; the rows pass computes PAIRS pairs in two rows. z counts
+ * planes. Order of sums: k ascending, from 0 on. */
 #define PAIRS 8
 #include "axis.h"
 #include "places.h"
@@ -14,20 +20,21 @@
 
 #define MAX_TAPS 19
 
-/* The pixel at x in the row that stands at position i of the axis. */
+/* Loads the vec at x in the row at position i of the axis. */
 static inline vec load_position(PLANES_IN(src), const struct axis axis, int x, int i, int z)
 {
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* Whether row i of the subbands is needed, which have rows from needed.x to needed.y: all of these, or those near needed.z
- * places on an axis of needed.w rows. */
+/* Returns true if row i of the subbands is needed. Subbands have rows from needed.x to needed.y. Of these all are
+ * needed (needed.z = 0), or the rows near needed.z positions on an axis of needed.w rows (places.h). */
 static inline bool is_needed(int i, int4 needed)
 {
     return i >= needed.x && i < needed.y && (needed.z == 0 || near_place(i, needed.z, needed.w));
 }
 
-/* dst: layer 0 Lo, layer 1 Hi, of which only rows for `needed` subbands are made. The grid's y counts pairs of output rows. */
+/* Filters columns on level 1. dst: layer 0 is Lo, layer 1 is Hi, of which only rows of needed subbands are computed.
+ * The grid's y counts pairs of output rows. */
 NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
                                  int4 needed, WORK_ITEM_PARAMS)
 {
@@ -65,6 +72,7 @@ __kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant cons
     forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
+/* Filters columns from level 2 on, with the same grid and dst. */
 NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
                                  int4 needed, WORK_ITEM_PARAMS)
 {
@@ -102,9 +110,9 @@ __kernel void forward_columns_2(PLANES_IN(src), PLANES_OUT(dst), __constant cons
     forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
-/* Low- and highpass of a row at the output pairs n ... n + PAIRS - 1. What taps meet stands in the source or, at the border,
- * in a line of mirrored samples. Inlined by force: as calls, which hand vectors over in memory, the four of a rows' pass
- * take half as long again. */
+/* Adds up low- and highpass of a row, on level 1, for output pairs n to n + PAIRS - 1. The input is in the source
+ * (`inside`) or, at the border, in a line of mirrored samples. The function is always inlined: calls pass vectors
+ * through memory, and the four calls of the rows pass then take 1.5 times as long. */
 INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float *p, const float *line,
                         __constant const float *w, int taps)
 {
@@ -115,6 +123,7 @@ INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float
     }
 }
 
+/* Filters a row on level 1. */
 INLINE void filter_pairs_1(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
                            int taps, int n, int y, int z)
 {
@@ -130,12 +139,13 @@ INLINE void filter_pairs_1(pair *low, pair *high, PLANES_IN(s), const struct axi
     }
 }
 
-/* Of every four samples the first two: of two vectors. */
+/* Returns the first two of every four samples of two vectors. */
 static inline pair first_pairs(vec a, vec b)
 {
     return (pair)(a.s014589cd, b.s014589cd);
 }
 
+/* Adds up low- and highpass of a row, from level 2 on. */
 INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float *p, const float *line,
                         __constant const float *w, int taps)
 {
@@ -146,6 +156,7 @@ INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float
     }
 }
 
+/* Filters a row from level 2 on. */
 INLINE void filter_pairs_2(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
                            int taps, int n, int y, int z)
 {
@@ -162,7 +173,7 @@ INLINE void filter_pairs_2(pair *low, pair *high, PLANES_IN(s), const struct axi
     *high = swap(*high);
 }
 
-/* The same of either level. */
+/* Filters a row on any level; `first_level` is a constant. */
 INLINE void filter_pairs(pair *low, pair *high, bool first_level, PLANES_IN(s), const struct axis axis,
                          __constant const float *w, int taps, int n, int y, int z)
 {
@@ -172,9 +183,10 @@ INLINE void filter_pairs(pair *low, pair *high, bool first_level, PLANES_IN(s), 
         filter_pairs_2(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
 }
 
-/* src: Lo and Hi of the columns; lowpass: the rows' low of Lo; subbands: layer 2b the real, 2b + 1 the imaginary part of
- * subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those of src's rows; of the
- * subbands only `needed` rows are stored: the coarser levels want more of the lowpass. */
+/* Filters rows. src: Lo and Hi of the columns pass. lowpass: the lowpass of Lo. subbands: layer 2b is the real, 2b + 1
+ * the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs of
+ * columns, its y pairs of src's rows. Only `needed` rows of the subbands are stored: coarser levels need more rows of
+ * the lowpass. */
 INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
                          int padded, int length, int4 needed, WORK_ITEM_PARAMS)
 {

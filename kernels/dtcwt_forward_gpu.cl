@@ -5,12 +5,21 @@
  *   -DQSHIFT  from level 2 on, D: A[n] = sum of a[k] X[4n + 2 - TAPS + 2k], B[n] = sum of b[k] X[4n + 3 - TAPS + 2k];
  *             pair n of the outputs is A, B of the lowpass and B, A of the highpass. TAPS / 2 is odd
  *
- * Columns come first: an item holds those of one pixel and OUTPUTS pairs of output rows of Lo and Hi in registers. The
- * group hands them on through local memory, and each item filters rows of them:
+ * Columns come first: a work-item keeps one vec of OUTPUTS pairs of output rows of Lo and Hi in registers. The group
+ * passes them on through local memory, and each work-item filters rows of them:
  *
  *     lowpass = rows-low Lo,  subbands (0, 5) = q2c(rows-low Hi), (2, 3) = q2c(rows-high Lo), (1, 4) = q2c(rows-high Hi)
  *
- * Neighbouring groups overlap by HALO pixels on both sides, whose items only filter columns. */
+ * Neighbouring groups overlap by HALO vecs on both sides; the work-items there only filter columns:
+ *
+ *     group 0    |<-HALO->|     outputs     |<-HALO->|
+ *     group 1                      |<-HALO->|     outputs     |<-HALO->|
+ *
+ * Order of sums: k ascending, from 0 on.
+ *
+ *   -DGROUP=n    work-items of a group, along x
+ *   -DOUTPUTS=n  pairs of output rows of a group
+ *   -DTAPS=n     taps of the longest filter */
 #if defined(QSHIFT) || defined(IMAGES)
 #define PAIRS 1
 #else
@@ -31,12 +40,12 @@
 #define ROWS    (2 * OUTPUTS)
 #define RADIUS  (TAPS / 2)
 
-/* A unit of outputs along x, a `pair`, stands where UNIT_VECS pixels of the tile are. */
+/* A unit of outputs along x, a `pair`, belongs to UNIT_VECS vecs of the tile. */
 #ifdef QSHIFT
 #define forward_level forward_2
 #define UNIT_VECS   (4 / VEC_WIDTH)
 #define HALO          ((TAPS - 2) / VEC_WIDTH + PADDING_VECS)
-#define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that ROWS rows of Lo and Hi need */
+#define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows for ROWS rows of Lo and Hi */
 
 struct filters {
     float2 low[TAPS], high[TAPS]; /* a, b */
@@ -52,7 +61,7 @@ struct filters {
 };
 #endif
 
-/* The first source row that rows from y on need. */
+/* Returns the first source row for output rows from y on. */
 static inline int first_row_of(int y)
 {
 #ifdef QSHIFT
@@ -62,7 +71,7 @@ static inline int first_row_of(int y)
 #endif
 }
 
-/* Lo and Hi in the item's columns; `rows` are those of the source that the window's are. */
+/* Filters the work-item's columns into Lo and Hi. `rows` has the source row of each row of the window. */
 INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows,
                            int z, const struct filters w)
 {
@@ -101,7 +110,7 @@ INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __lo
 #endif
 }
 
-/* The outputs of a unit along x, of low- and highpass; `line` is the tile's row from the unit's pixels on. */
+/* Filters a unit along x, low- and highpass. `line` is the tile's row, from the unit's vecs on. */
 #ifdef QSHIFT
 static inline pair load_tile_pair(__local const vec *line, int i)
 {
@@ -157,11 +166,12 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
 }
 #endif
 
-#define JOBS ((OUTPUTS + UNIT_VECS - 1) / UNIT_VECS) /* of an item: a unit in a pair of rows each */
+#define JOBS ((OUTPUTS + UNIT_VECS - 1) / UNIT_VECS) /* of a work-item; a job is a unit in a pair of rows */
 
-/* src: the image, or the lowpass of the level before, of axes that are `padded` at both ends to `length`; lowpass: of
- * this level; subbands: layer 2b the real, 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15
- * degrees. Of the subbands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
+/* Computes a level. src: the image or the lowpass of the finer level, with axes that are padded at both ends by
+ * `padded` to `length`. lowpass: of this level. subbands: layer 2b is the real, 2b + 1 the imaginary part of subband b,
+ * in the order 15, 45, 75, -75, -45, -15 degrees. Of the subbands only rows in memory are stored: coarser levels need
+ * more rows of the lowpass. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const struct filters w, int2 padded, int2 length)
 {
@@ -169,7 +179,7 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_global_id(2);
     const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
-    const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
+    const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     for (int j = item; j < WINDOW; j += GROUP)
         rows[j] = clamp_row(src_at, sample_at(down, first_row_of(y0) + j));
@@ -195,7 +205,7 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
             continue;
         const bool has_subbands = i >= subbands_at.first_row && i < subbands_at.first_row + subbands_at.rows;
 #pragma unroll 1
-        for (int highpass = 0; highpass <= has_subbands; highpass++) { /* the rows of Lo, then of Hi */
+        for (int highpass = 0; highpass <= has_subbands; highpass++) { /* first Lo, then Hi */
             pair low0, high0, low1, high1;
             filter_row(&low0, &high0, &tile[highpass][2 * p][at], w);
             filter_row(&low1, &high1, &tile[highpass][2 * p + 1][at], w);

@@ -1,27 +1,33 @@
-/* One level of the inverse 2-D dual-tree complex wavelet transform, for CPUs: columns into two planes L and H, then rows
- * into the next finer lowpass:
+/* One level of the inverse 2-D dual-tree complex wavelet transform, for CPUs: columns into two planes L and H, then
+ * rows into the next finer lowpass. N. Kingsbury, "Complex wavelets for shift invariant analysis and filtering of
+ * signals", ACHA 10 (2001).
  *
  *     L = cols_g0 Z + cols_g1 c2q(0, 5),  H = cols_g0 c2q(2, 3) + cols_g1 c2q(1, 4),  result = rows_g0 L + rows_g1 H
  *
  *   level 1      F: y[n] = sum of w[k] X[n - taps / 2 + k], taps odd
  *   from 2 on    U doubles the size: with M = taps / 2, odd, and (e, o) = pair n - M / 2 + k of X, k < M,
- *                (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
+ *                (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); for the highpass * (o, e, o, e)
  *
- * Sums go, row after row (or pair after pair) of coefficients, first by g0 and then by g1; of two rows the even one comes first.
+ * Order of sums: row after row (or pair after pair) of coefficients, first with g0, then with g1; of two rows the even
+ * one first.
  *
- * w: the weights of g0, then those of g1; for U fours. Z may be larger than the level by one sample a side, which are
- * skipped here rather than removed there: `crop`. */
+ * w: the weights of g0, then the weights of g1; for U four weights per k. Z may be larger than the level by one sample
+ * per side. These samples are skipped here (`crop`), as removing them would take a pass.
+ *
+ * Work-items: the columns pass computes PAIRS pairs of columns, the rows pass a vec (level 1) or four outputs per pair.
+ * z counts planes. */
 #define PAIRS 8
 #include "axis.h"
 #include "planes_pairs.h"
 
 #define MAX_TAPS 19
 
-/* Two rows of the lowpass and of the quads of each pair of subbands. */
+/* Two rows of the lowpass, and of the quads of each pair of subbands: outer (0, 5), upper (2, 3), diagonal (1, 4). */
 struct rows {
     struct quads lowpass, outer, upper, diagonal;
 };
 
+/* Returns the two rows of quads exchanged. */
 static inline struct quads swap_even_odd(const struct quads rows)
 {
     struct quads other;
@@ -30,7 +36,7 @@ static inline struct quads swap_even_odd(const struct quads rows)
     return other;
 }
 
-/* Those at rows 2i and 2i + 1; beyond the border, where even and odd ones change places, too. */
+/* Loads rows 2i and 2i + 1. Beyond the border the mirrored even and odd row exchange places. */
 static inline struct rows load_rows(PLANES_IN(lowpass), PLANES_IN(subbands), int2 crop, int n, int i, int z)
 {
     const int at = reflect(2 * i, 2 * subbands_at.height), row = at >> 1, y = 2 * row + crop.y;
@@ -49,26 +55,26 @@ static inline struct rows load_rows(PLANES_IN(lowpass), PLANES_IN(subbands), int
     return rows;
 }
 
-/* One row's part in a sum with g0, then with g1. */
+/* Adds one row of coefficients to a sum, first with g0, then with g1. */
 static inline pair add(pair sum, pair a, float g0, pair b, float g1)
 {
     return mad(b, g1, mad(a, g0, sum));
 }
 
-/* What two rows of quads bring to a row of outputs: all of g0, then all of g1. */
+/* Adds two rows of quads to a row of outputs: both rows with g0, then both with g1. */
 static inline pair add_quads(pair sum, const struct quads a, __constant const float *g0, const struct quads b,
                              __constant const float *g1)
 {
     return mad(b.odd, g1[1], mad(b.even, g1[0], mad(a.odd, g0[1], mad(a.even, g0[0], sum))));
 }
 
-/* Of wide pictures blocks of columns, which the grid's x has, go one after the other along its z: the rows of twelve planes
- * that the next row of items reads again are in the cache then. */
+/* Work-item parameters of a grid in blocks of columns: the grid's x has one block, and its z all blocks of all planes.
+ * The rows of twelve planes that the next row of work-items reads again are in the cache then, even in wide pictures. */
 #define BLOCK_ITEM(planes)                                                                                              \
     (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2) % (planes)
 
-/* dst: layer 0 L, layer 1 H. The grid's x counts pairs of columns, its y pairs of rows. Two zeros stand on both sides of
- * each filter, as two rows of quads always come together. */
+/* Filters columns on level 1. dst: layer 0 is L, layer 1 is H. The grid's x counts pairs of columns, its y pairs of
+ * rows. Each filter has two zeros on both sides, as quads always come in two rows. */
 NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                  int2 crop, WORK_ITEM_PARAMS)
 {
@@ -101,7 +107,7 @@ __kernel void inverse_columns_1(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_
     inverse_columns_1_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
 }
 
-/* The grid's y counts groups of four rows. */
+/* Filters columns from level 2 on. The grid's y counts groups of four rows. */
 NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                  int2 crop, WORK_ITEM_PARAMS)
 {
@@ -141,12 +147,14 @@ __kernel void inverse_columns_2(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_
     inverse_columns_2_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
 }
 
+/* Returns true if row y is in memory. */
 static inline bool has_row(const struct geometry at, int y)
 {
     return y >= at.first_row && y < at.first_row + at.rows;
 }
 
-/* dst has the image's own size: the padding of odd sizes ends here. The rows are those of src that dst has. */
+/* Filters rows on level 1. dst has the image's own size: the padding of odd sizes is dropped here. Only rows of src
+ * that dst has are computed. */
 NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -177,13 +185,13 @@ __kernel void inverse_rows_1(PLANES_IN(src), PLANES_OUT(dst), __constant const f
     inverse_rows_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, WORK_ITEM_ARGS);
 }
 
-/* L and H where tap 0 finds them: in the source or, at the border, in lines of mirrored samples. */
+/* The L and H inputs of tap 0: in the source or, at the border, in lines of mirrored samples. */
 struct pass {
     __global const float *low, *high;
     const float *low_line, *high_line;
 };
 
-/* Outputs 4n, 4n + 1 and 4n + 2, 4n + 3 of PAIRS pairs: sums over fours of weights. */
+/* Adds up outputs 4n, 4n + 1 (`first`) and 4n + 2, 4n + 3 (`second`) of PAIRS pairs, with four weights per k. */
 INLINE void add_fours(pair *first, pair *second, bool inside, const struct pass of, __constant const float *w, int fours)
 {
     for (int k = 0; k < fours; k++) {
@@ -195,7 +203,7 @@ INLINE void add_fours(pair *first, pair *second, bool inside, const struct pass 
     }
 }
 
-/* The grid's x counts pairs of src's columns: four of dst's each. */
+/* Filters rows from level 2 on. The grid's x counts pairs of src's columns, each of which becomes four columns of dst. */
 NOINLINE void inverse_rows_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1

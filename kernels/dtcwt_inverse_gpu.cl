@@ -1,18 +1,30 @@
-/* One level of the inverse 2-D dual-tree complex wavelet transform in one kernel, for GPUs:
+/* One level of the inverse 2-D dual-tree complex wavelet transform in one kernel, for GPUs. N. Kingsbury, "Complex
+ * wavelets for shift invariant analysis and filtering of signals", ACHA 10 (2001).
  *
  *     L = cols_g0 Z + cols_g1 c2q(0, 5),  H = cols_g0 c2q(2, 3) + cols_g1 c2q(1, 4),  result = rows_g0 L + rows_g1 H
  *
  *   level 1   F: y[n] = sum of w[k] X[n - RADIUS + k], TAPS odd
  *   -DQSHIFT  from level 2 on, U doubles the size: with (e, o) = pair n - REACH + k of X, k < TAPS / 2, which is odd,
- *             (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
+ *             (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); for the highpass * (o, e, o, e)
  *
- * Sums go, row after row (or pair after pair) of coefficients, first by g0 and then by g1; of two rows the even one comes first.
+ * Order of sums: row after row (or pair after pair) of coefficients, first with g0, then with g1; of two rows the even
+ * one first.
  *
- * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become in registers: in buffers
- * those of L in the first row of a group's items, those of H in the second; in images both. The group hands them on
- * through local memory, and each item filters rows of them. Neighbouring groups overlap by REACH pairs on both sides,
- * whose items only filter columns. Z may be larger than the level by one sample a side, which are skipped here rather than
- * removed there: `crop`. */
+ * A work-item keeps the columns of one pair in registers, for the output rows of OUTPUTS rows of coefficients. The
+ * group passes them on through local memory, and each work-item filters rows of them. Neighbouring groups overlap by
+ * REACH pairs on both sides; the work-items there only filter columns.
+ *
+ *                 |<REACH>|                             |<REACH>|
+ *     buffers  L  |       |    work-items of row 0      |       |
+ *              H  |       |    work-items of row 1      |       |
+ *     images   a single row of work-items has L and H
+ *
+ * Z may be larger than the level by one sample per side. These samples are skipped here (`crop`), as removing them
+ * would take a pass.
+ *
+ *   -DGROUP=n    work-items of a group, along x
+ *   -DOUTPUTS=n  rows of coefficients of a group
+ *   -DTAPS=n     taps of the longest filter */
 #define PAIRS 1
 #ifndef LANES
 #define LANES 4
@@ -31,12 +43,12 @@
 #else
 #define ITEM_ROWS 2
 #endif
-#define SIDES (2 / ITEM_ROWS) /* of L and H, how many an item has */
+#define SIDES (2 / ITEM_ROWS) /* planes of a work-item: L, H or both */
 
 #ifdef QSHIFT
 #define inverse_level inverse_2
-#define REACH         (TAPS / 4) /* pairs on either side that an output needs */
-#define RATE          4          /* outputs that a pair becomes */
+#define REACH         (TAPS / 4) /* pairs on either side of an output */
+#define RATE          4          /* outputs of a pair */
 
 struct filter {
     float4 w[TAPS / 2];
@@ -52,14 +64,14 @@ struct filter {
 };
 #endif
 #define ROWS   (RATE * OUTPUTS)
-#define WINDOW (OUTPUTS + 2 * REACH) /* rows of coefficients that ROWS rows need */
+#define WINDOW (OUTPUTS + 2 * REACH) /* rows of coefficients for ROWS rows */
 
 struct filters {
     struct filter g0, g1;
 };
 
-/* Two rows of quads as they stand at `row`, which reflect() gives for twice their index: past the border the odd one is
- * where the even one would be. */
+/* Returns the two rows of quads in the order of `row`, the result of reflect() for twice their index: beyond the border
+ * the odd row comes first. */
 static inline struct quads mirror_rows(const struct quads v, int row)
 {
     struct quads rows;
@@ -69,6 +81,7 @@ static inline struct quads mirror_rows(const struct quads v, int row)
 }
 
 #ifdef IMAGES
+/* Loads two texels of two rows of the lowpass. */
 static inline struct quads load_lowpass(PLANES_IN(lowpass), int2 crop, int n, int i, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, end = first + lowpass_at.rows / 2;
@@ -79,14 +92,15 @@ static inline struct quads load_lowpass(PLANES_IN(lowpass), int2 crop, int n, in
     return v;
 }
 #else
-/* Where a column of what is filtered lies: four floats for each i, of Z a 2x2 block, of two subbands what c2q makes one of. So the
- * items of L and of H differ in addresses and not in branches, which loads would wait for. */
+/* Address of a column of quads. A quad is four floats: a 2x2 block of Z, or two complex samples for c2q. So work-items
+ * of L and of H differ in addresses and not in branches, which would delay the loads. */
 struct column {
     __global const float *at; /* of row `first` */
     int first, rows, pitch;
-    size_t right, below; /* floats from the first of the four to the second one and to the third one */
+    size_t right, below; /* floats from the first of the four to the second and to the third */
 };
 
+/* Returns the column of pair n of the lowpass. */
 static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, pitch = lowpass_at.pitch;
@@ -94,6 +108,7 @@ static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n,
                            lowpass_at.rows / 2, 2 * pitch, 1, pitch};
 }
 
+/* Returns the column of subbands `one` and `other`. */
 static inline struct column subbands_column(PLANES_IN(subbands), int one, int other, int n, int z)
 {
     const size_t layer = (size_t)subbands_at.plane_rows * subbands_at.pitch * subbands_at.channels;
@@ -102,6 +117,7 @@ static inline struct column subbands_column(PLANES_IN(subbands), int one, int ot
                            subbands_at.pitch, layer, 2 * (other - one) * layer};
 }
 
+/* Loads row i of a column; `complex` samples go through c2q. */
 static inline struct quads load_quads(const struct column from, int i, bool complex)
 {
     __global const float *at = from.at + (size_t)clamp(i - from.first, 0, from.rows - 1) * from.pitch;
@@ -114,7 +130,7 @@ static inline struct quads load_quads(const struct column from, int i, bool comp
 }
 #endif
 
-/* What rows c of the window bring to the rows of L or H that they reach, by way of g0 or of g1. */
+/* Adds row c of the window to all rows of L or H that it reaches, with g0 or g1. */
 INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct filter *g, const bool highpass)
 {
 #ifdef QSHIFT
@@ -141,8 +157,8 @@ INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct 
 #endif
 }
 
-/* A pair of outputs along x; `low` and `high` are L and H at the pair that it stands for, `part` is which of the RATE / 2
- * pairs of outputs. */
+/* Filters a pair of outputs along x. `low` and `high` are L and H at the input pair; `part` is the index of the output
+ * pair, of RATE / 2 of them. */
 INLINE pair filter_row(__local const pair *low, __local const pair *high, int part, const struct filters w)
 {
     pair sum = 0.0f;
@@ -169,8 +185,8 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
     return sum;
 }
 
-/* Where a job's outputs stand: the part of a pair of the tile, counted along x, and the row. In images neighbouring items
- * write neighbouring rows, as tile_index says, but only two: items in more rows would read the same banks of local memory. */
+/* Returns the part of a pair of the tile, counted along x, and the row of a job. In images neighbouring work-items
+ * write neighbouring rows (tile_index), but only two: with more rows they would read the same banks of local memory. */
 #ifdef IMAGES
 #define PARTS (RATE / 2) /* a job is a pair of outputs */
 
@@ -179,7 +195,7 @@ static inline int2 part_index(int job)
     return (int2)(job / 2 % (PARTS * GROUP), job % 2 + job / 2 / (PARTS * GROUP) * 2);
 }
 #else
-#define PARTS 1 /* all outputs of a pair */
+#define PARTS 1 /* a job is all outputs of a pair */
 
 static inline int2 part_index(int job)
 {
@@ -188,14 +204,15 @@ static inline int2 part_index(int job)
 #endif
 #define JOBS (PARTS * ROWS / ITEM_ROWS) /* of an item */
 
-/* In buffers the last rows come first: those that were written last are in the cache. Images lose by that. */
+/* In buffers the groups go from the last rows to the first: the rows that were written last are still in the cache.
+ * Images are slower that way. */
 #ifdef IMAGES
 #define GROUP_ROW get_group_id(1)
 #else
 #define GROUP_ROW (get_num_groups(1) - 1 - get_group_id(1))
 #endif
 
-/* dst: the lowpass of the level before, or the image in its own size. */
+/* Computes a level. dst: the lowpass of the finer level, or the image in its own size. */
 __kernel __attribute__((reqd_work_group_size(GROUP, ITEM_ROWS, 1))) void
 inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const struct filters w, int2 crop)
 {
@@ -242,7 +259,7 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
         tile[item_row + r / ROWS][r % ROWS][item] = column & 1 ? swap(sum[r]) : sum[r]; /* a mirrored pair */
     barrier(CLK_LOCAL_MEM_FENCE);
 
-#pragma unroll 1 /* by 4 it takes 0.96 of the time, and the compiler 1.2 times as long */
+#pragma unroll 1 /* unrolled by 4 it takes 0.96 of the time, and compilation 1.2 times as long */
     for (int j = 0; j < JOBS; j++) {
         const int2 place = part_index((j * ITEM_ROWS + item_row) * GROUP + item);
         const int at = place.x / PARTS, part = place.x % PARTS, r = place.y;

@@ -1,6 +1,11 @@
-/* The border rule: what stands for samples beyond the image.
+/* The border rule of filters: the value of samples beyond the image.
  *
- *   -DEDGE=n  0 clamp, 1 mirror (half-sample symmetric), 2 wrap, 3 zero; the launch gives it to files that include this */
+ *   -DEDGE=n  0 clamp    a a a | a b c | c c c
+ *             1 mirror   c b a | a b c | c b a    (half-sample symmetric)
+ *             2 wrap     a b c | a b c | a b c
+ *             3 zero     0 0 0 | a b c | 0 0 0
+ *
+ * The launch defines EDGE for files that include this one. */
 #pragma once
 #include "planes.h"
 
@@ -8,11 +13,12 @@
 #define EDGE 0
 #endif
 
-/* The sample that stands for index i of an axis of n samples. Under EDGE 3 the caller asks outside() first. */
+/* Returns the index in [0, n) for index i of an axis of n samples. Under EDGE 3 the caller first checks
+ * beyond_border(). */
 static inline int edge(int i, int n)
 {
 #if EDGE == 1
-    const uint period = 2 * (uint)n, k = (uint)(i < 0 ? -1 - i : i) % period; /* 2^31 is no int */
+    const uint period = 2 * (uint)n, k = (uint)(i < 0 ? -1 - i : i) % period; /* 2^31 does not fit into an int */
     return k < (uint)n ? k : period - 1 - k;
 #elif EDGE == 2
     i %= n;
@@ -22,14 +28,14 @@ static inline int edge(int i, int n)
 #endif
 }
 
-/* True where the sample is zero by the border rule. */
+/* Returns true if the sample at i is zero by the border rule. */
 static inline bool beyond_border(int i, int n)
 {
     return EDGE == 3 && (i < 0 || i >= n);
 }
 
-/* The row that y stands for by the border rule; zero where it says so. A work-item of several rows may ask for
- * rows that are not held, on behalf of output rows past the subband's end, which it will not store. */
+/* Loads a vec of row y, with the border rule along y. Rows that are not in memory are clamped: a work-item of several
+ * rows may request them for output rows past the slice, which it does not store. */
 static inline vec load_row(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(y, s_at.height) ? (vec)(0.0f)
@@ -37,8 +43,9 @@ static inline vec load_row(PLANES_IN(s), int x, int y, int z)
 }
 
 #if LANES == 16
-/* line[i] = the sample that x0 + i stands for: the slow path at the left and right border, after which the same vector code
- * runs on the line. One loop: a copy of what is inside, with loops beside it, takes the compiler twice as long. */
+/* Sets line[i] to the sample at x0 + i, with the border rule. This is the slow path at the left and right border; the
+ * vector code that follows is the same for both. It is one loop: with a copy of the inner part between loops for the
+ * borders, compilation takes twice as long. */
 static inline void fill_line(float *line, int count, PLANES_IN(s), int x0, int y, int z)
 {
     for (int i = 0; i < count; i++)
@@ -53,7 +60,7 @@ static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
     return VLOAD(line);
 }
 #else
-/* The sample (texel) that x stands for by the border rule. */
+/* Loads the sample (texel) at x, with the border rule along x. */
 #ifdef IMAGES
 static inline vec load_column(PLANES_IN(s), int x, int y, int z)
 {

@@ -1,11 +1,15 @@
-/* Arithmetic that gives the same bits on every device.
+/* Arithmetic that gives the same bits on every device. Every kernel includes this file, through planes.h.
  *
- * A kernel's text defines the order of its operations, and each of these is correctly rounded: + - *, division and sqrt() (the host asks
- * for them where the device has a choice), fma(). Compilers contract nothing by themselves: where a product is added, the
- * kernel says mad(), which rounds once. Two kernels for one purpose (wide and grouped) sum in the same order: a filter's
- * taps one after the other in ascending order, from 0 on, first along y. A weight of 0 changes nothing then, so windows may
- * be longer than a filter. Functions such as exp() or sin(), which each device rounds differently, are written here, where a kernel needs
- * them. Denormal numbers are kept.
+ *   1. The kernel's text fixes the order of its operations.
+ *   2. Each operation is correctly rounded: + - *, division, sqrt() and fma(). The host requests correctly rounded
+ *      division and roots if the device has a choice.
+ *   3. Compilers contract nothing by themselves (FP_CONTRACT OFF). To add a product, a kernel calls mad(), which rounds once.
+ *   4. The CPU and the GPU variant of a kernel sum in the same order: the taps of a filter in ascending order, from 0 on,
+ *      first along y, then along x. A weight of 0 changes nothing, so a window may be longer than a filter.
+ *   5. Functions that devices round differently, such as exp(), sin() and pow(), are series in these operations (power.h,
+ *      roots.h, warp.cl).
+ *
+ * Denormal numbers are kept.
  *
  *   -DNO_FMA  the device has no fused multiply-add, or a slow one: its results differ in the last bit */
 #pragma once
@@ -16,6 +20,7 @@
 #else
 #define FUSE(a, b, c) fma(a, b, c)
 #endif
+/* Defines multiply_add() for a vector type. One of the factors may be a scalar. */
 #define DEFINE_MULTIPLY_ADD(type)                                                                                      \
     static inline __attribute__((overloadable, always_inline)) type multiply_add(type a, type b, type c)              \
     {                                                                                                                  \

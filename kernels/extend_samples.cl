@@ -1,4 +1,13 @@
-/* Samples as a file has them, of any type and number of channels, on a larger canvas. */
+/* Places an image on a larger canvas: copies of a file's samples, of any type and number of channels.
+ *
+ *     canvas  +-------------------------+
+ *             |  fill, or border rule   |     dst[x, y] = src[x - at.x, y - at.y] inside the picture,
+ *             |     +-----------+       |     else the fill, or the border rule (edge.h)
+ *             |     |  picture  |       |
+ *             |     +-----------+       |
+ *             +-------------------------+
+ *
+ * Grid: a work-item has a square of TILE x TILE pixels; z counts images. No arithmetic. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -6,15 +15,14 @@
 #include "raster.h"
 #include "units.h"
 
-/* Where the picture of that size lies on the canvas, of whose rows some are held. Beyond it is the fill, or what the
- * border rule says. */
+/* Position of the picture on the canvas. A slice of the canvas has rows [first_row, first_row + rows). */
 struct canvas {
     int x, y, picture_width, picture_height;
     int width, first_row, rows;
-    int follows; /* not 0: the border rule */
+    int follows; /* not 0: border rule instead of fill */
 };
 
-/* Pixels [x, end) of a row that lie beyond the picture, of which `row` is the row that stands for it. */
+/* Fills pixels [x, end) of a row beyond the picture. `row` is the picture's row by the border rule. */
 static inline void fill_pixels(__global unit *to, __global const unit *row, __global const unit *fill, const struct canvas at,
                                int x, int end, int units)
 {
@@ -22,6 +30,7 @@ static inline void fill_pixels(__global unit *to, __global const unit *row, __gl
         copy_pixel(to, at.follows ? row + (size_t)edge(x - at.x, at.picture_width) * units : fill, units);
 }
 
+/* Writes the work-item's square. */
 __kernel void extend_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct canvas at, __global const unit *fill)
 {
     const int left = get_global_id(0) * TILE, right = min(left + TILE, at.width);

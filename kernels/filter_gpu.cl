@@ -1,13 +1,21 @@
-/* Filters along both axes on GPUs, in buffers. It is a product (product.h) with the same weights for every output inside the
- * image: that of 19 taps takes a GPU 1.46 times as long by product_gpu.cl (docs/performance.md). Near the border the
- * weights are those of the product's tables, and everywhere the order of sums is the product's, so both give the same bits.
+/* Filters along both axes on GPUs, in buffers, with the same weights for every output inside the image:
  *
- * A work-item filters OUTPUTS rows of one column, of four floats, in registers. Its group hands these columns on through
- * local memory and filters them along x. The columns at both ends are margin, which the outputs between them need.
+ *     dst[x, y] = sum over i of wx[i] * (sum over j of wy[j] * src[x + i, y + j])
  *
- *   -DGROUP=n    work-items of a group, side by side along x
- *   -DOUTPUTS=n  rows that a group has outputs in; ROWS is a multiple of it
- *   -DFILTERS=n  1; or 2: what is stored is the length of what both give */
+ * It computes a product (product.h) and is faster: product_gpu.cl takes 1.46 times as long for 19 taps
+ * (docs/performance.md). Near the border the weights come from the product's tables. The order of sums is the product's
+ * everywhere, so both give the same bits.
+ *
+ * A work-item filters OUTPUTS rows of one vec along y in registers. The group passes these columns on through local
+ * memory and filters them along x. The columns at both ends are the halo of the outputs between them:
+ *
+ *     work-items   0 1 2 ...                                    GROUP - 1
+ *     columns      |----------------------------------------------|
+ *     outputs      |  before  |  GROUP - reach outputs  | the rest |
+ *
+ *   -DGROUP=n    work-items of a group, along x
+ *   -DOUTPUTS=n  output rows of a group; ROWS is a multiple of it
+ *   -DFILTERS=n  1; or 2: dst is the length of the vector of both results (gradient) */
 #ifndef LANES
 #define LANES 4
 #endif
@@ -19,20 +27,20 @@
 #ifndef FILTERS
 #define FILTERS 1
 #endif
-#define TILE (OUTPUTS * GROUP) /* pixels of local memory of each filter */
+#define TILE (OUTPUTS * GROUP) /* vecs of local memory per filter */
 
-/* Along y: output i is the sum over k < taps of weights[k] times sample i + start + k. There are OUTPUTS - 1 taps or more. */
+/* The window along y: output i is the sum over k < taps of weights[k] * sample i + start + k. taps >= OUTPUTS - 1. */
 struct window {
     int start, taps;
 };
 
-/* Along x, in columns: those before the first output's own, and those that a window reaches over beside it. The weights are
- * those of whole columns, LANES * reach + 1, with zeros for samples outside the window. */
+/* The window along x, in vecs: `before` of them before the output, and `reach` in addition to the output's own. The
+ * weights are those of LANES * reach + 1 positions, with zeros outside the window. */
 struct span {
     int before, reach;
 };
 
-/* Outputs [begin, end) of each filter += row j of their window: output r meets it with weight j - r. */
+/* Adds row j of the window to outputs [begin, end) of each filter; output r has weight j - r. */
 INLINE void add_row(vec *sum, vec v, WEIGHTS const float *weights, int taps, int j, int begin, int end)
 {
 #pragma unroll
@@ -43,7 +51,7 @@ INLINE void add_row(vec *sum, vec v, WEIGHTS const float *weights, int taps, int
                 sum[f * OUTPUTS + r] = mad(v, weights[f * taps + j - r], sum[f * OUTPUTS + r]);
 }
 
-/* Outputs += all rows of the block that y lies in, by the weights of one filter's table. */
+/* Adds all rows of the block of y to the outputs, with the weights of one filter's table. */
 INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(along_y), int wraps, int x, int y, int z)
 {
     const struct block rows = along_y[y / ROWS];
@@ -57,15 +65,15 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(along_y), int wraps, int x
     }
 }
 
-/* Whether all that an item's columns are made of is inside the image; inside, weights are the same everywhere. */
+/* Returns true if all samples of the work-item's columns are inside the image, where weights are the same everywhere. */
 INLINE bool columns_inside(const struct geometry at, const struct window along_y, int x, int y)
 {
     const int first = y + along_y.start, end = first + OUTPUTS - 1 + along_y.taps;
     return x >= 0 && x + LANES <= at.width && first >= at.first_row && end <= at.first_row + at.rows;
 }
 
-/* The work-item's columns inside the image: rows in the middle serve all outputs, the first and the last ones a part. The
- * weights are uniform and those of neighbours in the loop overlap, so it is unrolled a little. */
+/* Filters the work-item's columns inside the image. Rows in the middle contribute to all outputs, the first and last
+ * ones to some. The weights are uniform, and those of consecutive iterations overlap, so the loop is unrolled by 2. */
 INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct window along_y, int x,
                            int y, int z)
 {
@@ -82,8 +90,8 @@ INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weight
         add_row(sum, VLOAD(row), weights, taps, taps - 1 + t, t, OUTPUTS);
 }
 
-/* The work-item's outputs inside the image from one filter's columns, of which `tile` begins with the first that they need. Each
- * column is read once; the first and the last one, apart, need no zeros beside the weights. */
+/* Filters the work-item's outputs inside the image along x, for one filter. `tile` begins with their first column. Each
+ * column is read once. The first and the last one are separate, so the weights need no padding with zeros. */
 INLINE void filter_rows(vec *sum, __local const vec *tile, WEIGHTS const float *weights, int reach)
 {
 #pragma unroll
@@ -119,7 +127,7 @@ INLINE void filter_rows(vec *sum, __local const vec *tile, WEIGHTS const float *
     }
 }
 
-/* The same by the weights of the filter's table; `tile` begins with column `first`. */
+/* Filters the work-item's outputs along x with the weights of the filter's table; `tile` begins with column `first`. */
 INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(along_x), int first, int x)
 {
     const struct block columns = along_x[x / LANES];
@@ -137,7 +145,7 @@ INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(along_x), int 
     }
 }
 
-/* Replaces the sums of one filter if their window has a NaN or an infinity. */
+/* Recomputes the sums of one filter if their window has a NaN or an infinity. */
 INLINE void mend_rows(vec *sum, PLANES_IN(src), TABLE(along_x), TABLE(along_y), int x, int y, int z)
 {
     if (sums_are_finite(sum, OUTPUTS))
@@ -146,7 +154,8 @@ INLINE void mend_rows(vec *sum, PLANES_IN(src), TABLE(along_x), TABLE(along_y), 
     mend_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
 }
 
-/* The tables of a first and a second filter, which are the same if there is one. */
+/* Filters along y, then along x. The tables are those of the first and the second filter; with one filter both are the
+ * same. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, const struct span span,
             WEIGHTS const float *weights_y, const struct window along_y, const struct epilogue epilogue, int first_group,

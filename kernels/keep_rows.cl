@@ -1,5 +1,7 @@
-/* Copies rows from rows.x to rows.y and columns.z columns, from columns.x on to columns.y on, to planes that hold them among
- * others. Only the wide form is asked for columns that do not begin at 0. */
+/* Copies a rectangle to planes that have other rows and columns, too: rows [rows.x, rows.y), and columns.z columns from
+ * columns.x of src to columns.y of dst. Columns that do not begin at 0 are copied on CPU devices only.
+ *
+ * Grid: x counts vecs, y rows from rows.x on, z planes. */
 #include "planes.h"
 
 __kernel void keep_rows(PLANES_IN(src), PLANES_OUT(dst), int2 rows, int4 columns)

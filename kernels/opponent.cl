@@ -1,5 +1,7 @@
-/* Opponent colours (opponent.h) of each image: `ways` says 1 for opponent colours, -1 for back, 0 for as they are. Alpha passes.
- * The grid's z counts the images of all layers, each of `channels` planes. */
+/* Converts the images of a group to or from opponent colours (opponent.h). `ways` has a value per image: 1 converts to
+ * opponent colours, -1 back, 0 copies. Alpha is copied.
+ *
+ * Grid: x counts vecs, y rows, z the images of all layers, each of `channels` planes. */
 #include "planes.h"
 #ifdef IMAGES
 #define COLOUR float

@@ -1,15 +1,15 @@
-/* Places of a level at which energies are counted, evenly spread along an axis. */
+/* Positions along an axis of a wavelet level at which energies are sampled, evenly spaced. */
 #pragma once
 
-#define NEAR 3 /* samples beside a place that count, too */
+#define NEAR 3 /* samples on both sides of a position that are sampled, too */
 
-/* Place j of `count` on an axis of n samples. */
+/* Returns position j of `count` on an axis of n samples. */
 static inline int place(int j, int count, int n)
 {
     return (long)(2 * j + 1) * n / (2 * count);
 }
 
-/* Whether sample i is one of a place or its neighbours. */
+/* Returns true if sample i is at most NEAR samples from one of the positions. */
 static inline bool near_place(int i, int count, int n)
 {
     const int j = (long)i * count / n;

@@ -1,13 +1,23 @@
-/* Pixels on the device, for every kernel: one text for buffers and images, for wide and narrow work-items.
+/* Access to pixels on the device, for all kernels. One text serves buffers and images, CPUs and GPUs.
  *
- *   -DIMAGES    planes are 2-D image arrays; pixel = float4, the channels of one texel
- *   -DLANES=16  planes are buffers; pixel = float16, sixteen neighbours along x (wide: CPU devices)
- *   -DLANES=4   planes are buffers; pixel = float4, four neighbours along x (grouped: GPU devices, whose memory
- *               pipe counts requests rather than bytes)
- *   -DLANES=1   planes are buffers; pixel = float, for kernels that hold windows of their own
+ *   -DIMAGES    planes are 2-D image arrays; vec = float4, the channels of one texel
+ *   -DLANES=16  planes are buffers; vec = float16, sixteen neighbours along x of one channel (CPU devices)
+ *   -DLANES=4   planes are buffers; vec = float4, four neighbours along x of one channel (GPU devices: their memory pipe
+ *               counts requests rather than bytes)
+ *   -DLANES=1   planes are buffers; vec = float, for kernels that handle windows of their own
  *
- * A kernel sees x in floats (texels for images), y in rows of the whole image, z in planes (layers for images).
- * Rows of a buffer are padded to a multiple of 16 floats, so a pixel may be stored past the width. */
+ * A kernel's x counts floats (texels in images), its y counts rows of the whole image, its z counts planes (layers in
+ * images). The first row in memory is first_row, as an image may be processed in slices:
+ *
+ *                       pitch (floats, a multiple of 16)
+ *                |------------------------------------------|
+ *                | width samples              | padding     |   first_row of plane 0
+ *                | ...                                      |
+ *                | width samples              | padding     |   first_row + rows - 1
+ *                | unused up to plane_rows rows             |
+ *                | width samples              | padding     |   first_row of plane 1
+ *
+ * Because of the padding, a vec that begins inside the width can be stored whole. */
 #pragma once
 #include "exact.h"
 
@@ -17,13 +27,13 @@
 
 struct geometry {
     int width, height;   /* of the whole image */
-    int first_row, rows; /* those held here */
+    int first_row, rows; /* in memory */
     int pitch;           /* floats from row to row */
     int layers, channels;
     int plane_rows;         /* rows from plane to plane */
 };
 
-/* Where filter weights lie: -DWEIGHTS=__global for those that do not fit the device's constant memory. */
+/* The address space of filter weights. -DWEIGHTS=__global if they do not fit into the device's constant memory. */
 #ifndef WEIGHTS
 #define WEIGHTS __constant
 #endif
@@ -31,9 +41,10 @@ struct geometry {
 /* For functions whose arrays must stay in registers. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* PoCL, on CPU devices, calls a kernel from two functions of its own, puts it into both, and optimises and translates all
- * three; so it would a function that asks for its place. So a kernel of more than a few lines calls a function that stands
- * apart, is told its place, and goes along the work-items of a group by itself:
+/* Outlined kernel bodies. On CPU devices PoCL inlines a kernel into two functions of its own, and optimises and
+ * translates all three copies. It does the same to any function that calls get_global_id(). So a kernel of more than a
+ * few lines is a call of a function that is not inlined, gets its position as parameters and loops over the work-items
+ * of a group:
  *
  *     NOINLINE void foo_run(PLANES_IN(src), PLANES_OUT(dst), WORK_ITEM_PARAMS)
  *     {
@@ -49,23 +60,23 @@ struct geometry {
  *         foo_run(PLANES_ARG(src), PLANES_ARG(dst), WORK_ITEM_ARGS);
  *     }
  *
- * An item that is past the end returns, as those after it are, too; one that is done before its end continues.
+ * An item beyond the image returns: all later ones are outside, too. An item that finishes early uses `continue`.
  *
- *   -DITEMS_PER_CALL=n  so many work-items are one. The launch gives it on CPU devices, for buffers, where struct work says `apart`;
- *            without it a function is part of its kernel, and there is one item to go along */
+ *   -DITEMS_PER_CALL=n  work-items of a call. The launch defines it on CPU devices, for buffers, for kernels that
+ *                       are written so (struct work). Without it the function is inlined, and a call has one work-item */
 #ifdef ITEMS_PER_CALL
 #define NOINLINE static __attribute__((noinline))
 #else
 #define NOINLINE INLINE
-#define ITEMS_PER_CALL   1
+#define ITEMS_PER_CALL 1
 #endif
-#define WORK_ITEM_PARAMS      int first_item, int item_y, int item_z
-#define WORK_ITEM_ARGS get_global_id(0) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2)
+#define WORK_ITEM_PARAMS int first_item, int item_y, int item_z
+#define WORK_ITEM_ARGS   get_global_id(0) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2)
 
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 
-/* Sixteen neighbours anywhere in memory, as one: the vload16() and vstore16() of PoCL 3.1 are eight of two neighbours each
- * and as many shuffles. To put them together again takes a third of LLVM's passes over a filter, if they do. */
+/* Unaligned access to sixteen floats. The vload16() and vstore16() of PoCL 3.1 are eight accesses to two floats each
+ * and eight shuffles. To merge these takes a third of the time of LLVM's passes over a filter, if they succeed. */
 #if LANES == 16
 struct __attribute__((packed)) sixteen {
     float16 all;
@@ -89,15 +100,15 @@ static inline void store_line(float16 v, float *p)
 
 #ifdef IMAGES
 typedef float4 vec;
-#define PLANES_IN(name) __read_only image2d_array_t name, const struct geometry name##_at
+#define PLANES_IN(name)  __read_only image2d_array_t name, const struct geometry name##_at
 #define PLANES_OUT(name) __write_only image2d_array_t name, const struct geometry name##_at
 #else
-#define PLANES_IN(name) __global const float *restrict name, const struct geometry name##_at
+#define PLANES_IN(name)  __global const float *restrict name, const struct geometry name##_at
 #define PLANES_OUT(name) __global float *restrict name, const struct geometry name##_at
 #if LANES == 16
 typedef float16 vec;
-#define VLOAD(p)     load_sixteen(p) /* in private memory, too */
-#define VSTORE(v, p) (*(__global float16 *)(p) = (v)) /* aligned: vstore16 becomes three instructions */
+#define VLOAD(p)     load_sixteen(p) /* also in private memory */
+#define VSTORE(v, p) (*(__global float16 *)(p) = (v)) /* aligned; vstore16 becomes three instructions */
 #elif LANES == 4
 typedef float4 vec;
 #define VLOAD(p)     (*(__global const float4 *)(p)) /* x is a multiple of 4 */
@@ -108,23 +119,24 @@ typedef float vec;
 #define VSTORE(v, p) (*(p) = (v))
 #endif
 #endif
-/* The z of layer l (a subband, say) for a kernel whose own z counts the planes of one layer: buffers hold all
- * the planes of a layer together, images hold a layer in one texel. */
+/* The z of a plane of layer l (for example a subband), if the kernel's own z counts the planes of one layer. In buffers
+ * the planes of a layer are adjacent; in images a layer is one plane of texels. */
 #ifdef IMAGES
 #define PLANE_INDEX(l, z, channels) (l)
 #else
 #define PLANE_INDEX(l, z, channels) ((l) * (channels) + (z))
 #endif
-/* Hands a PLANES_IN or PLANES_OUT on to a function that takes one. */
+/* Passes a PLANES_IN or PLANES_OUT parameter to a function that has the same one. */
 #define PLANES_ARG(name) name, name##_at
 
-/* Where a float lies in a buffer. */
+/* Returns the index of sample (x, y) of plane z in a buffer. */
 static inline size_t offset(const struct geometry at, int x, int y, int z)
 {
     return ((size_t)z * at.plane_rows + (size_t)(y - at.first_row)) * at.pitch + x;
 }
 
 #ifdef IMAGES
+/* Reads texels at integer coordinates, without filtering and without a border rule. */
 __constant sampler_t TEXELS = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
 
 static inline vec load(PLANES_IN(s), int x, int y, int z)
@@ -148,12 +160,13 @@ static inline void store(PLANES_OUT(t), int x, int y, int z, vec value)
 }
 #endif
 
+/* Returns true if v is neither NaN nor infinite: for these v - v is NaN. */
 static inline bool is_finite(float v)
 {
     return v - v == 0.0f;
 }
 
-/* True if all lanes are finite, and not so large that their sum is not. */
+/* Returns true if all lanes are finite, and not so large that their sum overflows. */
 static inline bool are_finite(vec v)
 {
 #if LANES == 16
@@ -167,23 +180,24 @@ static inline bool are_finite(vec v)
 #endif
 }
 
+/* Clamps y to the rows in memory. */
 static inline int clamp_row(const struct geometry at, int y)
 {
     return clamp(y, at.first_row, at.first_row + at.rows - 1);
 }
 
-/* `value`, but `original` for the channel `keep` (-1: none): alpha that a stage leaves alone. */
+/* Returns `value`, but `original` for channel `alpha_channel` (-1: no alpha), which a stage leaves unchanged. */
 static inline vec select_alpha(vec value, vec original, int z, int channels, int alpha_channel)
 {
 #ifdef IMAGES
     return select(value, original, (int4)(0, 1, 2, 3) == (int4)(alpha_channel));
 #else
-    return alpha_channel >= 0 && z % channels == alpha_channel ? original : value; /* the division only where there is alpha */
+    return alpha_channel >= 0 && z % channels == alpha_channel ? original : value; /* divides only if there is alpha */
 #endif
 }
 
-/* Full scale for the colour of a pixel whose value is given: its alpha (channel `alpha`), as colour is premultiplied;
- * one where there is none (-1). */
+/* Returns full scale for the colour of a pixel: its alpha (channel `alpha`), as colour is premultiplied, or 1 without
+ * alpha (-1). In images `value` is the texel at x, y. */
 static inline vec full_scale(PLANES_IN(s), vec value, int x, int y, int alpha)
 {
     if (alpha < 0)

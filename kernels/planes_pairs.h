@@ -1,8 +1,9 @@
-/* Two neighbours along x, an even and an odd one: what the dual-tree transform makes complex numbers of. The file that
- * includes this sets PAIRS, how many of them a work-item handles side by side; in images it is one pair of texels.
+/* Pairs of neighbours along x, an even and an odd sample. The dual-tree transform builds complex numbers from pairs:
+ * even samples are of tree a, odd ones of tree b. The file that includes this defines PAIRS, the number of pairs of a
+ * work-item. In images a pair is two texels.
  *
  *   pair    PAIRS even and PAIRS odd samples in their order along x
- *   single  the even or the odd ones alone */
+ *   single  the even samples alone, or the odd ones */
 #pragma once
 #include "planes.h"
 
@@ -26,6 +27,7 @@ typedef float single;
 #define ODD  odd
 #endif
 
+/* Returns the pairs of even and odd samples. */
 static inline pair interleave(single even_ones, single odd_ones)
 {
     pair v;
@@ -34,20 +36,20 @@ static inline pair interleave(single even_ones, single odd_ones)
     return v;
 }
 
-/* Each even sample in the place of the odd one, and the other way round. */
+/* Returns v with the even and the odd sample of each pair exchanged. */
 static inline pair swap(pair v)
 {
     return interleave(v.ODD, v.EVEN);
 }
 
-/* The weights of trees a and b, for the even and for the odd samples. */
+/* Returns the weight of tree a in the even lanes and the weight of tree b in the odd ones. */
 static inline pair both_trees(float2 weights)
 {
     return interleave((single)(weights.x), (single)(weights.y));
 }
 
-/* In buffers x is a multiple of the pair's size, and a row has room for it: the whole is one store. In an image of odd
- * width the last one has no partner. */
+/* Stores pairs at x. In buffers x is a multiple of the size and rows are padded, so it is one store. In an image of odd
+ * width the last texel has no partner. */
 static inline void store_pair(PLANES_OUT(t), int x, int y, int z, pair value)
 {
 #ifdef IMAGES
@@ -77,8 +79,8 @@ static inline void store_single(PLANES_OUT(t), int x, int y, int z, single value
 #endif
 }
 
-/* q2c: each 2x2 block [a b; c d] becomes two complex numbers, p = (a + jb) / sqrt 2, q = (d - jc) / sqrt 2; subband
- * `first` gets p - q, `second` p + q. */
+/* Stores two subbands of two rows of quads (q2c). Each 2x2 block [a b; c d] becomes two complex numbers, p = (a + jb) /
+ * sqrt 2 and q = (d - jc) / sqrt 2. Subband `first` gets p - q, `second` gets p + q. */
 static inline void store_q2c(PLANES_OUT(subbands), int first, int second, int n, int i, int z, pair top, pair bottom)
 {
     const int channels = subbands_at.channels;
@@ -89,12 +91,13 @@ static inline void store_q2c(PLANES_OUT(subbands), int first, int second, int n,
     store_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * second + 1, z, channels), (b - c) * M_SQRT1_2_F);
 }
 
-/* Two rows of quads. */
+/* Two rows of quads (2x2 blocks of samples). */
 struct quads {
     pair even, odd;
 };
 
-/* c2q: P = (z0 + z1) / sqrt 2, Q = (z0 - z1) / sqrt 2; a = Re P, b = Im P, c = Im Q, d = -Re Q. */
+/* Returns the quads of two complex samples z0 and z1 (c2q, the inverse of q2c): P = (z0 + z1) / sqrt 2 and Q = (z0 -
+ * z1) / sqrt 2 give a = Re P, b = Im P, c = Im Q, d = -Re Q. */
 static inline struct quads c2q(single re0, single im0, single re1, single im1)
 {
     struct quads quads;
@@ -103,6 +106,7 @@ static inline struct quads c2q(single re0, single im0, single re1, single im1)
     return quads;
 }
 
+/* Loads the quads of subbands `first` and `second` at column n and row i. */
 static inline struct quads load_c2q(PLANES_IN(subbands), int first, int second, int n, int i, int z)
 {
     const int channels = subbands_at.channels;

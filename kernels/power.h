@@ -1,10 +1,15 @@
-/* Powers, and transfer curves that are made of them, in single precision: at most 1 ulp from the exact value. pow() differs from device to device, and PoCL's takes
- * 900 ms for 4096x4096 RGB on two cores, where this takes some 30, and as long to compile as all the rest.
+/* v^e in single precision, at most 1 ulp from the exact value and the same on every device. pow() differs between
+ * devices. For 4096x4096 RGB on two cores PoCL's pow() takes 900 ms and this function about 30; pow() also takes as
+ * long to compile as all the rest of the program.
  *
- * log2(v) = n + log2(rest), with rest from sqrt(1/2) to sqrt(2), is the series of 2 artanh(s) / ln 2, s = (rest - 1) / (rest + 1). It is kept as a sum of
- * two floats: an error of it is multiplied by the exponent. 2^y is 2^n times the series of exp.
+ *     v^e = 2^(e log2 v)
+ *     log2(v) = n + log2(rest), rest in [sqrt(1/2), sqrt(2)]
+ *     log2(rest) = 2 artanh(s) / ln 2, s = (rest - 1) / (rest + 1), as a power series in s
+ *     2^y = 2^n times the series of exp
  *
- *   REAL_LANES  1, 4 or 16 values side by side: defined before this is included */
+ * The logarithm is a sum of two floats, high and low, because the exponent multiplies its error.
+ *
+ *   REAL_LANES  number of lanes: 1, 4 or 16; defined by the file that includes this */
 #pragma once
 #include "exact.h"
 
@@ -28,14 +33,14 @@ typedef int real_bits;
 #define INT_REAL(v)   convert_float(v)
 #endif
 
-/* v to the power of exponent, for v >= 0 and exponent > 0. Results below 2^-126 are 0; NaN stays. */
+/* Returns v^exponent for v >= 0 and exponent > 0. Results below 2^-126 are 0; NaN stays NaN. */
 static inline real power(real v, float exponent)
 {
     const real scaled = v < 0x1p-126f ? v * 0x1p24f : v;
     const real_bits shift = (REAL_BITS(scaled) - 0x3f3504f3) >> 23;
     const real rest = BITS_REAL(REAL_BITS(scaled) - (shift << 23)), n = INT_REAL(shift) - (v < 0x1p-126f ? (real)(24.0f) : (real)(0.0f));
 
-    const real f = rest - 1.0f, g = rest + 1.0f, inverse = 1.0f / g, s = f * inverse; /* s and s_low together */
+    const real f = rest - 1.0f, g = rest + 1.0f, inverse = 1.0f / g, s = f * inverse; /* s + s_low is the quotient */
     const real s_low = mad(-s, rest - (g - 1.0f), mad(-s, g, f)) * inverse;
     const real t = s * s;
     const real tail = s * t * mad(t, mad(t, mad(t, (real)(0.32059890f), (real)(0.41219859f)), (real)(0.57707802f)), (real)(0.96179670f));
@@ -45,7 +50,7 @@ static inline real power(real v, float exponent)
 
     const real y = high * exponent, y_low = mad(low, exponent, mad(high, exponent, -y));
     const real inside = y > -126.0f ? y < 128.0f ? y : (real)(128.0f) : (real)(-126.0f);
-    const real raised = inside + 0x1.8p23f; /* its last bits are y, rounded to an integer */
+    const real raised = inside + 0x1.8p23f; /* the last bits are y, rounded to an integer */
     const real z = (inside - (raised - 0x1.8p23f)) + y_low;
     real part = mad(z, 1.5252734e-5f, (real)(1.5403530e-4f));
     part = mad(z, part, (real)(1.3333558e-3f));

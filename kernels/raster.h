@@ -1,18 +1,22 @@
-/* A file's samples in memory, interleaved, of whatever type. A raster's pitch is a multiple of 16 pixels, so vectors may
- * run past the width. The rasters of a group lie one after the other, `rows` apart: raster z. */
+/* The interleaved samples of a file in memory, of any type. A raster's pitch is a multiple of 16 pixels, so a vector
+ * may run past the width. The rasters of a group of images are adjacent in memory, `rows` rows apart; z is the raster's
+ * number.
+ *
+ *     memory of one row:  c0 c1 c2 | c0 c1 c2 | ...   width pixels, then padding up to pitch pixels */
 #pragma once
 #include "planes.h"
 
 #define RASTER_IN(sample, name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
 #define RASTER_IN_ARG(name) name, name##_pitch, name##_row, name##_rows
 
-/* One that is written has its width and, where somebody counts, counters (count_clipped). */
+/* Parameters of a raster to write: in addition its width, and counters of clipped samples (count_clipped), which may be
+ * NULL. */
 #define RASTER_OUT(sample, name)                                                                                           \
     __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows, int name##_width,               \
         __global uint *name##_clipped
 #define RASTER_OUT_ARG(name) name, name##_pitch, name##_row, name##_rows, name##_width, name##_clipped
 
-/* The pixel's number in memory. */
+/* The index of a pixel in memory, in pixels. */
 #define PIXEL_NUMBER(name, x, y, z) (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x))
 
 #if LANES == 16
@@ -51,14 +55,14 @@ static inline int is_any(mask t)
 }
 #endif
 
-#define COUNTED_ROWS 64 /* as in src/chain/transfer.c */
+#define COUNTED_ROWS 64 /* also in src/chain/transfer.c */
 
-/* Counts values that are farther than rounding beyond what samples hold, and those that are no numbers: of lanes that are
- * `there`. Each image of a group has COUNTED_ROWS pairs of counters, which its rows take in turn: none overflows. */
+/* Counts clipped values (beyond the range by more than half a step) and NaN, in the valid lanes `there`. Each image of
+ * a group has COUNTED_ROWS pairs of counters, which its rows use cyclically, so that no counter overflows. */
 static inline void count_clipped(__global uint *counters, int y, int z, lanes counts, float lowest, float highest, mask there)
 {
     const mask inside = (counts >= lowest - 0.5f) & (counts <= highest + 0.5f);
-    if (!is_any(!inside & there)) /* most of the time */
+    if (!is_any(!inside & there)) /* the usual case */
         return;
     const int beyond = popcount_mask(((counts < lowest - 0.5f) | (counts > highest + 0.5f)) & there);
     const int nan = popcount_mask((counts != counts) & there);

@@ -1,5 +1,6 @@
-/* Square roots of pixels by Newton's iteration in fma: off by at most 1 ulp, the same on every device, and without the branch that a GPU's
- * correctly rounded sqrt() has for what is rare. */
+/* Square roots by Newton's iteration y' = y + y (1/2 - v y^2 / 2) for y = 1 / sqrt(v), in fma: at most 1 ulp off, and
+ * the same on every device. A GPU's correctly rounded sqrt() has a branch for rare arguments; these functions have
+ * none. */
 #pragma once
 #include "planes.h"
 
@@ -14,7 +15,8 @@
 #define BITS_VEC(v) as_float(v)
 #endif
 
-/* 1 / sqrt(v), for v that is a normal number. It begins with half of the exponent, off by 3% at most; each step squares the error. */
+/* Returns 1 / sqrt(v) for a normal number v. The first guess halves the exponent and is at most 3% off. Each step
+ * squares the error. */
 static inline vec inverse_root(vec v)
 {
     const vec half_v = 0.5f * v;
@@ -25,7 +27,7 @@ static inline vec inverse_root(vec v)
     return y;
 }
 
-/* The square root of v >= 0; below 2^-126 it is too small. */
+/* Returns the square root of v >= 0. Below 2^-126 the result is too small. */
 static inline vec root(vec v)
 {
     const vec y = inverse_root(v), near = v * y;

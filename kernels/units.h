@@ -1,7 +1,7 @@
-/* Copying of pixels of any type and number of channels.
+/* Copies pixels of any type and number of channels.
  *
- *   -DUNIT=n  bytes that are copied at once: 1, 2, 4, 8 or 16. A pixel has one or three such units, which is an argument
- *   -DTILE=n  pixels along either side of a work-item's square: on CPU devices those of a tile that stays in the cache */
+ *   -DUNIT=n  bytes of an access: 1, 2, 4, 8 or 16. A pixel has one or three such units (an argument)
+ *   -DTILE=n  pixels along either side of a work-item's square; on CPU devices a tile that fits into the cache */
 #pragma once
 
 #ifndef UNIT
@@ -21,6 +21,7 @@ typedef uint2 unit;
 typedef uint4 unit;
 #endif
 
+/* Copies one pixel of `units` units: 1 or 3. */
 static inline void copy_pixel(__global unit *to, __global const unit *from, int units)
 {
     to[0] = from[0];

@@ -73,7 +73,7 @@ struct work {
     enum memory memory; /* of its planes */
     int edge;           /* the border rule, for files that include edge.h */
     enum vector_width vector_width;
-    bool outlined;               /* the kernel calls a function that is APART (kernels/planes.h) */
+    bool outlined;               /* the kernel calls a function that is NOINLINE (kernels/planes.h) */
     struct launch_config config; /* its group is that of the launch; {0}: the usual one */
     int width;                   /* pixels (or what a lane is) along x; the launch divides by the lanes */
     int height, depth;           /* items along y and z */
