@@ -62,8 +62,8 @@ struct geometry {
  *
  * An item beyond the image returns: all later ones are outside, too. An item that finishes early uses `continue`.
  *
- *   -DITEMS_PER_CALL=n  work-items of a call. The launch defines it on CPU devices, for buffers, for kernels that
- *                       are written so (struct work). Without it the function is inlined, and a call has one work-item */
+ *   -DITEMS_PER_CALL=n  work-items of a call. The launch defines it on CPU devices, for buffers, for work that is
+ *                       `outlined` (struct work). Without it the function is inlined, and a call has one work-item */
 #ifdef ITEMS_PER_CALL
 #define NOINLINE static __attribute__((noinline))
 #else
