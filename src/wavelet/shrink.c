@@ -229,19 +229,12 @@ static enum status shrink_find_noise(struct run *run, double sigma, const struct
                                      struct image_noise *images, struct error *error)
 {
     const struct shape *shape = &in->shape;
-    const struct planes *finest = &in->planes[1];
     cl_mem words;
-    if (!isnan(sigma) && !shape_is_colour(shape)) {
+    if (!isnan(sigma)) {
         noise_white(shape, sigma, images);
         return STATUS_OK;
     }
     enum status status = run_counters(run, noise_words(shape), &words, error);
-    if (status == STATUS_OK && !isnan(sigma)) {
-        status = noise_count_constant(run, shape, words, finest, false, rows_full(finest->height), error);
-        return status == STATUS_OK ? noise_find_constant(run, shape, words, finest->width, finest->height,
-                                                         sigma, images, error)
-                                   : status;
-    }
     for (int level = 1; status == STATUS_OK && level <= shape->levels; level++)
         status = noise_count(run, shape, words, level, &in->planes[level], false, NULL,
                              rows_full(in->planes[level].height), error);
