@@ -1,52 +1,61 @@
-/* One axis of a product (kernels/product.h): which samples each output is made of, with which weights, and
- * what stands for samples beyond the border. */
+/* One axis of a separable product (kernels/product.h): the samples and weights of each output, and the border
+ * rule.
+ *
+ * An axis is a value: it owns nothing and may be copied. Its filter's weights must live as long as it does.
+ * axis_table() uploads an axis as a table of weights and caches the table in run->constants, which owns it.
+ *
+ * Thread safety: all functions are reentrant; a struct run belongs to one thread. */
 #ifndef CLIMG_FILTERS_AXIS_H
 #define CLIMG_FILTERS_AXIS_H
 
 #include "engine/run.h"
 #include "filters/resample.h"
 
-/* `samples` become `outputs`, both of the whole image, by a filter, or where that is none, by resizing. Where
- * `cut`, there is nothing beside the samples, and the weights that are left are normalised to sum 1; else the
- * axis is extended by a border rule. */
+/* The matrix that maps `samples` of the whole image to `outputs`. It is given by `filter`, or by `resize` if
+ * filter.weights is NULL. */
 struct axis {
     int samples, outputs;
-    bool cut;
-    enum edge edge;
+    bool cut;       /* weights beyond the border are dropped, and the others normalised to sum 1 */
+    enum edge edge; /* otherwise: the border rule */
     struct filter filter;
     struct resize resize;
 };
 
-/* An axis of a plain filter, whose outputs lie where its samples do. */
+/* Returns the axis of a filter that keeps the size: output o uses samples o + start to o + start + taps - 1.
+ */
 struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge);
 
-/* Samples [begin, end) of which output o is made, before the border rule, and their weights, unless NULL. */
+/* Returns the samples [begin, end) of output o, before the border rule, and stores their weights. `weights`
+ * may be NULL. */
 struct rows axis_taps(const struct axis *axis, int o, double *weights);
 
-/* At least the taps of each output. */
+/* Returns an upper bound of the taps of an output. */
 int axis_max_taps(const struct axis *axis);
 
-/* The samples that outputs `out` need, in whole blocks of PRODUCT_ROWS, before the border rule: what a stage
- * says as `rows`. */
+/* Returns the samples that outputs `out`, rounded out to blocks of PRODUCT_ROWS, need. This is before the
+ * border rule: a stage can return it from `rows`. */
 struct rows axis_source_rows(const struct axis *axis, struct rows out);
 
-/* The same after the border rule: what planes between two products hold. */
+/* Returns the same samples after the border rule: the rows of planes between two products. */
 struct rows axis_held_rows(const struct axis *axis, struct rows out);
 
-/* How an axis is cut into blocks. */
+/* The division of an axis into blocks of neighbouring outputs. */
 struct blocking {
-    int outputs; /* of a block */
+    int outputs; /* outputs per block */
     int unit;    /* a block's first sample is a multiple of this */
-    bool share;  /* neighbours share a tile, so no window ends before that of the block before it */
+    bool share;  /* neighbouring blocks share a tile, so their windows must end in ascending order */
 };
 
-/* The most samples that `count` neighbouring blocks need, the first of which is a multiple of `count`. */
+/* Returns the largest number of samples that `count` neighbouring blocks need. The first block of such a run
+ * is a multiple of `count`. */
 int axis_max_samples(const struct axis *axis, struct blocking blocking, int count);
 
-/* Outputs of a block along y, on all devices and in every memory: as in kernels/product.h. */
+/* Outputs of a block along y, on all devices and for both kinds of memory. The same as ROWS of
+ * kernels/product.h. */
 enum { PRODUCT_ROWS = 8 };
 
-/* The table of all blocks of an axis on the device: TABLE of kernels/product.h. */
+/* Returns the table of an axis in device memory: TABLE of kernels/product.h. The caller must not release it.
+ */
 enum status axis_table(struct run *run, const struct axis *axis, struct blocking blocking, cl_mem *table,
                        struct error *error);
 

@@ -1,9 +1,16 @@
+/* Parsing, printing and placement of the rectangles of --crop and --extend.
+ *
+ * The text becomes a struct box once, before any picture is open. box_set_size() and box_place() then turn it
+ * into pixels for each picture, because percentages and gravity depend on the picture's size. Lengths round
+ * to the nearest pixel, with at least one. With center, an odd difference leaves the extra pixel at the end.
+ */
 #include "filters/box.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
+/* Parses a length at *text and advances *text past it. Pixels must be whole numbers. */
 static bool read_length(const char **text, double most_percent, double most, struct length *length)
 {
     char *end;
@@ -16,7 +23,7 @@ static bool read_length(const char **text, double most_percent, double most, str
     return right;
 }
 
-/* "+X+Y"; an empty text leaves the place open. */
+/* Parses "+X+Y". An empty text is valid and means that gravity applies. */
 static bool read_place(const char *text, struct box *box)
 {
     int length = 0;
@@ -25,6 +32,7 @@ static bool read_place(const char *text, struct box *box)
                             text[length] == '\0' && box->x >= 0 && box->y >= 0);
 }
 
+/* Parses "WxH" or "P%", followed by read_place()'s text. A single length must be a percentage. */
 static bool read_box(const char *text, double most_percent, double most, struct box *box)
 {
     bool right = read_length(&text, most_percent, most, &box->width);
@@ -91,15 +99,15 @@ void box_set_size(const struct box *box, const struct shape *in, struct shape *o
     out->height = in_pixels(&box->height, in->height);
 }
 
-/* `side` is -1, 0 or 1, for the beginning, the middle and the end. */
+/* Returns the position of a part along one axis. `side` is -1, 0 or 1 for start, centre and end. */
 static int begin_of(int part, int whole, int side)
 {
     return (int)(((long long)whole - part) * (side + 1) / 2);
 }
 
-/* The sides by the words of BOX_GRAVITY. */
 struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole)
 {
+    /* Indexed by the choices of BOX_GRAVITY. */
     static const int across[] = {0, 0, 1, 1, 1, 0, -1, -1, -1}, down[] = {0, -1, -1, 0, 1, 1, 1, 0, -1};
     if (box->placed)
         return (struct place){box->x, box->y};

@@ -1,29 +1,32 @@
-/* Boxes: a part of a picture (--crop), or a canvas that the picture is a part of (--extend). A user gives the
- * size and the place, or the side at which the part lies. */
+/* Rectangles for --crop (a part of the picture) and --extend (a canvas that contains the picture). The user
+ * gives the size, and either the position +X+Y or a gravity such as "north".
+ *
+ * struct box is plain data, owns nothing, and is read-only after parsing. All functions are reentrant. */
 #ifndef CLIMG_FILTERS_BOX_H
 #define CLIMG_FILTERS_BOX_H
 
 #include "engine/stage.h"
 
-/* A length in pixels, or in percent of the picture's. */
+/* A length in pixels, or in percent of the picture's width or height. */
 struct length {
     double number;
     bool percent;
 };
 
-/* The first field of the params of a stage that has BOX_OPTIONS. */
+/* Must be the first member of the params of a stage that uses BOX_SIZE and BOX_GRAVITY. */
 struct box {
     struct length width, height;
-    bool placed; /* x and y are given: where the part begins in the whole */
-    int x, y;
-    int gravity; /* where it lies without them */
+    bool placed; /* +X+Y was given */
+    int x, y;    /* position of the part's top left pixel in the whole; valid if placed */
+    int gravity; /* index into the choices of BOX_GRAVITY; used if not placed */
 };
 
 enum { BOX_MAX_SIDE = 1 << 20, BOX_MAX_PERCENT = 1000000 };
 
-/* Why gravity= is unused: the place is given. */
+/* Callback `unused` of gravity=: returns a message if +X+Y was given, otherwise NULL. */
 const char *box_placed(const void *params);
 
+/* Rows of the option table. */
 #define BOX_SIZE(parser, text)                                                                               \
     {                                                                                                        \
         .type = OPTION_CUSTOM, .value = "WxH[+X+Y]", .help = (text), .parse = (parser), .print = box_print   \
@@ -36,23 +39,25 @@ const char *box_placed(const void *params);
         .unused = box_placed                                                                                 \
     }
 
-/* "200x150", "200x150+10+20", "50%", "50%x100". A part has at most 100 percent of the picture, a canvas at
- * most BOX_MAX_PERCENT and BOX_MAX_SIDE pixels a side. */
+/* Parse "200x150", "200x150+10+20", "50%" or "50%x100" into a struct box. A part is limited to 100 percent of
+ * the picture, a canvas to BOX_MAX_PERCENT and BOX_MAX_SIDE pixels a side. */
 enum status box_parse_part(const char *text, void *field, struct error *error);
 enum status box_parse_canvas(const char *text, void *field, struct error *error);
 void box_print(FILE *file, const void *params);
 
-/* Sets the width and the height of `out` for a picture of that shape. */
+/* Sets width and height of `out` for a picture of shape `in`. */
 void box_set_size(const struct box *box, const struct shape *in, struct shape *out);
 
-/* The pixel of the whole at which a part of that size begins. */
+/* A pixel, counted from the top left. */
 struct place {
     int x, y;
 };
+
+/* Returns the pixel of `whole` that is the top left pixel of `part`. */
 struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole);
 
-/* For video: the same box for its colour, of which `whole` and `part` have so many pixels of brightness; one
- * of them goes into the stage. The part must begin with a pixel of colour. */
+/* Divides a box of luma pixels for the chroma planes of subsampled video. `whole` and `part` are luma shapes.
+ * Fails if the part does not begin at a chroma pixel. */
 enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, const struct shape *part,
                                 const struct chroma *chroma, struct error *error);
 

@@ -1,3 +1,19 @@
+/* Gaussian filters.
+ *
+ *   sigma < 6, or truncate=   one product on the full grid with ceil(4.75 sigma - 0.5) taps on each side
+ *   otherwise                 three products: reduce -> smooth on the coarse grid -> interpolate
+ *
+ * A Gaussian equals three successive Gaussians whose variances add up to its own. The first is evaluated only
+ * every sigma / 2 pixels (at most 12), the second smooths these coarse samples, the third interpolates them.
+ *
+ * Aliasing: sampling mixes frequencies that differ by one per sample. With Gaussians of s, m and s coarse
+ * samples, S in total, at most 2 exp(-2 (pi s)^2 (1 - (s / S)^2)) of an alias remains: 3e-6 for s = 0.93 and
+ * S = 2, less for larger S. Truncation at 5 s adds the rest of the 5e-6 that gaussian.h promises.
+ *
+ * --blur 50 of 4096x4096 RGB takes 0.33 s of processor time (TIFF to TIFF), --blur 5 0.57.
+ *
+ * Tried and lost: a recursive filter. It costs as little per pixel, but in float its error on a constant
+ * picture grows with sigma, to 4e-5 at 1000, and it must process each axis in order, without slices. */
 #include "filters/gaussian.h"
 
 #include "base/exact.h"
@@ -5,21 +21,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Standard deviations from the middle to half a pixel behind the last weight. */
+/* Radius of an untruncated filter in standard deviations, measured to the outer edge of its last pixel. */
 static const double UNTRUNCATED = 4.75;
 
-/* On GPUs smaller ones are faster as they are; on two cores of a CPU those below 4. */
+/* Smallest sigma for the coarse grid. On GPUs the full grid is faster below 6; on two cores of a CPU,
+ * below 4. One limit for both keeps results equal on all devices. */
 static const double COARSE_MIN_SIGMA = 6;
 
-/* Samples of the coarse grid for a standard deviation, and how many pixels they are apart at most: the rows
- * that one is made from should stay in a core's cache. */
+/* Coarse samples per standard deviation, and the largest distance between them in pixels. The limit keeps the
+ * source rows of a coarse row in a core's cache. */
 enum { SAMPLES = 2, MAX_SPACING = 12 };
 
-/* Samples beyond the border, where all others beyond it are like the last of them: as far as the Gaussian
- * that makes them reaches, and the one that interpolates. */
+/* Coarse samples computed beyond each border for clamp and zero: the reach of the Gaussians that reduce and
+ * interpolate. All samples farther out equal the outermost of these. */
 enum { MARGIN = 6 };
 
-/* Standard deviation of the two that lead there and back, in samples of the coarse grid. */
+/* Standard deviation of the reducing and the interpolating Gaussian, in coarse samples: s above. */
 static const double SIGMA = 0.93;
 
 static double sigma_along(const struct gaussian *gaussian, int by)
@@ -27,8 +44,8 @@ static double sigma_along(const struct gaussian *gaussian, int by)
     return gaussian->sigma / (by > 0 ? by : 1);
 }
 
-/* Normalised to sum 1; then its derivative, in correlation order: positive to the right, so that a rising
- * edge gives a positive value. */
+/* Stores the Gaussian, normalised to sum 1, and then its derivative in correlation order: weights to the
+ * right are positive, so that a rising edge gives a positive value. */
 static void fill_weights(double sigma, int taps, float *weights)
 {
     const int radius = taps / 2;
@@ -82,17 +99,18 @@ void gaussian_free(void *params)
     free(gaussian->y_weights);
 }
 
-static struct axis plain_axis(const float *weights, int taps, int n, enum edge edge)
+static struct axis filter_axis(const float *weights, int taps, int n, enum edge edge)
 {
     return axis_filtered(weights, taps, -(taps / 2), n, edge);
 }
 
-/* An axis by way of the coarse grid, onto it, on it, and back. The grid divides the axis evenly, so that
- * mirroring and wrapping it are the same on both. On it there is what the other two leave. */
+/* The three products of an axis by way of the coarse grid. */
 struct coarse {
     struct axis onto, on, back;
 };
 
+/* Divides the axis evenly into coarse samples, so that mirroring and wrapping commute with the reduction. The
+ * Gaussian on the grid has the variance that the other two leave. */
 static struct coarse coarse_axis(double sigma, int n, enum edge edge)
 {
     const int grid = (int)ceil(n / fmin(sigma / SAMPLES, MAX_SPACING));
@@ -123,16 +141,16 @@ struct rows gaussian_rows(const void *params, const struct shape *in, struct row
 {
     const struct gaussian *gaussian = params;
     if (gaussian->weights) {
-        const struct axis y = plain_axis(gaussian->y_weights, gaussian->y_taps, in->height, EDGE_CLAMP);
+        const struct axis y = filter_axis(gaussian->y_weights, gaussian->y_taps, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
     const double sigma = sigma_along(gaussian, gaussian->down);
-    /* Grids with a margin and without one have their blocks in different places. */
+    /* The edge is not known here. With a margin, blocks begin at other rows than without: cover both. */
     return rows_union(coarse_source_rows(sigma, in->height, EDGE_CLAMP, out),
                       coarse_source_rows(sigma, in->height, EDGE_MIRROR, out));
 }
 
-/* A product whose result is scratch. */
+/* Runs a product into new scratch planes. */
 static enum status to_scratch(struct run *run, struct product *product, struct rows rows, struct error *error)
 {
     if (run_scratch(run, product->x.outputs, product->y.outputs, rows, 1, product->src.channels,
@@ -141,16 +159,16 @@ static enum status to_scratch(struct run *run, struct product *product, struct r
     return product_run(run, product, error);
 }
 
-/* Smooths the source of a product on the coarse grid, from which the product then leads back. */
-static enum status go_coarse(struct run *run, const struct gaussian *gaussian, struct product *product,
-                             struct error *error)
+/* Reduces and smooths the source of *product, and changes *product to the interpolation of the result. */
+static enum status blur_coarse(struct run *run, const struct gaussian *gaussian, struct product *product,
+                               struct error *error)
 {
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), src->width, run->edge),
                         y = coarse_axis(sigma_along(gaussian, gaussian->down), src->height, run->edge);
     const struct rows out = {dst->first_row, dst->first_row + dst->rows},
                       smooth = axis_held_rows(&y.back, out);
-    /* All three by one program, which may sharpen the samples in the end. */
+    /* The same rasters in all three products, so that one program serves them. */
     struct product onto = {
         x.onto, y.onto, epilogue_copy, .src = *src, .read = product->read, .write = product->write};
     if (to_scratch(run, &onto, axis_held_rows(&y.on, smooth), error) != STATUS_OK)
@@ -166,7 +184,8 @@ static enum status go_coarse(struct run *run, const struct gaussian *gaussian, s
     return STATUS_OK;
 }
 
-/* The product that gives the output; what comes before is done. */
+/* Allocates `out` and returns the product that computes it. On the coarse grid, enqueues the products before.
+ */
 static enum status gaussian_prepare(struct run *run, const struct gaussian *gaussian,
                                     const struct epilogue *epilogue, const struct value *in,
                                     struct value *out, struct product *product, struct error *error)
@@ -174,15 +193,15 @@ static enum status gaussian_prepare(struct run *run, const struct gaussian *gaus
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     *product =
-        (struct product){.x = plain_axis(gaussian->weights, gaussian->taps, in->shape.width, run->edge),
-                         .y = plain_axis(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
+        (struct product){.x = filter_axis(gaussian->weights, gaussian->taps, in->shape.width, run->edge),
+                         .y = filter_axis(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
                          .epilogue = *epilogue,
                          .src = value_planes(in),
                          .dst = value_planes(out),
                          .other = in->planes[0],
                          .read = in->raster,
                          .write = out->raster};
-    return gaussian->weights ? STATUS_OK : go_coarse(run, gaussian, product, error);
+    return gaussian->weights ? STATUS_OK : blur_coarse(run, gaussian, product, error);
 }
 
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,
@@ -194,7 +213,7 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
     return product_run(run, &product, error);
 }
 
-/* That of the derivative. */
+/* Changes an axis to the derivative of its Gaussian. */
 static void derive(struct axis *axis)
 {
     if (axis->filter.weights)

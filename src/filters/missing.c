@@ -1,3 +1,4 @@
+/* Host side of kernels/missing.cl. */
 #include "filters/missing.h"
 
 #include <stdlib.h>
@@ -28,8 +29,8 @@ enum status missing_count(struct run *run, const void *params, const struct valu
         *has_missing = *has_missing || counts[2 * i] > 0;
         run_count_missing(run, params, i, counts[2 * i + 1]);
     }
-    *has_missing =
-        *has_missing || device_is_dry_run(run->device); /* its memory and its programs must suffice */
+    /* A dry run must reserve memory and list programs for the case that values are missing. */
+    *has_missing = *has_missing || device_is_dry_run(run->device);
     memory_release(words);
     free(counts);
     return status;

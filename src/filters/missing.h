@@ -1,29 +1,34 @@
-/* Values of float pictures that are NaN or infinite, for stages that would spread them far, or that analyse
- * the picture: they count as missing, and stay what they are. run->results.missing says how many there are.
- */
+/* Missing values: NaN and infinities of float pictures.
+ *
+ * Stages that would spread them far, or that analyse the whole picture, replace missing values by estimates
+ * and put them back at the end. run->results.missing counts them, for the warning of the command.
+ *
+ * Functions allocate the planes of their results, which the caller releases. Except for missing_count() they
+ * only enqueue work. */
 #ifndef CLIMG_FILTERS_MISSING_H
 #define CLIMG_FILTERS_MISSING_H
 
 #include "engine/run.h"
 
-enum { MISSING_RADIUS = 3 }; /* rows around a missing value that replace it */
+/* Reach of the mean that replaces a missing value, in pixels. */
+enum { MISSING_RADIUS = 3 };
 
-/* Waits. Counts values of `image` that are missing: *has_missing says whether there are any,
- * run->results.missing those in the area `own` of columns and rows. `params` are the stage's. A picture of
- * integers is not looked at. */
+/* Counts the missing values of `image` and waits for the result. Sets *has_missing, and adds the values
+ * inside the given columns and rows to run->results.missing for the stage with these params. Pictures of
+ * integers have none and are not read. */
 enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
                           struct rows rows, bool *has_missing, struct error *error);
 
-/* Copies the planes of an image, allocated here; each missing value is the mean of those that are at most
- * `near` away, or 0. */
+/* Copies an image. Each missing value becomes the mean of the valid values at most `near` pixels away, or 0.
+ */
 enum status missing_fill(struct run *run, const struct value *image, int near, struct value *filled,
                          struct error *error);
 
-/* Fills planes, allocated here, with full scale, and 0 where a value of the image is missing. */
+/* Computes planes of weights: 1 for valid values of the image, 0 for missing ones. */
 enum status missing_weights(struct run *run, const struct value *image, struct value *weights,
                             struct error *error);
 
-/* Replaces the planes of what was made of an image by others, which have its missing values. */
+/* Puts the missing values of `image` back into `made`, whose planes are replaced by new ones. */
 enum status missing_restore(struct run *run, const struct value *image, struct value *made,
                             struct error *error);
 
