@@ -1,24 +1,35 @@
+/* Histograms on the device and searches in them on the host.
+ *
+ *   counters (zeroed) -> find_origin (floats, first row) -> count, range by range -> read, add up copies ->
+ * find
+ *
+ * Bins: integer samples have 2^17 bins on each side of 0. Floats are counted by the upper bits of their
+ * distance from the origin, which gives each distance 11 significant bits in 2^18 bins on each side.
+ *
+ * A large picture is counted in COPIES copies, one for every nth row. On CPU devices each copy has its own
+ * thread; on GPUs fewer work-items compete for one counter. */
 #include "filters/histogram.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The same numbers as in kernels/point.cl, which says what the words are. */
+/* Layout of a histogram in words, the same as in kernels/point.cl: bins, the number of missing values at
+ * index bins, the origin at index bins + ORIGIN. SHIFT is the number of float bits that are dropped. */
 enum { INTEGER_BINS = 1 << 18, FLOAT_BINS = 1 << 19, ORIGIN = 8, SHIFT = 13 };
 
-/* A large picture is counted in several copies of a histogram, each for every nth row: on CPU devices each
- * copy has a thread, and on others fewer work-items want the same counter at once. A copy's counters have 32
- * bits, so it counts at most about MAX_SAMPLES. */
-enum { COPIES = 4, LARGE = 1 << 20 /* pixels */ };
+/* Number of copies of the histogram of a picture with more than LARGE pixels. */
+enum { COPIES = 4, LARGE = 1 << 20 };
+
+/* Samples that one copy may count: its counters have 32 bits. */
 static const int64_t MAX_SAMPLES = (int64_t)1 << 31;
 
-/* ---------------------------------------------------------------- numbers that the user gives */
+/* ---------------------------------------------------------------- numbers given by the user */
 
 bool amount_parse(const char **text, struct amount *amount)
 {
-    const double most = 1e30; /* so that floats hold the difference of two and what divides by it */
-    if (!text_take_real(text, &amount->number) || !(fabs(amount->number) <= most))
+    const double max = 1e30; /* the difference of two and its reciprocal are valid floats */
+    if (!text_take_real(text, &amount->number) || !(fabs(amount->number) <= max))
         return false;
     amount->percent = **text == '%';
     *text += amount->percent;
@@ -54,7 +65,7 @@ static int count_bins(const struct shape *shape)
     return holds_floats(shape) ? FLOAT_BINS : INTEGER_BINS;
 }
 
-/* Words from histogram to histogram. */
+/* Distance between two histograms in words. */
 static int spacing(const struct shape *shape)
 {
     return count_bins(shape) + 2 * ORIGIN;
@@ -73,6 +84,7 @@ int histogram_copies(const struct shape *shape)
     return least > usual ? (int)least : usual;
 }
 
+/* Allocates zeroed counters for all copies of all histograms. */
 static enum status begin(struct run *run, const struct histogram_search_params *search,
                          const struct shape *shape, cl_mem *words, struct error *error)
 {
@@ -80,6 +92,7 @@ static enum status begin(struct run *run, const struct histogram_search_params *
     return counters_acquire(run->device, (size_t)count * (size_t)spacing(shape), words, error);
 }
 
+/* Enqueues the counting of some rows. On CPU devices one work-item counts all rows of a copy. */
 static enum status add_rows(struct run *run, const struct histogram_search_params *search,
                             const struct value *image, struct rows rows, cl_mem words, struct error *error)
 {
@@ -111,7 +124,7 @@ static enum status add_rows(struct run *run, const struct histogram_search_param
                   ARG(histograms), ARG(colours), ARG(alpha), ARG(floats));
 }
 
-/* ---------------------------------------------------------------- what is found */
+/* ---------------------------------------------------------------- searching */
 
 double histogram_value(const struct histogram *histogram, int bin)
 {
@@ -124,8 +137,8 @@ double histogram_value(const struct histogram *histogram, int bin)
     return (double)histogram->origin + (double)(bin < half ? -distance : distance);
 }
 
-/* Adds the copies of histogram number `index` up in sums, which has room for its bins, and counts for one
- * more: of NaN and infinities, which go into *missing. */
+/* Reads the copies of histogram number `index` and adds them up in `sums`, an array of all bins. `counts` is
+ * scratch for one word more. Adds the number of NaN and infinities to *missing. */
 static enum status read_histogram(struct run *run, const struct histogram_search_params *search,
                                   const struct shape *shape, cl_mem words, int index, cl_uint *counts,
                                   uint64_t *sums, struct histogram *histogram, uint64_t *missing,
@@ -148,6 +161,7 @@ static enum status read_histogram(struct run *run, const struct histogram_search
                       &histogram->origin, true, error);
 }
 
+/* Searches all counted histograms, and waits for them. A result for all colours is copied to each channel. */
 static enum status histogram_find(struct run *run, const void *params, const struct shape *shape,
                                   cl_mem words, float found[8], struct error *error)
 {
@@ -175,26 +189,26 @@ static enum status histogram_find(struct run *run, const void *params, const str
     return status;
 }
 
-static bool wants_survey(const void *params, const struct shape *in)
+static bool needs_analysis(const void *params, const struct shape *in)
 {
     (void)in;
     return ((const struct histogram_search_params *)params)->find != NULL;
 }
 
-static enum status survey_begin(struct run *run, const void *params, const struct shape *in,
-                                struct analysis_result *result, struct error *error)
+static enum status analysis_begin(struct run *run, const void *params, const struct shape *in,
+                                  struct analysis_result *result, struct error *error)
 {
     return begin(run, params, in, &result->words, error);
 }
 
-static enum status survey_take(struct run *run, const void *params, const struct value *in, struct rows part,
-                               struct analysis_result *result, struct error *error)
+static enum status analysis_add(struct run *run, const void *params, const struct value *in, struct rows part,
+                                struct analysis_result *result, struct error *error)
 {
     return add_rows(run, params, in, part, result->words, error);
 }
 
-static enum status survey_end(struct run *run, const void *params, const struct shape *in,
-                              struct analysis_result *result, struct error *error)
+static enum status analysis_end(struct run *run, const void *params, const struct shape *in,
+                                struct analysis_result *result, struct error *error)
 {
     return histogram_find(run, params, in, result->words, result->numbers, error);
 }
@@ -209,12 +223,13 @@ void histogram_report(struct run *run, const char *stage, const struct histogram
     for (int i = 0; i < numbers * count_histograms(search, shape); i++)
         text_append(text, sizeof text, "%c%.6g", i == 0 ? ' ' : ',',
                     shape->zero + scale * found[2 * (i / numbers) + i % numbers]);
-    if (!strstr(run->results.text, text)) /* another slice, or the survey of a later stage, has told it */
+    if (!strstr(run->results.text, text)) /* may be there from another slice or from the analysis */
         text_append(run->results.text, sizeof run->results.text, "%s%s", run->results.text[0] ? "; " : "",
                     text);
 }
 
-const struct analysis histogram_analysis = {wants_survey, rows_same, survey_begin, survey_take, survey_end};
+const struct analysis histogram_analysis = {needs_analysis, rows_same, analysis_begin, analysis_add,
+                                            analysis_end};
 
 enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
                              struct error *error)

@@ -1,53 +1,59 @@
-/* Numbers of samples that a user gives, or that are found in the histogram of a whole picture: see
- * kernels/point.cl. */
+/* Sample values for --levels and --threshold: given by the user, or found in the histogram of the picture.
+ *
+ * A stage that searches histograms puts struct histogram_search_params first in its params and uses
+ * histogram_analysis. A large picture is then counted slice by slice, before its slices are processed; other
+ * pictures are counted inside `run`. Both ways histogram_search() returns the result.
+ *
+ * Counting is exact, so that results do not depend on slices or devices. Params are read-only; a struct run
+ * belongs to one thread. Counters on the device belong to the analysis result or to the call. */
 #ifndef CLIMG_FILTERS_HISTOGRAM_H
 #define CLIMG_FILTERS_HISTOGRAM_H
 
 #include "engine/run.h"
 #include "engine/stage.h"
 
-/* A number as samples have it, 128 of 8 bit, or percent of full scale. */
+/* A sample value, such as 128 for 8 bit, or a percentage of full scale. */
 struct amount {
     double number;
     bool percent;
 };
 
-/* Reads "128" or "50%" and moves *text behind it; false: there is none, or it is beyond 1e30. */
+/* Parses "128" or "50%" and advances *text past it. Returns false if there is no number up to 1e30. */
 bool amount_parse(const char **text, struct amount *amount);
 
-/* True for a number from 0 to 1 that is not percent: of integers it is next to nothing. */
+/* True for a number from 0 to 1 without a percent sign, which for integer samples is probably a mistake. */
 bool amount_is_fraction(const struct amount *amount);
 
 void amount_print(FILE *file, const struct amount *amount);
 
-/* What it is in the stages of such a picture. */
+/* Converts an amount to the 0..1 scale of the chain. */
 float amount_value(const struct shape *shape, const struct amount *amount);
 
-/* The number of samples of each value among a picture's colours. Values of integers are rounded to 16 bits.
- * Floats are counted from an origin, a sample in the middle of those of the first row, and their distances
- * from it are rounded to 11 significant bits. Fully transparent pixels, NaN and infinities are left out. */
+/* The histogram of one colour channel, or of all together. Integers are rounded to 16 bits. Of floats, the
+ * distance to an origin, the median of 31 samples of the first row, is rounded to 11 significant bits. Fully
+ * transparent pixels, NaN and infinities are not counted. */
 struct histogram {
-    const uint64_t *counts; /* of each bin, from small values to large ones */
+    const uint64_t *counts; /* per bin, in ascending order of values */
     int bins;
-    uint64_t total;
+    uint64_t total; /* sum of counts */
     bool floats;
-    float origin;
+    float origin; /* floats only */
 };
 
-/* Number of histograms, each of every nth row, that a picture is counted in: none counts 2^32 samples. */
+/* Returns the number of copies of a histogram, each of which counts every nth row. No copy reaches 2^32. */
 int histogram_copies(const struct shape *shape);
 
-/* The value that a bin stands for. */
+/* Returns the value of a bin on the 0..1 scale. */
 double histogram_value(const struct histogram *histogram, int bin);
 
-/* What a stage finds in histograms; the first member of its params. */
+/* Must be the first member of the params of a stage that searches histograms. */
 struct histogram_search_params {
-    int each; /* in that of each colour, not in that of all together */
-    /* Finds two numbers; NULL: the user gave them. */
+    int each; /* 1: one histogram per colour channel; 0: one for all together */
+    /* Computes one or two numbers from a histogram. NULL: the user gave the numbers, nothing is counted. */
     void (*find)(const void *params, const struct histogram *histogram, float found[2]);
 };
 
-/* The row of that stage's option table; `why` says why it is unused. */
+/* Row of the option table for channels=. `why` is its `unused` callback. */
 #define HISTOGRAM_CHANNELS(why)                                                                              \
     {                                                                                                        \
         .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct histogram_search_params, each), \
@@ -55,15 +61,15 @@ struct histogram_search_params {
         .help = "what is found is the same for all colours, or each has its own", .unused = (why)            \
     }
 
-/* Its survey. */
+/* Set as `analysis` of such a stage. */
 extern const struct analysis histogram_analysis;
 
-/* Has -v and --report say that the stage found so many numbers for each histogram, 1 or 2: once a page. */
+/* Adds the result to the text of -v and --report, once per page. `numbers` is 1 or 2 per histogram. */
 void histogram_report(struct run *run, const char *stage, const struct histogram_search_params *search,
                       const struct value *in, const float found[8], int numbers);
 
-/* Two numbers for each channel, the third and fourth being those of channel 1: what the survey found, or what
- * there is in a picture that is here as a whole. Waits for the device where it counts. */
+/* Stores two numbers per channel: found[2 * c] and found[2 * c + 1]. They come from the analysis, or, if `in`
+ * is the whole picture, are computed here, which waits for the device. */
 enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
                              struct error *error);
 

@@ -24,7 +24,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
 enum status missing_fill(struct run *run, const struct value *image, int near, struct value *filled,
                          struct error *error);
 
-/* Computes planes of weights: 1 for valid values of the image, 0 for missing ones. */
+/* Computes planes of weights: full scale (alpha, if there is any) for valid values, 0 for missing ones. */
 enum status missing_weights(struct run *run, const struct value *image, struct value *weights,
                             struct error *error);
 

@@ -1,23 +1,32 @@
-/* dst = A * src * transposed(B): see kernels/product.h. */
+/* The separable product dst = A * src * transposed(B) for banded A and B: all filters and resamplings along
+ * the axes. kernels/product.h has the formula and a drawing.
+ *
+ * Functions enqueue work and do not wait. A struct product borrows its planes, rasters and weights. Tables of
+ * weights are cached in the run. The result does not depend on the kernel that is chosen: all of them add in
+ * the same order. */
 #ifndef CLIMG_FILTERS_PRODUCT_H
 #define CLIMG_FILTERS_PRODUCT_H
 
 #include "filters/axis.h"
 
-/* What is done last with a value: COPY, SHARPEN and MAGNITUDE of kernels/product.h. */
+/* The last operation on each value: COPY, SHARPEN and MAGNITUDE of kernels/product.h. */
 enum epilogue_op { EPILOGUE_COPY, EPILOGUE_SHARPEN, EPILOGUE_MAGNITUDE };
 
-/* The same as kernels know it: struct epilogue there. */
+/* The same layout as struct epilogue of kernels/product.h. */
 struct epilogue {
     cl_int op;
     cl_float amount, threshold;
-    cl_int alpha_channel; /* a channel that is copied; -1: none */
+    cl_int alpha_channel; /* a channel that is copied from `other`; -1: none */
 };
 
-/* `read` and `write` may be NULL. If `src` or `dst` has no memory it only gives the size and the rows, and
- * the source is the samples of `read`, the destination those of `write`. Products of one stage that name the
- * same samples are one program, whichever of them it reads and writes. `other`, of dst's size, is what the
- * last step works with, and copies from; EPILOGUE_SHARPEN uses `read` instead if there is one. */
+/* One product.
+ *
+ * `read` and `write` may be NULL. If src.object is NULL, src gives only size and rows, and the source is the
+ * raster `read`; the same holds for dst and `write`. Products of one stage with the same `read` and `write`
+ * share a program, even if they do not use both.
+ *
+ * `other` has the size of dst and is the second operand of the epilogue. EPILOGUE_SHARPEN uses `read`
+ * instead, if there is one. */
 struct product {
     struct axis x, y;
     struct epilogue epilogue;
@@ -25,22 +34,23 @@ struct product {
     const struct raster *read, *write;
 };
 
-/* `src` holds the rows that `dst` needs: axis_held_rows. */
+/* Enqueues a product. `src` must have the rows axis_held_rows() of dst's rows. */
 enum status product_run(struct run *run, const struct product *product, struct error *error);
 
-/* Channel by channel the length of what two products of one image give, which copy or keep. */
+/* Enqueues sqrt(a * a + b * b) of the results of two products of one image. Their epilogue must be
+ * EPILOGUE_COPY; its alpha channel is copied. */
 enum status gradient_magnitude(struct run *run, const struct product *product, const struct product *another,
                                struct error *error);
 
-/* A product from a stage's input to its output, whose planes it allocates where that is not samples. */
+/* Enqueues the product of a stage's input. Allocates the planes of `out`, unless `out` is a raster. */
 enum status product_image(struct run *run, const struct axis *x, const struct axis *y,
                           const struct epilogue *epilogue, const struct value *in, struct value *out,
                           struct error *error);
 
-/* The `traits` of a stage that is a product: it works on groups, reads samples and writes them. */
+/* Callback `caps` of a stage that is one product. */
 struct stage_caps product_caps(const void *params);
 
-/* No last step, and no channel that is copied. */
+/* Stores values unchanged, and copies no channel. */
 extern const struct epilogue epilogue_copy;
 
 #endif

@@ -1,3 +1,15 @@
+/* Interpolation kernels and the weights made from them.
+ *
+ *   keys          Keys' cubic convolution, a = -0.5 (R. Keys, IEEE TASSP 29, 1981)
+ *   triangle      linear interpolation
+ *   cubic_spline  cubic B-spline
+ *   lanczos       sinc(x) sinc(x / 3) (C. Duchon, J. Appl. Meteorology 18, 1979)
+ *
+ * The first half serves --scale, whose factors are powers of two: all weights are a short periodic table.
+ * grid=corners interpolates twice; the two steps are merged into one filter (fuse_half_step). The second half
+ * serves --resize and the coarse grid of wide Gaussians: weights are computed output by output, and
+ * filters/axis.c merges equal ones. Positions use the pixel-area convention: pixel i extends from i to i + 1.
+ */
 #include "filters/resample.h"
 
 #include "base/exact.h"
@@ -26,8 +38,7 @@ static double sinc(double x)
     return x == 0 ? 1 : exact_sin(PI * x) / (PI * x);
 }
 
-/* The kernel at distance x: Keys' cubic with a = -0.5 (R. Keys, IEEE TASSP 29, 1981), the triangle, the cubic
- * B-spline (without prefilter: it smooths), Lanczos with a = 3 (C. Duchon, J. Appl. Meteorology 18, 1979). */
+/* Returns the interpolation kernel at distance x. The B-spline has no prefilter, so it smooths. */
 static double kernel_at(enum resampler resampler, double x)
 {
     x = fabs(x);
@@ -46,7 +57,7 @@ static double kernel_at(enum resampler resampler, double x)
     return x <= 0.5;
 }
 
-/* Samples that the kernel reaches at any place between two of them. */
+/* Returns the number of samples under the kernel. */
 static int kernel_taps(enum resampler resampler)
 {
     static const int taps[] = {4, 2, 4, 1, 6};
@@ -59,8 +70,7 @@ static int enlarge_taps(enum resampler resampler, enum grid grid)
     return grid == GRID_CORNERS ? 2 * taps - 1 : taps;
 }
 
-/* The weights of the samples from `first` on for an output at `place`, both counted from the same sample.
- * Their sum is 1. */
+/* Stores the weights of samples first, first + 1, ... for an output at position `place`. They sum to 1. */
 static void weigh(enum resampler resampler, double place, int first, double *weights)
 {
     int taps = kernel_taps(resampler);
@@ -71,12 +81,10 @@ static void weigh(enum resampler resampler, double place, int first, double *wei
         weights[k] /= sum;
 }
 
-/* The half-pixel step. Corner i lies at i - 0.5 of the pixels' centres:
+/* Converts weights of `count` corners into weights of count + taps - 1 samples, of which the first is taps /
+ * 2 before the first corner. Corner i is at i - 0.5, in samples whose centres are whole numbers:
  *
- *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2) * src[i - taps / 2 + k]
- *
- * which makes weights of `count` corners into those of count + taps - 1 samples, from taps / 2 before the
- * first corner on. */
+ *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2) * src[i - taps / 2 + k] */
 static void fuse_half_step(enum resampler resampler, const double *corners, int count, float *weights)
 {
     int taps = kernel_taps(resampler);
@@ -91,8 +99,8 @@ static void fuse_half_step(enum resampler resampler, const double *corners, int 
     }
 }
 
-/* Output factor * i + p lies at i + (p + 0.5) / factor of the corners, among corners i - taps / 2 + 1 to
- * i + taps / 2. */
+/* Stores the weights of phase p on the grid of corners. Output factor * i + p is at i + (p + 0.5) / factor,
+ * between corners i - taps / 2 + 1 and i + taps / 2. */
 static void corner_phase(enum resampler resampler, int factor, int p, float *weights)
 {
     double corners[MAX_RESAMPLE_TAPS];
@@ -101,6 +109,7 @@ static void corner_phase(enum resampler resampler, int factor, int p, float *wei
     fuse_half_step(resampler, corners, taps, weights);
 }
 
+/* Stores the weights of phase p on the grid of centres. */
 static void center_phase(enum resampler resampler, int factor, int p, float *weights)
 {
     double exact[MAX_RESAMPLE_TAPS];
@@ -114,7 +123,7 @@ void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float 
                     struct filter *filter)
 {
     const int taps = enlarge_taps(resampler, grid);
-    /* An even number of taps lies around the output, and changes halfway from one sample to the next. */
+    /* A window with an even number of taps advances halfway between two samples. */
     const int lead = taps % 2 == 0 ? factor - factor / 2 : 0;
     *filter = (struct filter){weights, taps, -(taps / 2), .step = 1, .period = factor, .lead = lead};
     for (int p = 0; p < factor; p++)
@@ -124,7 +133,8 @@ void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float 
             (grid == GRID_CORNERS ? corner_phase : center_phase)(resampler, factor, p, weights + p * taps);
 }
 
-/* Output d lies on corner factor * d + factor / 2, at whole distances from the other corners. */
+/* Output d coincides with corner factor * d + factor / 2, so the window is odd. Returns the number of taps.
+ */
 static int reduce_corners(enum resampler resampler, int factor, int stretch, float *weights, int *start)
 {
     double corners[MAX_RESAMPLE_TAPS * MAX_FACTOR], sum = 0;
@@ -138,7 +148,7 @@ static int reduce_corners(enum resampler resampler, int factor, int stretch, flo
     return count + taps - 1;
 }
 
-/* Output d lies at factor * d + factor / 2 - 0.5, between two samples, so the window is even. */
+/* Output d is at factor * d + factor / 2 - 0.5, between two samples, so the window is even. */
 static int reduce_centers(enum resampler resampler, int factor, int stretch, float *weights, int *start)
 {
     int half = kernel_taps(resampler) / 2 * stretch;
@@ -163,7 +173,10 @@ void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool an
                                                                                 weights, &filter->start);
 }
 
-static double kernel(const struct resize *by, double x)
+/* ---------------------------------------------------------------- any size */
+
+/* Returns the kernel of a resize, without normalisation, at distance x. The window bounds the box. */
+static double resize_kernel(const struct resize *by, double x)
 {
     switch (by->filter) {
     case RESIZE_LANCZOS:
@@ -181,16 +194,19 @@ static double kernel(const struct resize *by, double x)
     return 1;
 }
 
+/* Returns the distance between outputs, in samples. */
 static double scale(const struct resize *by)
 {
     return (double)by->from / by->to;
 }
 
+/* Returns the factor by which the filter is widened. */
 static double stretch(const struct resize *by)
 {
     return fmax(scale(by), 1);
 }
 
+/* Returns the radius of the filter in samples. */
 static double support(const struct resize *by)
 {
     static const double supports[] = {3, 2, 1, 0.5};
@@ -198,31 +214,31 @@ static double support(const struct resize *by)
     return reach * stretch(by);
 }
 
-/* Where output i lies, sample 0 reaching from 0 to 1. */
+/* Returns the position of output i, if sample 0 extends from 0 to 1. */
 static double center(const struct resize *by, int i)
 {
     return (by->begin + i + 0.5) * scale(by) + by->margin;
 }
 
-static int samples(const struct resize *by)
+static int sample_count(const struct resize *by)
 {
     return (by->held > 0 ? by->held : by->from) + 2 * by->margin;
 }
 
-/* An axis that keeps its size is copied, unless the filter smooths it. */
+/* True if the axis keeps its size and is copied. A Gaussian (not cut) smooths even then. */
 static bool is_same(const struct resize *by, bool cut)
 {
     return by->from == by->to && cut;
 }
 
-/* The first sample whose centre lies right of where output i begins, i * from / to: rounded half up. In
- * integers each sample has one output, also where its centre lies between two. */
+/* Returns the first sample whose centre is not left of the start of output i, i * from / to: rounded half up.
+ * Integer arithmetic assigns each sample to one output, even if its centre is exactly between two. */
 static int box_begin(const struct resize *by, int64_t i)
 {
     return (int)((2 * by->from * i + by->to) / (2 * (int64_t)by->to));
 }
 
-/* Of an enlargement, the sample that the output's centre lies in. */
+/* Returns the samples of a box. For an enlargement it is the sample that contains the output's centre. */
 static struct rows box_window(const struct resize *by, int i)
 {
     const int64_t o = (int64_t)by->begin + i;
@@ -232,31 +248,31 @@ static struct rows box_window(const struct resize *by, int i)
     return (struct rows){nearest, nearest + 1};
 }
 
-/* The samples under the filter of output i; of an axis that is extended, also those beside it. */
+/* Returns the samples under the filter of output i. Without `cut` some of them may be outside the axis. */
 static struct rows window(const struct resize *by, bool cut, int i)
 {
     if (by->filter == RESIZE_BOX) {
         const struct rows box = box_window(by, i);
-        const int last = samples(by) - 1;
+        const int last = sample_count(by) - 1;
         return (struct rows){box.begin < last ? box.begin : last, box.end <= last ? box.end : last + 1};
     }
     double middle = center(by, i), reach = support(by);
     double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
     if (!cut)
         return (struct rows){(int)begin, (int)end};
-    return (struct rows){(int)fmax(begin, 0), (int)fmin(end, samples(by))};
+    return (struct rows){(int)fmax(begin, 0), (int)fmin(end, sample_count(by))};
 }
 
 int resize_max_taps(const struct resize *by, bool cut)
 {
-    double most = ceil(2 * support(by)) + 1;
+    double max = ceil(2 * support(by)) + 1;
     if (is_same(by, cut))
         return 1;
-    return cut && most > samples(by) ? samples(by) : (int)most;
+    return cut && max > sample_count(by) ? sample_count(by) : (int)max;
 }
 
-/* What makes the derivative of a Gaussian from it, at a distance in samples of the coarser side: the
- * distance by the variance, in outputs. */
+/* Returns the factor that turns a Gaussian into its derivative: distance / variance, in outputs. x is the
+ * distance in samples of the coarser side. */
 static double slope(const struct resize *by, double x)
 {
     return x / (by->sigma * by->sigma) * scale(by);
@@ -268,7 +284,7 @@ struct rows resize_weigh(const struct resize *by, bool cut, int i, double *weigh
         is_same(by, cut) ? (struct rows){by->begin + i, by->begin + i + 1} : window(by, cut, i);
     double middle = center(by, i), shrink = 1 / stretch(by), sum = 0;
     for (int k = under.begin; weights && k < under.end; k++)
-        sum += weights[k - under.begin] = kernel(by, (k - middle + 0.5) * shrink);
+        sum += weights[k - under.begin] = resize_kernel(by, (k - middle + 0.5) * shrink);
     for (int k = under.begin; weights && k < under.end; k++) {
         weights[k - under.begin] /= sum;
         if (by->filter == RESIZE_SLOPE)

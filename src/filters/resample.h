@@ -1,4 +1,7 @@
-/* Weights for scaling by powers of two, and for antialiased resizing to any size. */
+/* Weights for scaling by powers of two, and for antialiased resizing to any size.
+ *
+ * Pure functions of numbers: nothing is allocated, and all may be called from several threads. Weights are
+ * computed in double with base/exact.h, so they are the same on every system. */
 #ifndef CLIMG_FILTERS_RESAMPLE_H
 #define CLIMG_FILTERS_RESAMPLE_H
 
@@ -6,14 +9,15 @@
 
 #include <stdbool.h>
 
-/* Weights that repeat after `period` outputs, for which the window moves on by `step` samples:
+/* Weights that repeat every `period` outputs, while the window advances by `step` samples:
  *
- *     output o = sum over k < taps of weights[o % period][k] * sample floor((o + lead) / period) * step +
- * start + k
+ *     dst[o] = sum over k < taps of weights[o % period][k] * src[first + k]
+ *     first  = floor((o + lead) / period) * step + start
  *
- * A plain filter has period 1 and step 1, a reduction by n has step n, an enlargement by n has period n. */
+ * A filter that keeps the size has period 1 and step 1, a reduction by n has step n, an enlargement by n has
+ * period n. */
 struct filter {
-    const float *weights; /* period * taps; NULL: there is none */
+    const float *weights; /* period * taps; NULL: no filter */
     int taps, start, step, period, lead;
 };
 
@@ -21,8 +25,8 @@ enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE
 
 #define RESAMPLE_CHOICES "bicubic|bilinear|bspline|nearest|lanczos"
 
-/* Where the samples lie that are interpolated: at the pixels' centres, as they are given, or at the corners
- * between the pixels, interpolated there first. */
+/* Positions of the samples that are interpolated: the centres of the pixels, or their corners, to which the
+ * samples are interpolated first. */
 enum grid { GRID_CENTERS, GRID_CORNERS };
 
 #define GRID_CHOICES "centers|corners"
@@ -33,51 +37,51 @@ enum {
     MAX_RESAMPLE_WEIGHTS = (2 * MAX_RESAMPLE_TAPS - 1) * MAX_FACTOR
 };
 
-/* An enlargement by `factor`: each of `factor` phases has weights of its own. */
+/* Computes the filter of an enlargement by `factor`. `weights` has room for MAX_RESAMPLE_WEIGHTS, and *filter
+ * points to it. Each of the `factor` phases has its own weights. */
 void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
                     struct filter *filter);
 
-/* A reduction by `factor`, with the same weights for every output: the kernel stretched by the factor
- * (antialias) or not; normalised to sum 1. */
+/* Computes the filter of a reduction by `factor`: the interpolation kernel, stretched by the factor if
+ * `antialias`, normalised to sum 1. All outputs have the same weights. */
 void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
                    struct filter *filter);
 
-/* ---------------------------------------------------------------- to any size */
+/* ---------------------------------------------------------------- any size */
 
-/* The last two, of the standard deviation `sigma` in samples of the coarser side, are not among the words of
- * --resize: filters/gaussian.h. They are cut off at RESIZE_GAUSSIAN_CUT times that: 6e-7 are beyond. */
+/* Lanczos with a = 3 (C. Duchon, J. Appl. Meteorology 18, 1979), Keys' cubic with a = -0.5, the triangle, and
+ * the mean of the samples whose centres an output covers. The last two are not choices of --resize; they
+ * serve filters/gaussian.c, and are cut off at RESIZE_GAUSSIAN_CUT standard deviations, beyond which 6e-7
+ * remain. */
 enum resize_filter {
     RESIZE_LANCZOS,
     RESIZE_BICUBIC,
     RESIZE_BILINEAR,
     RESIZE_BOX,
     RESIZE_GAUSSIAN,
-    RESIZE_SLOPE /* the derivative of the Gaussian, by the outputs' positions */
+    RESIZE_SLOPE /* derivative of the Gaussian with respect to the output position */
 };
 
 #define RESIZE_CHOICES      "lanczos|bicubic|bilinear|box"
 #define RESIZE_GAUSSIAN_CUT 5.0
 
-/* An axis of `from` samples becomes one of `to`, of which outputs from `begin` on are wanted. Output i lies
- * at (i + 0.5) * from / to - 0.5 of the samples' centres. Where there are fewer outputs than samples, the
- * filter is stretched by from / to. There may be more samples, and wanted outputs, than those of the axis
- * itself. */
+/* Resizing of an axis of `from` samples to `to` outputs. Output i is at (i + 0.5) * from / to - 0.5, in
+ * samples whose centres are whole numbers. If to < from, the filter is stretched by from / to. */
 struct resize {
     enum resize_filter filter;
-    double sigma;
-    int from, to;
-    int held; /* samples, where they are not as many as `from`: video's colour; 0: from */
-    int begin;
-    int margin; /* samples before the first and behind the last one of the axis */
+    double sigma; /* RESIZE_GAUSSIAN, RESIZE_SLOPE: in samples of the coarser side */
+    int from, to; /* together they give the ratio */
+    int held;     /* number of samples, if not `from` (chroma planes); 0 means from */
+    int begin;    /* first output that is computed; negative: before the axis */
+    int margin;   /* additional samples before and after the axis */
 };
 
-/* Samples [begin, end) of which output i of those wanted is made, and their weights, unless NULL. Where
- * `cut`, the filter ends at the border, and the weights that are left are normalised to sum 1; else the
- * samples may lie beside the axis. Lanczos with a = 3 (C. Duchon, J. Appl. Meteorology 18, 1979), Keys' cubic
- * with a = -0.5, the triangle, and the mean of the samples whose centres an output covers. */
+/* Returns the samples [begin, end) of output begin + i, and stores their weights, which sum to 1 (except for
+ * RESIZE_SLOPE). `weights` may be NULL. With `cut`, the filter ends at the border; otherwise samples may be
+ * outside the axis. */
 struct rows resize_weigh(const struct resize *resize, bool cut, int i, double *weights);
 
-/* At least the taps of each output. */
+/* Returns an upper bound of the taps of an output. */
 int resize_max_taps(const struct resize *resize, bool cut);
 
 #endif

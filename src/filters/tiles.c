@@ -1,6 +1,11 @@
+/* Splitting a slice into tiles of columns: load -> stage -> store, tile by tile.
+ *
+ * Loading unpacks a raster directly into the tile, and storing packs it, so no planes of the full width are
+ * needed. --denoise=10 of 8-bit RGB, 31623 pixels wide, takes 0.082 s a megapixel on two cores, without tiles
+ * 0.111; at 16384 pixels 0.096 and 0.095. CLIMG_TILE sets the width for tests. */
 #include "filters/tiles.h"
 
-/* Values of a tile's row, about (docs/performance.md). */
+/* Approximate width of a tile, in values: 4096 columns of three channels. */
 enum { TILE_VALUES = 3 * 4096 };
 
 enum status tiles_copy(struct run *run, const struct planes *src, struct rows rows, struct columns columns,
@@ -13,7 +18,7 @@ enum status tiles_copy(struct run *run, const struct planes *src, struct rows ro
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(range), ARG(columns));
 }
 
-/* How many columns are a tile's own. */
+/* Returns the width of a tile without its halo. */
 static int tile_width(const struct run *run, const struct shape *image, bool whole)
 {
     const int forced = run->device->environment->tile;
@@ -25,6 +30,7 @@ static int tile_width(const struct run *run, const struct shape *image, bool who
     return ceil_div(width, TILE_UNIT) * TILE_UNIT;
 }
 
+/* Returns a value without planes, as wide as a tile with its halo. */
 static struct value tile_value(const struct value *whole, const struct tile *tile)
 {
     struct value value = {.shape = whole->shape, .rows = whole->rows, .opponent = whole->opponent};
@@ -32,6 +38,7 @@ static struct value tile_value(const struct value *whole, const struct tile *til
     return value;
 }
 
+/* Unpacks a tile from a raster, or copies it from planes. */
 static enum status load_tile(struct run *run, const struct value *in, const struct tile *tile,
                              struct value *value, struct error *error)
 {
@@ -43,6 +50,7 @@ static enum status load_tile(struct run *run, const struct value *in, const stru
                       : tiles_copy(run, &in->planes[0], in->rows, columns, &value->planes[0], error);
 }
 
+/* Packs a tile's own columns into a raster, or copies them into planes. */
 static enum status store_tile(struct run *run, const struct tile *tile, const struct value *value,
                               const struct value *out, struct error *error)
 {
@@ -53,7 +61,7 @@ static enum status store_tile(struct run *run, const struct tile *tile, const st
                        : tiles_copy(run, &value->planes[0], out->rows, columns, &out->planes[0], error);
 }
 
-/* Where the one tile is in planes already, and where its planes are the output, nothing is copied. */
+/* Loads, processes and stores a tile. A tile of the full width is used in place if it is in planes. */
 static enum status run_tile(struct run *run, const struct tiling *tiling, const struct tile *tile,
                             const struct value *in, struct value *out, struct error *error)
 {

@@ -1,33 +1,40 @@
-/* Slices of wide images in tiles: runs of columns that go through a stage one after the other, so that its
- * memory does not follow the width. A tile is to the stage an image by itself, whose borders are wrong. So it
- * has so many columns beside its own that these do not notice. */
+/* Slices of wide images in tiles: ranges of columns that pass through a stage one after the other, so that
+ * its memory does not grow with the width.
+ *
+ * A stage treats a tile as an image of its own and applies its border rule at the tile's edges. A tile
+ * therefore has a halo: enough extra columns that the tile's own columns are not affected.
+ *
+ * The caller owns `in` and `out`; the planes of tiles are released before tiles_run() returns. */
 #ifndef CLIMG_FILTERS_TILES_H
 #define CLIMG_FILTERS_TILES_H
 
 #include "engine/run.h"
 
 struct tile {
-    const struct shape *image; /* of which it is a tile */
-    struct rows own, held;     /* columns of the image; held.begin is a multiple of TILE_UNIT */
+    const struct shape *image;
+    struct rows own;  /* columns of the image that this tile computes */
+    struct rows held; /* columns with the halo; held.begin is a multiple of TILE_UNIT */
 };
 
 enum { TILE_UNIT = 64 };
 
-/* What a stage does with a tile `in`, whose shape has the columns held, to `out`. */
+/* The callbacks of a stage. */
 struct tiling {
     const void *params;
-    /* Columns of the image that columns `out` need, before clipping to it. */
+    /* Returns the columns of the image that columns `out` need, before clipping. */
     struct rows (*columns)(const void *params, const struct shape *image, struct rows out);
+    /* Enqueues the work on one tile. `in` is as wide as tile->held. */
     enum status (*run)(struct run *run, const void *params, const struct tile *tile, const struct value *in,
                        struct value *out, struct error *error);
 };
 
-/* Does so with all tiles; on other devices than CPUs, of groups, and where `whole` says that a stage must see
- * all columns, that is one. Takes rasters on CPU devices. */
+/* Enqueues all tiles of a slice. There is one tile, the whole width, on devices that are no CPU, for groups,
+ * and if `whole` is set because the stage must see all columns. On CPU devices `in` and `out` may be rasters.
+ */
 enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, const struct value *in,
                       struct value *out, struct error *error);
 
-/* Copies rows and columns of planes to planes that hold them among others. */
+/* Copies a rectangle of `src` to `dst`. columns.from and columns.to are its first columns in each. */
 enum status tiles_copy(struct run *run, const struct planes *src, struct rows rows, struct columns columns,
                        const struct planes *dst, struct error *error);
 
