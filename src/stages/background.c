@@ -285,8 +285,9 @@ static struct rows background_rows(const void *params, const struct shape *in, s
 
 static struct stage_caps background_caps(const void *params)
 {
-    (void)params;
-    return (struct stage_caps){.groups = true, .amplifies = true, .new_values = true};
+    const struct background *background = params;
+    const bool is_white = background->method == DIVIDE && background->light; /* half of it is brighter */
+    return (struct stage_caps){.groups = true, .amplifies = !is_white, .new_values = true};
 }
 
 static enum status run_background(struct run *run, const void *params, const struct value *in,

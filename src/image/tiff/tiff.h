@@ -168,7 +168,7 @@ enum { TIFF_PLANES = 4 };
 enum tiff_rows_way {
     TIFF_ROWS_RAW,     /* uncompressed strips: any rows are read from the file */
     TIFF_ROWS_IN_TURN, /* tall strips: rows are decoded a few at a time, from the first to the last */
-    TIFF_ROWS_STRIPS   /* others: whole strips are decoded (ahead.c) */
+    TIFF_ROWS_STRIPS   /* others: whole strips are decoded (prefetch.c) */
 };
 
 struct tiff_rows {
@@ -204,7 +204,7 @@ void tiff_rows_end(struct tiff_rows *rows);
 void tiff_place(unsigned char *to, size_t to_pitch, size_t stride, const unsigned char *from,
                 size_t from_pitch, size_t size, size_t pixels, uint32_t rows);
 
-/* ---------------- ahead.c
+/* ---------------- prefetch.c
  *
  * The strips of a page of TIFF_ROWS_STRIPS. Several threads decode them prefetch, each with a libtiff handle
  * of its own on the file:

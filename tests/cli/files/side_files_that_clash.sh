@@ -41,7 +41,7 @@ ls out
 # A file that a stage writes is protected, too.
 for file in in.png image hard taps t - out/image; do
     climg image --align in.png,matrix=$file --convolve @taps --trace t -f png out/image
-done
+done | wc -w # the matrix on standard output
 climg image --align in.png,matrix=- -f png >/dev/null
 climg image --align in.png,matrix=a --align in.png,matrix=b o.png
 climg image in.png --align in.png,matrix=a out

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import harness
+import pngfile
 import reference
 import rolling
 from harness import Shape
@@ -75,6 +76,16 @@ def test_counts(tmp_path, rng, method, dtype):
     out = harness.read_tiff(tmp_path / "out.tif")
     assert out.dtype == samples.dtype and np.abs(out - np.clip(expected, 0, 1) * reference.full_scale(out.dtype)).max() <= 1
     assert out.max() > 0.1 * reference.full_scale(out.dtype)
+
+
+def test_white_paper_is_no_warning(tmp_path, rng):
+    """Half of an even background is brighter than its blur: clipped as asked for, but told if half of full scale is meant."""
+    pngfile.write_png(tmp_path / "in.png", rng.integers(100, 120, (60, 70, 1)).astype(np.uint8))
+    done = harness.run("in.png", "--background", "9,method=divide,light=yes", "out.png", cwd=tmp_path)
+    assert done.err == "" and (harness.read_samples(tmp_path / "out.png") == 255).mean() > 0.3
+    pngfile.write_png(tmp_path / "in.png", np.where(rng.random((60, 70, 1)) < 0.05, 250, 5).astype(np.uint8))
+    done = harness.run("in.png", "--background", "9,method=divide", "out.png", cwd=tmp_path)
+    assert "were clipped" in done.err
 
 
 def test_tophat_of_floats_is_scipys_to_the_last_bit(tmp_path, rng):
