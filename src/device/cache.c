@@ -1,12 +1,13 @@
-/* climg's own cache: small files, one for each device, driver and version of the kernels. A file has a line
- * that names these, the data, and a line with the sum of both, so that damaged and foreign files are ignored.
+/* Files of climg's own cache: the result of --selftest and programs that --warm compiled. There is one
+ * file for each device, driver and version of the kernels. Its first line names these, then the data
+ * follow, and its last line is a checksum, so that damaged and foreign files are ignored.
  *
- * Programs: PoCL finds a compiled program by a hash of its preprocessed text, and starting clang to
- * preprocess takes 6 to 16 ms of the 33 to 55 ms of a small picture. A program from its binary does not need
- * clang. The binary has every kernel for groups of any size, which doubles the compiling, so only --warm
- * makes binaries: `make install` and the Debian package run it for all users, in a folder that climg only
- * reads. Kernels for groups of any size are as fast (4096² blur, denoise, median, resize, wavelet within 2%).
- */
+ * PoCL has a cache, too: it finds a compiled program by a hash of the preprocessed text, and starting
+ * clang to preprocess takes 6 to 16 ms of the 33 to 55 ms of a small picture. A program that is loaded
+ * as a binary needs no clang. Such a binary contains each kernel for work-groups of any size, which
+ * doubles the compilation time, so only --warm writes binaries: `make install` and the Debian package
+ * run it for all users, into a directory that climg only reads. Kernels for groups of any size are as
+ * fast (4096² blur, denoise, median, resize, wavelet: within 2%). */
 #include "device/cache.h"
 
 #include "base/files.h"
@@ -23,15 +24,15 @@
 
 enum { HEADER_SIZE = 1280 };
 
-/* Writes the first line of the entry that is called `about`. */
+/* Writes the first line of a file. `about` names its content: "selftest-gpu". */
 static void entry_header(const struct device *device, const char *about, char line[HEADER_SIZE])
 {
     snprintf(line, HEADER_SIZE, "climg %s, %s, %s, %s, %s, kernels %s\n", about, device->platform_name,
              device->name, device->version, device->driver, kernels_sum);
 }
 
-/* Returns the entry's path in the folder `base`, or by default in `home`, to be freed; NULL without either.
- */
+/* Returns the path of a cache entry in the directory `base`, or below `home` if that is NULL; NULL
+ * without either. The caller frees it. */
 static char *entry_path(const struct device *device, const char *base, const char *home, const char *about,
                         struct error *error)
 {
@@ -44,14 +45,14 @@ static char *entry_path(const struct device *device, const char *base, const cha
 
 enum { SUM_SIZE = 22 };
 
-/* Writes the last line, of what begins with the header. */
+/* Writes the last line: a checksum of the header and the data. */
 static void entry_sum(const char *begin, size_t size, char line[SUM_SIZE])
 {
     snprintf(line, SUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, begin, size));
 }
 
-/* Returns the entry's data with a 0 byte after it, to be freed; NULL if the file is missing, damaged, or of
- * another device, driver or version of the kernels. */
+/* Returns the data of an entry, followed by a NUL; the caller frees it. NULL if the file is missing,
+ * damaged, or of another device, driver or version of the kernels. */
 static char *entry_load(const struct device *device, const char *base, const char *home, const char *about,
                         size_t *size)
 {
@@ -77,7 +78,8 @@ static char *entry_load(const struct device *device, const char *base, const cha
     return NULL;
 }
 
-/* Writes the entry to the user's cache; *path receives the file's, to be freed, also after a failure. */
+/* Writes an entry to the user's cache. *path receives its path, also after a failure; the caller frees
+ * it. */
 static enum status entry_save(const struct device *device, const char *about, const void *data, size_t size,
                               char **path, struct error *error)
 {
@@ -95,9 +97,10 @@ static enum status entry_save(const struct device *device, const char *about, co
     return status;
 }
 
-/* ---------------------------------------------------------------- what --selftest found */
+/* ---------------------------------------------------------------- the result of --selftest */
 
-/* CLIMG_CLASS gives a device the other kernels. */
+/* Returns the name of the entry. It contains the kernel variant, as CLIMG_CLASS can select the other
+ * one. */
 static const char *selftest_entry(const struct device *device)
 {
     return device->class == DEVICE_CPU ? "selftest-wide" : "selftest-grouped";
@@ -140,9 +143,8 @@ enum status selftest_result_check(const struct device *device, struct error *err
 
 /* ---------------------------------------------------------------- programs */
 
-/* Returns "FILE.cl OPTIONS\n", with which the entry's data begins, to be freed; `about` receives the entry's
- * name.
- */
+/* Returns the line "FILE.cl OPTIONS\n" with which the data of a program's entry begin; the caller frees
+ * it. `about` receives the name of the entry. */
 static char *cache_describe(const char *file, const char *options, char about[32])
 {
     struct error ignored;
@@ -152,6 +154,7 @@ static char *cache_describe(const char *file, const char *options, char about[32
     return key;
 }
 
+/* Builds a program from its binary. Returns NULL if the driver refuses it. */
 static cl_program build(const struct device *device, const unsigned char *binary, size_t size,
                         const char *options)
 {
@@ -203,7 +206,7 @@ void program_cache_save(const struct device *device, const char *file, const cha
     const size_t first = key ? strlen(key) : 0;
     unsigned char *data = size > 0 ? malloc(first + size) : NULL, *binary = data ? data + first : NULL;
     if (data)
-        memcpy(data, key, first + 1); /* the binary replaces the 0 */
+        memcpy(data, key, first + 1); /* the binary overwrites the NUL */
     if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
         entry_save(device, about, data, first + size, &path, &ignored);
     free(path);
@@ -211,7 +214,7 @@ void program_cache_save(const struct device *device, const char *file, const cha
     free(key);
 }
 
-/* True if the file's first line ends as that of programs of these kernels does. */
+/* True if the file's first line ends with the checksum of the current kernels. */
 static bool is_current(const char *path)
 {
     char line[HEADER_SIZE] = "", end[64];

@@ -1,6 +1,10 @@
-/* climg's own cache of a device: the result of --selftest, and programs that --warm compiled. Files under
- * climg/ of XDG_CACHE_HOME or ~/.cache, and programs for all users under /var/cache. Functions may be called
- * by any thread. */
+/* climg's own cache of a device: the result of --selftest, and programs that --warm compiled.
+ *
+ * Entries are files under climg/ of XDG_CACHE_HOME or ~/.cache; programs for all users are under
+ * /var/cache and only read. A missing or damaged cache is never an error. Returned programs belong to
+ * the caller.
+ *
+ * Thread safety: any thread may call; files are replaced atomically. */
 #ifndef CLIMG_DEVICE_CACHE_H
 #define CLIMG_DEVICE_CACHE_H
 
@@ -8,26 +12,26 @@
 
 struct selftest_result {
     bool known, passed;
-    double error;   /* the largest, of full scale */
-    char stage[32]; /* the first to fail: "--blur" */
-    char date[16];  /* 2026-01-31 */
+    double error;   /* largest error; full scale is 1 */
+    char stage[32]; /* first stage that failed: "--blur" */
+    char date[16];  /* of the self-test: 2026-01-31 */
 };
 
-/* Sets result->known to false if there is none. */
+/* Reads the result of --selftest. Sets result->known to false if there is no entry. */
 void selftest_result_load(const struct device *device, struct selftest_result *result);
 
-/* *path receives the file's, to be freed, also after a failure. */
+/* Stores the result. *path receives the path of the file, also after a failure; the caller frees it. */
 enum status selftest_result_save(const struct device *device, const struct selftest_result *result,
                                  char **path, struct error *error);
 
-/* Returns STATUS_FAILED, with advice, for a device that failed. */
+/* Returns STATUS_FAILED, with advice, if the device failed --selftest. */
 enum status selftest_result_check(const struct device *device, struct error *error);
 
-/* Returns the program of this file of kernels with these options, for PoCL alone: the system's, else the
- * user's. NULL if it is in neither, or the driver does not take it. */
+/* Returns the cached program of kernels/FILE.cl with these options, from the system's cache or else the
+ * user's. Only for PoCL. NULL if no entry exists or the driver refuses it. */
 cl_program program_cache_load(const struct device *device, const char *file, const char *options);
 
-/* Writes a program of PoCL's to the user's cache. A failure to write is ignored. */
+/* Writes a compiled program to the user's cache, for PoCL only. Failures are ignored. */
 void program_cache_save(const struct device *device, const char *file, const char *options,
                         cl_program program);
 

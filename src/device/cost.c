@@ -1,13 +1,14 @@
+/* The cost model of --device auto. docs/performance.md compares its choices with measured times. */
 #include "device/cost.h"
 
 #include <math.h>
 
-/* Measured with 4096² RGB on 16 cores (PoCL 5.0) and an H200 with PCI Express. GPUs with fewer units have
- * less memory bandwidth for each, so that a unit counts half as fast as the H200's. For GPUs without own
- * memory: 24 units that share 40 GB/s, and no transfer; estimated, not measured. */
+/* Measured with 4096² RGB on 16 cores (PoCL 5.0) and an H200 with PCI Express. GPUs with fewer compute
+ * units have less memory bandwidth per unit, so a unit counts half as fast as the H200's. GPUs that
+ * share the host's memory: 24 units at 40 GB/s in total, no transfer; estimated, not measured. */
 static const struct {
-    double start;       /* seconds until the device is ready, and to close its driver at the end */
-    double unit_sample; /* seconds that one compute unit needs for a sample of --blur 2 */
+    double start;       /* seconds to start the driver and to close it at the end */
+    double unit_sample; /* seconds for one sample of --blur 2 on one compute unit */
     double byte;        /* seconds to transfer a byte between host and device */
 } table[] = {
     [COST_CPU] = {0.05, 5.4e-9, 0},
@@ -18,8 +19,9 @@ static const struct {
 /* Seconds to read or write a byte of a file: 20000² RGB TIFF takes 0.5 s on 16 cores. */
 static const double FILE_BYTE = 0.2e-9;
 
-/* Converting between samples and floats costs half of --blur 2. On a CPU device the kernels compete with
- * reading and writing for the processors; a GPU works meanwhile. */
+/* Conversion between samples and floats costs half of --blur 2. On a CPU device the kernels compete with
+ * reading and writing for the processors, so their times add up; a GPU works while files are read and
+ * written. */
 double cost_total(enum cost_class class, unsigned units, const struct workload *work)
 {
     const double samples = work->stage_samples + work->file_samples / 2;

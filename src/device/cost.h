@@ -1,26 +1,26 @@
-/* The cost model: expected seconds of a command on a device, from the work alone. --device auto compares
- * them. Nothing is measured at run time and nothing is remembered, so a command always takes the same device
- * of a machine. */
+/* The cost model: expected seconds of a command on a device, computed from the work alone. --device auto
+ * compares devices by it. Nothing is measured at run time and nothing is stored, so the same command
+ * always runs on the same device of a machine. Pure functions; any thread may call. */
 #ifndef CLIMG_DEVICE_COST_H
 #define CLIMG_DEVICE_COST_H
 
 #include <stdbool.h>
 
-/* The work of a command. */
+/* Amount of work of a command. */
 struct workload {
     double stage_samples; /* samples that pass through stages, times the stage's relative cost */
     double file_samples;  /* samples read and written */
-    double file_bytes;    /* bytes of these, uncompressed */
+    double file_bytes;    /* bytes read and written, uncompressed */
 };
 
-/* A row of the model's table. */
+/* Kind of device, a row of the model's table. */
 enum cost_class {
     COST_CPU,
     COST_GPU,       /* with its own memory */
     COST_GPU_SHARED /* shares the host's memory */
 };
 
-/* Seconds of the whole command on a device with this number of compute units. */
+/* Returns the expected seconds of a command on a device with this number of compute units. */
 double cost_total(enum cost_class class, unsigned units, const struct workload *work);
 
 /* True if the CPU is expected to finish before any GPU has started. */

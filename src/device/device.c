@@ -1,3 +1,7 @@
+/* Properties and memory of a device, and the texts of OpenCL's errors. open.c opens and closes devices.
+ *
+ * Host memory for buffers is allocated in huge pages: a CPU driver takes it from malloc, in pages of 4
+ * KiB, whose first touch costs more than a small image's kernels. */
 #include "device/device.h"
 
 #include "base/error.h"
@@ -20,7 +24,7 @@ bool device_is_dry_run(const struct device *device)
     return !device->queue;
 }
 
-/* Oclgrind computes as it should, and does not say so. */
+/* Oclgrind computes exactly, but does not report it in CL_DEVICE_SINGLE_FP_CONFIG. */
 bool device_is_exact(const struct device *device)
 {
     const cl_device_fp_config needed = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT | CL_FP_DENORM |
@@ -41,6 +45,7 @@ void device_finish(const struct device *device)
             clFinish(queues[i]);
 }
 
+/* Pages that belong to a buffer, freed by its destructor callback. */
 struct host_memory {
     void *pages;
     size_t size;
@@ -74,7 +79,7 @@ cl_mem device_host_buffer(const struct device *device, size_t size, void **host,
         *code = clSetMemObjectDestructorCallback(buffer, free_with_buffer, memory);
         if (*code == CL_SUCCESS) {
             *host = memory->pages;
-            return buffer; // NOLINT(clang-analyzer-unix.Malloc): it owns the memory
+            return buffer; // NOLINT(clang-analyzer-unix.Malloc): the buffer owns the memory
         }
         clReleaseMemObject(buffer);
     }

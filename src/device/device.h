@@ -1,4 +1,12 @@
-/* One OpenCL device with its context, its queue and the programs built for it. */
+/* One OpenCL device: its properties, context, command queues and compiled programs.
+ *
+ * A device is chosen (choose.h), opened, and closed with device_close, which frees everything that it
+ * owns. Other threads open a copy with device_share: the context and the compiled programs are
+ * reference-counted and common to all copies, queues and kernel objects are each copy's own.
+ *
+ * Thread safety: one struct device belongs to one thread, since clSetKernelArg changes a kernel object.
+ * Different copies may be used at the same time; launches on CPU devices are serialized where PoCL needs
+ * it (launch_serializer.h). The crash functions must be called before there are threads. */
 #ifndef CLIMG_DEVICE_DEVICE_H
 #define CLIMG_DEVICE_DEVICE_H
 
@@ -10,7 +18,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Which shape of a kernel suits: background measurements show that one cannot serve both. */
+/* The two variants of the kernels. One text cannot serve both: kernels written for GPUs are 10 to 30
+ * times too slow on a CPU (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead of 23),
+ * and the CPU variants are 40 to 100 times slower on an H200. */
 enum device_class {
     DEVICE_CPU, /* CPU-like: explicit vectors along x, no local memory */
     DEVICE_GPU, /* GPU-like: many narrow work-items */
@@ -22,83 +32,93 @@ struct program_list;
 struct profile;
 
 struct device {
-    const struct environment *environment; /* what tests and experiments force */
+    const struct environment *environment; /* overrides for tests and experiments */
+
+    /* Identity, set by device_choose. */
     cl_device_id id;
     cl_platform_id platform;
-    cl_context context;
-    cl_command_queue queue;            /* of kernels; in order, profiling on, as are */
-    cl_command_queue upload, download; /* of copies, where the device has its own memory; else NULL */
     enum device_class class;
-    char name[256], platform_name[256], version[256], driver[256];
-    bool simulator;     /* Oclgrind and the like: right, and thousands of times slower */
-    bool shares_memory; /* with the host: buffers can be the host's own memory */
-    bool has_images;
-    size_t image_width, image_height, image_layers; /* largest 2-D image array */
-    size_t group_size;                              /* largest work-group */
-    cl_ulong memory, allocation, constant_memory;   /* bytes: all, one allocation, constants */
-    cl_ulong local_memory;                          /* bytes of a work-group */
-    cl_device_fp_config arithmetic;                 /* of floats */
     cl_device_type type;
-    cl_uint units; /* compute units */
+    char name[256], platform_name[256], version[256], driver[256];
+    bool simulator;     /* a simulator such as Oclgrind: correct results, thousands of times slower */
+    bool shares_memory; /* the device uses the host's memory: buffers need no transfers */
 
-    struct program *programs;    /* with kernels of its own */
-    struct program_store *store; /* built so far in this process, for all that share the context */
-    struct profile *profile;     /* where launches record their events */
-    struct program_list
-        *needed_programs; /* of an imaginary device: where launches say what they need; or NULL */
+    /* Capabilities, set by device_choose. */
+    bool has_images;
+    size_t image_width, image_height, image_layers; /* limits of a 2-D image array, in pixels and layers */
+    size_t group_size;                              /* maximum number of work-items of a work-group */
+    cl_ulong memory, allocation, constant_memory;   /* bytes: total, largest allocation, __constant */
+    cl_ulong local_memory;                          /* bytes of __local memory */
+    cl_device_fp_config arithmetic;                 /* CL_DEVICE_SINGLE_FP_CONFIG */
+    cl_uint units;                                  /* compute units */
+
+    /* Set by device_open and device_share. Queues are in order and have profiling enabled. */
+    cl_context context;
+    cl_command_queue queue;            /* kernels */
+    cl_command_queue upload, download; /* copies; NULL if the device shares the host's memory */
+
+    struct program *programs;    /* programs that this device has used, with its own kernel objects */
+    struct program_store *store; /* compiled programs of the context, common to all its devices */
+    struct profile *profile; /* records the events of launches and copies; set by the caller, may be NULL */
+    struct program_list *needed_programs; /* dry run: launches add their programs here; may be NULL */
 };
 
-/* Looks like the original, in whose memory nothing can be had and on which nothing can be launched: on it a
- * run only counts what it would take. It holds nothing of its own and is not closed. */
+/* Makes `device` a dry-run device with the original's properties. Allocations on it are only counted and
+ * launches only noted, so a run measures its memory and finds its programs in advance. It owns nothing:
+ * do not close it. */
 void device_init_dry_run(const struct device *original, struct device *device);
 bool device_is_dry_run(const struct device *device);
 
-/* True if results are the same bits as on other devices: what kernels/exact.h asks of a device, it has. */
+/* True if results have the same bits as on other devices: fused multiply-add, correctly rounded division
+ * and square root, denormals, infinities and NaN, as kernels/exact.h requires. */
 bool device_is_exact(const struct device *device);
 
-/* Its compiler is PoCL's. */
+/* True if the platform is PoCL. */
 bool device_is_pocl(const struct device *device);
 
-/* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
+/* Waits for all commands of the device's queues, before memory is freed. Failures of commands are
+ * reported by profile_collect and staging_wait. */
 void device_finish(const struct device *device);
 
-/* A buffer in the host's own memory, in large pages; *host is where. The memory is freed when the buffer is
- * released and the last command that uses it is done. NULL: *code says why. */
+/* Creates a buffer on top of host memory in huge pages (CL_MEM_USE_HOST_PTR); *host receives its
+ * address. The memory is freed when the buffer is released and the last command that uses it has
+ * finished. Returns NULL on failure, with the error in *code. */
 cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code);
 
-/* Fails because so many bytes are not to be had on the device, or with that code of the host's. */
+/* Sets the error for a failed allocation of `bytes`, on the device or, by `code`, on the host. Returns
+ * STATUS_FAILED. */
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);
 
-/* Notes beside a message whether the code says that memory ran out: drivers may say so long after they
- * promised it. Returns STATUS_FAILED. */
+/* Marks the error as out of memory if the code says so: drivers that allocate lazily report this from
+ * any later call. The message must be set. Returns STATUS_FAILED. */
 enum status cl_failed(cl_int code, struct error *error);
 
-/* "CL_OUT_OF_RESOURCES" for the code. */
+/* Returns the name of an OpenCL error code: "CL_OUT_OF_RESOURCES". */
 const char *cl_error_name(cl_int code);
 
-/* ---------------------------------------------------------------- a chosen device, ready to work: open.c */
+/* ---------------------------------------------------------------- opening: open.c */
 
-/* OpenCL drivers abort where they should fail, and crash. From now on SIGABRT, SIGSEGV, SIGBUS, SIGILL
- * and SIGFPE call `handler`, which must end the program, while signals of `blocked` wait. Call it before
- * there are threads. */
+/* Installs `handler` for SIGABRT, SIGSEGV, SIGBUS, SIGILL and SIGFPE, since OpenCL drivers abort or
+ * crash instead of returning errors. The handler must end the program; signals of `blocked` wait while
+ * it runs. Call it before there are threads. */
 void crashes_handle(void (*handler)(int), const sigset_t *blocked);
 
-/* Whether the signal is one of those. */
+/* True if crashes_handle handles this signal. */
 bool crashes_include(int number);
 
-/* Creates the context and the queues of a chosen device. */
+/* Creates the context and the queues of a chosen device. Call device_close also after a failure. */
 enum status device_open(struct device *device, struct error *error);
 
-/* Chooses the device that `wanted` names (device_choose) and opens it; without `force` not one that
- * --selftest found wrong. device_close is needed also after a failure. */
+/* Chooses a device by name (device_choose) and opens it. Unless `force`, fails for a device that failed
+ * --selftest. Call device_close also after a failure. */
 enum status device_find(const char *wanted, const struct environment *environment, bool force,
                         struct device *device, struct error *error);
 
-/* For another thread: the same context and programs, queues of its own. `original` must be open and may be
- * closed first. */
+/* Opens a copy of an open device for another thread: same context and programs, own queues. The original
+ * may be closed first. */
 enum status device_share(const struct device *original, struct device *device, struct error *error);
 
-/* Frees everything; fine on a zeroed or merely chosen device. */
+/* Frees everything that the device owns. Safe on a zeroed device and on one that was only chosen. */
 void device_close(struct device *device);
 
 #endif

@@ -1,9 +1,11 @@
-/* Finds the loader's drivers as the loader does: ocl-icd and Khronos' loader read OCL_ICD_FILENAMES (a list
- * of libraries) and the .icd files of a folder, each of which names a library in its first line.
+/* Finds the installed OpenCL drivers in the way the loader does. ocl-icd and the Khronos loader read
+ * OCL_ICD_FILENAMES (a list of libraries) and the .icd files of a directory, each of which names a
+ * library in its first line.
  *
- * One variable that makes either loader load a single library: ocl-icd takes a library in OCL_ICD_VENDORS, of
- * which Khronos' loader ignores what is no folder; the latter takes it from OCL_ICD_FILENAMES, which ocl-icd
- * reads since 2.3.2 only. So both are set, and the caller must expect a platform to be listed twice. */
+ * To make either loader load a single library takes two variables. ocl-icd accepts a library in
+ * OCL_ICD_VENDORS, which the Khronos loader ignores unless it is a directory. The Khronos loader accepts
+ * it in OCL_ICD_FILENAMES, which ocl-icd reads only since 2.3.2. With both set, a platform may be listed
+ * twice. */
 #include "device/drivers.h"
 
 #include <CL/cl.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Counts a driver, and notes the first one for CPUs. */
 static void add_library(struct drivers *drivers, const char *library)
 {
     drivers->count++;
@@ -21,6 +24,7 @@ static void add_library(struct drivers *drivers, const char *library)
         snprintf(drivers->cpu, sizeof drivers->cpu, "%s", library);
 }
 
+/* Adds the libraries that the .icd files of a directory name. */
 static void add_icd_files(struct drivers *drivers, const char *directory)
 {
     char pattern[PATH_MAX], library[PATH_MAX];
@@ -46,7 +50,8 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* The folder of .icd files: that of the environment that a Conda loader belongs to, or the system's. */
+/* Finds the directory of .icd files: next to a loader that belongs to a Conda environment, else the system's.
+ */
 static void find_directory(char directory[PATH_MAX])
 {
     Dl_info loader;

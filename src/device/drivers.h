@@ -1,5 +1,9 @@
-/* Which OpenCL drivers the loader loads. It loads every installed driver before it lists a device: 0.1 s for
- * NVIDIA's, 0.03 s for PoCL's. */
+/* Selection of the OpenCL drivers that the loader loads. By default it loads every installed driver
+ * before it lists a device: 0.1 s for NVIDIA's, 0.03 s for PoCL's. Loading only the CPU's driver saves
+ * that for small commands.
+ *
+ * The functions change and read the environment: call them before the first OpenCL call and before there
+ * are threads. */
 #ifndef CLIMG_DEVICE_DRIVERS_H
 #define CLIMG_DEVICE_DRIVERS_H
 
@@ -12,10 +16,11 @@ struct drivers {
     char cpu[PATH_MAX]; /* library of the first driver for CPUs, PoCL or Intel's CPU runtime; "" if missing */
 };
 
+/* Lists the drivers that the loader would load. */
 void drivers_find(const struct environment *environment, struct drivers *drivers);
 
-/* Makes the loader load this library and no other. Call it before the first OpenCL call and while no other
- * thread reads the environment. False if the library cannot be loaded: then all drivers are. */
+/* Makes the loader load this library only, by setting environment variables. Returns false if the
+ * library cannot be loaded; then all drivers are. */
 bool drivers_load_only(const char *library);
 
 #endif

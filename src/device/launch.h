@@ -1,4 +1,9 @@
-/* Launching a kernel in one call: what to build, over which grid, with which arguments. */
+/* Kernel launches: one call builds the program if necessary, sets the arguments and enqueues the kernel.
+ *
+ * A caller fills in a struct work (run_work of engine/run.h) and uses LAUNCH. Arguments are copied by
+ * the call, memory objects are retained by OpenCL, so both may be released as soon as it returns.
+ *
+ * Thread safety: a device belongs to one thread, so its launches come from that thread. */
 #ifndef CLIMG_DEVICE_LAUNCH_H
 #define CLIMG_DEVICE_LAUNCH_H
 
@@ -7,21 +12,27 @@
 
 enum argument_kind { ARGUMENT_VALUE, ARGUMENT_MEMORY, ARGUMENT_PLANES, ARGUMENT_WEIGHTS };
 
+/* Argument of a kernel. Use the macros below. */
 struct argument {
     enum argument_kind kind;
     size_t size;
     const void *value;
 };
 
-/* A filter's weights on the device. */
+/* Weights of a filter in device memory. */
 struct weights {
     cl_mem memory;
     size_t count; /* floats */
 };
 
-/* A scalar or struct variable; a cl_mem variable; a struct planes variable, which fills two kernel arguments:
- * the memory object and its geometry; a struct weights variable, WEIGHTS const float * in the kernel; so many
- * floats by value, a struct of floats in the kernel; so many bytes of local memory. */
+/* Arguments of a launch, by the kernel's parameter:
+ *
+ *     ARG          a scalar or struct, from a variable
+ *     ARG_MEMORY   a memory object, from a cl_mem variable
+ *     ARG_PLANES   two parameters, the memory object and its struct geometry, from a struct planes *
+ *     ARG_WEIGHTS  WEIGHTS const float *, from a struct weights variable
+ *     ARG_FLOATS   a struct of `count` floats by value
+ *     ARG_LOCAL    a __local pointer to that number of bytes */
 #define ARG(variable)         ((struct argument){ARGUMENT_VALUE, sizeof(variable), &(variable)})
 #define ARG_MEMORY(variable)  ((struct argument){ARGUMENT_MEMORY, sizeof(cl_mem), &(variable)})
 #define ARG_PLANES(variable)  ((struct argument){ARGUMENT_PLANES, sizeof(struct planes), (variable)})
@@ -30,64 +41,67 @@ struct weights {
     ((struct argument){ARGUMENT_VALUE, (size_t)(count) * sizeof(float), (values)})
 #define ARG_LOCAL(bytes) ((struct argument){ARGUMENT_VALUE, (bytes), NULL})
 
-/* The shape of a kernel's work. */
+/* Outputs per work-item and size of the work-groups. */
 struct launch_config {
-    int outputs;  /* of a work-item along the filtered axis, beside its lanes: -DOUTPUTS */
-    int group[2]; /* work-items of a group along x and y */
+    int outputs;  /* outputs per work-item along the filtered axis, times its vector width: -DOUTPUTS */
+    int group[2]; /* work-group size along x and y */
 };
 
-/* The config of a kernel for each class of device and kind of memory; it stands beside the stage or the
- * filter that launches the kernel. Where `outputs` is 0, the config is the usual one of the class. */
+/* Launch configurations of a kernel, by device class and kind of memory. Defined next to the code that
+ * launches the kernel. `outputs` 0 selects the default. */
 struct kernel_configs {
     const char *kernel;
     struct launch_config cpu, cpu_images, gpu, gpu_images;
 };
 
-/* The config that launches of a kernel have on this device, its group no larger than the device takes.
- * `kernel_configs` may be NULL: the usual config. */
+/* Returns a kernel's launch configuration on this device, with the group reduced to the device's
+ * maximum. `kernel_configs` may be NULL: the default configuration. */
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs);
 
-/* How many floats along x a work-item handles side by side: as `pixel` in the kernels. */
+/* Number of floats along x that a work-item processes as a vector: LANES, the width of `vec` in the
+ * kernels. */
 enum vector_width {
     VECTOR_FULL,   /* 16 on CPU devices, 4 on others */
-    VECTOR_WINDOW, /* 16 on CPU devices, 1 on others: kernels that hold windows of single floats there */
+    VECTOR_WINDOW, /* 16 on CPU devices, 1 on others: kernels that there keep a window of single floats */
     VECTOR_SCALAR  /* 1 everywhere */
 };
 
-/* Options of a program, -DNAME=VALUE one after the other. Zeroed, they are none. More than there is room for
- * are an error of the launch. */
+/* Build options, -DNAME=VALUE. Zeroed, the list is empty. If they do not fit, the launch fails. */
 enum { DEFINES_SIZE = 512 };
 
 struct defines {
-    size_t used; /* bytes of text, or those that it would take */
+    size_t used; /* bytes of the text; more than DEFINES_SIZE if it did not fit */
     char text[DEFINES_SIZE];
 };
 
+/* Append an option, or all options of another list. */
 void define(struct defines *defines, const char *name, long value);
 void define_all(struct defines *defines, const struct defines *more);
 
+/* Description of a launch. */
 struct work {
     const char *file;   /* kernels/FILE.cl */
-    const char *kernel; /* a literal: timing refers to it */
-    enum memory memory; /* of its planes */
+    const char *kernel; /* a string literal: the profile keeps the pointer */
+    enum memory memory; /* kind of its planes' memory */
     int edge;           /* the border rule, for files that include edge.h */
     enum vector_width vector_width;
-    bool outlined;               /* the kernel calls a function that is NOINLINE (kernels/planes.h) */
-    struct launch_config config; /* its group is that of the launch; {0}: the usual one */
-    int width;                   /* pixels (or what a lane is) along x; the launch divides by the lanes */
-    int height, depth;           /* items along y and z */
-    uint64_t bytes;              /* extra traffic beside the planes' own */
-    struct defines defines;      /* beside those of memory kind, lanes and border rule */
+    bool outlined;               /* the kernel calls a NOINLINE function (kernels/planes.h) */
+    struct launch_config config; /* {0}: the default configuration */
+    int width;         /* vector elements along x, usually pixels; the launch divides by the vector width */
+    int height, depth; /* work-items along y and z */
+    uint64_t bytes;    /* memory traffic in addition to the planes' */
+    struct defines defines; /* in addition to those for memory kind, vector width and border rule */
 };
 
 enum { CPU_LANES = 16, GPU_LANES = 4 };
 
-/* Floats that one work-item handles side by side; of images, texels: 1. */
+/* Returns the number of floats that a work-item processes as a vector; 1 for images, where it is one
+ * texel. */
 int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width);
 
-/* Enqueues; records the event in device->profile. A failure names the kernel, the grid and the OpenCL error.
- */
+/* Enqueues the kernel and records its event in device->profile. A failure names the kernel, the grid and
+ * the OpenCL error. On a dry-run device only the program is noted. */
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error);
 

@@ -1,14 +1,22 @@
+/* A reader-writer lock around clEnqueueNDRangeKernel, and a list of the grids that each kernel was
+ * launched over.
+ *
+ * A launch whose grid is known holds the lock for reading, so such launches run concurrently. A launch
+ * that makes PoCL create a cache entry holds it for writing: it first waits until all registered queues
+ * are empty, then for itself. The list is searched linearly: it has one element per program, kernel and
+ * group size, some tens in a long batch. */
 #include "device/launch_serializer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* A registered queue. */
 struct serializer_queue {
     struct serializer_queue *next;
     cl_command_queue queue;
 };
 
-/* The largest grid that a kernel was launched over in groups of one size. */
+/* Largest grid that a kernel was launched over, per group size. */
 struct largest_grid {
     struct largest_grid *next;
     cl_program program;
@@ -62,7 +70,7 @@ void serializer_leave(struct launch_serializer *serializer, cl_command_queue que
     free(found);
 }
 
-/* Locked. NULL: the kernel was never launched so. */
+/* Returns the entry of the kernel and group size, or NULL. Call with the lock held. */
 static struct largest_grid *find_largest(const struct launch_serializer *serializer,
                                          const struct launch_request *request)
 {
@@ -73,14 +81,15 @@ static struct largest_grid *find_largest(const struct launch_serializer *seriali
     return one;
 }
 
-/* Locked. */
+/* True if the grid is no larger than earlier ones. Call with the lock held. */
 static bool is_known(const struct launch_serializer *serializer, const struct launch_request *request)
 {
     const struct largest_grid *largest = find_largest(serializer, request);
     return largest && request->grid <= largest->grid;
 }
 
-/* Locked for writing. Without memory the next launch goes alone, too. */
+/* Notes the grid. Call with the lock held for writing. If memory runs out, the next launch is exclusive,
+ * too. */
 static void note_largest(struct launch_serializer *serializer, const struct launch_request *request)
 {
     struct largest_grid *one = find_largest(serializer, request);
@@ -99,7 +108,7 @@ static void note_largest(struct launch_serializer *serializer, const struct laun
     serializer->largest = one;
 }
 
-/* Locked for writing. */
+/* Waits for a queue, unless a wait has failed. Call with the lock held for writing. */
 static void wait_for(struct launch_serializer *serializer, cl_command_queue queue)
 {
     if (serializer->failure == CL_SUCCESS)
@@ -114,7 +123,7 @@ cl_int serializer_begin(struct launch_serializer *serializer, struct launch_requ
         return serializer->failure;
     pthread_rwlock_unlock(&serializer->lock);
     pthread_rwlock_wrlock(&serializer->lock);
-    request->exclusive = !is_known(serializer, request); /* another thread may have been faster */
+    request->exclusive = !is_known(serializer, request); /* another thread may have launched it meanwhile */
     for (const struct serializer_queue *one = serializer->queues; request->exclusive && one; one = one->next)
         wait_for(serializer, one->queue);
     return serializer->failure;

@@ -1,3 +1,8 @@
+/* Opens devices: context, queues, compiled programs; and installs the handler for crashes of drivers.
+ *
+ * A device with its own memory gets three queues, so that copies run while kernels do. A device that
+ * shares the host's memory needs one, since nothing is copied. Kernel
+ * queues are registered with the context's launch serializer (launch_serializer.h). */
 #include "device/device.h"
 
 #include "device/cache.h"
@@ -7,7 +12,7 @@
 #include <string.h>
 
 #ifdef __SANITIZE_ADDRESS__
-static const int crashes[] = {SIGABRT}; /* AddressSanitizer tells about the others */
+static const int crashes[] = {SIGABRT}; /* AddressSanitizer reports the others */
 #else
 static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 #endif
@@ -22,9 +27,9 @@ bool crashes_include(int number)
     return false;
 }
 
-/* Drivers replace handlers when they are loaded, so this is called again after each context is created:
- * LLVM's removes only LLVM's files, and PoCL's skips every integer division by zero, also those of the host.
- */
+/* Installs the handlers. Called again after each context is created, as drivers replace handlers when
+ * they are loaded: LLVM's handler only removes LLVM's files, and PoCL's skips integer divisions by zero,
+ * in the host's code, too. */
 static void install_handler(void)
 {
     for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
@@ -37,6 +42,7 @@ void crashes_handle(void (*handler)(int), const sigset_t *blocked)
     install_handler();
 }
 
+/* Creates an in-order queue with profiling enabled. */
 static enum status open_queue(const struct device *device, cl_command_queue *queue, struct error *error)
 {
     cl_int code;
@@ -47,6 +53,7 @@ static enum status open_queue(const struct device *device, cl_command_queue *que
                 device->name, cl_error_name(code));
 }
 
+/* Creates the queues; those for copies only if the device has its own memory. */
 static enum status open_queues(struct device *device, struct error *error)
 {
     enum status status = open_queue(device, &device->queue, error);

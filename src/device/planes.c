@@ -1,3 +1,11 @@
+/* The pool of planes, constants and counters in device memory.
+ *
+ * The pool is a list of allocations; a request takes the smallest free one that fits, so that large ones
+ * stay free for large requests. Reuse needs no synchronisation, as the queue is in order: a kernel that
+ * still reads released memory is earlier in the queue than the one that overwrites it.
+ *
+ * The layout of buffers avoids cache conflicts, separately for CPUs and GPUs: see choose_spacing and
+ * choose_pitch. */
 #include "device/planes.h"
 
 #include <math.h>
@@ -5,19 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An allocation of the pool. */
 struct pool_entry {
     struct pool_entry *next;
     cl_mem object;
     enum memory memory;
     size_t size;             /* bytes */
-    int width, rows, layers; /* of an image */
-    bool taken;
-    bool used; /* since the last pool_trim */
+    int width, rows, layers; /* size of an image */
+    bool taken;              /* in use */
+    bool used;               /* acquired since the last pool_trim */
 };
 
-/* Rows from plane to plane. Planes that are a large power of two apart share their cache sets, which slows
- * kernels that read many planes at one place. An odd number spreads them (inverse_columns in huge pages: 200
- * ms instead of 650). */
+/* Returns the distance between planes, in rows. Planes at a distance of a large power of two share cache
+ * sets, which slows kernels that read many planes at one place. An odd distance spreads them
+ * (inverse_columns in huge pages: 200 ms instead of 650). */
 static int choose_spacing(const struct planes *planes)
 {
     return planes->rows | 1;
@@ -27,7 +36,7 @@ size_t planes_bytes(const struct planes *planes)
 {
     if (planes->memory == MEMORY_IMAGE)
         return (size_t)planes->width * planes->rows * planes->layers * 4 * sizeof(cl_float);
-    /* One vector more: a vector load may begin anywhere in the last row. */
+    /* one more vector: a vector load may begin anywhere in the last row */
     return ((size_t)planes->pitch * choose_spacing(planes) * planes->layers * planes->channels + PITCH_UNIT) *
            sizeof(cl_float);
 }
@@ -48,12 +57,12 @@ int planes_depth(const struct planes *planes)
     return planes->layers * planes_layer_depth(planes);
 }
 
-/* On GPUs rows begin at a multiple of 128 bytes: 32 reads side by side then touch one cache line less (on an
- * H200 a copy of planes takes 130 us, and 173 if rows are half a line off). */
+/* On GPUs rows begin at multiples of 128 bytes, so that 32 adjacent loads touch one cache line less (on
+ * an H200 a copy of planes takes 130 us, and 173 if rows are misaligned by half a line). */
 enum { GPU_PITCH_UNIT = 32 };
 
-/* In a CPU's caches a pitch of a large power of two puts the same column of all rows into the same few sets;
- * one line more spreads them. */
+/* Returns the distance between rows, in floats. In a CPU's caches a pitch of a large power of two maps a
+ * column to few sets; one more cache line spreads it. */
 static int choose_pitch(const struct device *device, int width)
 {
     int unit = device->class == DEVICE_CPU ? PITCH_UNIT : GPU_PITCH_UNIT;
@@ -63,6 +72,7 @@ static int choose_pitch(const struct device *device, int width)
     return pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
 }
 
+/* True if the allocation is free, large enough, and at most four times the request. */
 static bool fits(const struct pool_entry *entry, const struct planes *planes)
 {
     if (entry->taken || entry->memory != planes->memory)
@@ -71,9 +81,11 @@ static bool fits(const struct pool_entry *entry, const struct planes *planes)
         (entry->width < planes->width || entry->rows < planes->rows || entry->layers < planes->layers))
         return false;
     size_t need = planes_bytes(planes);
-    return entry->size >= need && entry->size / 4 <= need; /* not a huge one for a small need */
+    return entry->size >= need &&
+           entry->size / 4 <= need; /* large allocations stay free for large requests */
 }
 
+/* Fails if the planes exceed the device's limits of images. */
 static enum status check_image_limits(const struct device *device, const struct planes *planes,
                                       struct error *error)
 {
@@ -102,7 +114,7 @@ static cl_mem create_image(const struct device *device, const struct planes *pla
     return clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &description, NULL, code);
 }
 
-/* A CPU driver would take a buffer from malloc: in small pages. */
+/* Creates a buffer; for a CPU device in huge pages, since the driver would use malloc. */
 static cl_mem create_buffer(const struct device *device, size_t bytes, cl_int *code)
 {
     void *host;
@@ -111,6 +123,7 @@ static cl_mem create_buffer(const struct device *device, size_t bytes, cl_int *c
                : clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, code);
 }
 
+/* Allocates memory for the planes, larger by the pool's headroom, and fills in the entry. */
 static enum status create(struct pool *pool, struct planes *planes, struct pool_entry *entry,
                           struct error *error)
 {
@@ -128,7 +141,7 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
         bytes = (size_t)((double)bytes * pool->headroom);
     }
     if (device_is_dry_run(device)) {
-        entry->object = (cl_mem)(void *)entry; /* a name for it, no memory */
+        entry->object = (cl_mem)(void *)entry; /* an identifier, no memory */
         code = CL_SUCCESS;
     } else if (bytes <= device->allocation) {
         entry->object = planes->memory == MEMORY_IMAGE ? create_image(device, &roomy, &code)
@@ -145,6 +158,7 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
     return STATUS_OK;
 }
 
+/* Fills the planes with NaN. */
 static enum status poison(const struct pool *pool, const struct planes *planes, struct error *error)
 {
     static const cl_uint nan[4] = {0x7fc00000, 0x7fc00000, 0x7fc00000, 0x7fc00000};
@@ -159,7 +173,8 @@ static enum status poison(const struct pool *pool, const struct planes *planes, 
                : fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
 }
 
-/* A large one that is given for a small need is missing when the large need comes. */
+/* Returns the smallest allocation that fits, or NULL. Best fit keeps large buffers free for large
+ * requests. */
 static struct pool_entry *smallest_fit(const struct pool *pool, const struct planes *planes)
 {
     struct pool_entry *best = NULL;
@@ -206,6 +221,7 @@ static void free_entry(const struct pool *pool, struct pool_entry *entry)
     free(entry);
 }
 
+/* Frees allocations that are not in use: all, or those not acquired since the last call. */
 static void drop(struct pool *pool, bool all)
 {
     struct pool_entry **link = &pool->entries;
@@ -258,14 +274,16 @@ enum status planes_read(struct device *device, const struct planes *planes, void
 
 /* ---------------------------------------------------------------- constants */
 
-/* A batch of images of all sizes asks for new tables with each: beyond so many bytes those go that were not
- * asked for the longest, but never what a stage at work may hold. */
-enum { MOST_BYTES = 32 << 20, ALWAYS_KEPT = 8 };
+/* Limits of cached constants. A batch of images of many sizes needs new tables for each size, so the
+ * least recently used ones are freed beyond MOST_BYTES. The last ALWAYS_KEPT stay, since the stage in
+ * progress may use them. */
+enum { MOST_BYTES = 32 << 20 /* bytes */, ALWAYS_KEPT = 8 };
 
+/* A cached constant, most recently used first. */
 struct constant {
-    struct constant *next; /* asked for before this one */
+    struct constant *next;
     cl_mem memory;
-    size_t bytes; /* of the memory */
+    size_t bytes; /* size of the memory */
     struct constant_key key;
     unsigned char key_bytes[];
 };

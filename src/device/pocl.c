@@ -1,19 +1,23 @@
-/* PoCL compiles kernels into files that it loads again in later runs, in the folder that POCL_CACHE_DIR
- * names. A file that a disk error or a full disk damaged makes PoCL or a kernel crash, in every run. So each
- * process that uses the folder keeps a marker there, an empty file, until it ends normally. A process that
- * starts while no other one uses the folder and finds a marker there removes everything: at worst every
- * second run crashes. A process that was killed leaves its marker, too, and then kernels are compiled again
- * for nothing.
+/* The directory in which PoCL caches compiled kernels (POCL_CACHE_DIR), and how climg survives damage to
+ * it.
  *
- * Each process holds a shared lock of the folder, which the system releases however the process ends. What
- * others are compiling is never removed.
+ * A file there that a disk error or a full disk damaged makes PoCL or a kernel crash, in every run. So
+ * each process that uses the directory creates a marker in it, an empty file, and removes it when it
+ * ends normally. A process that starts while no other one uses the directory and finds a marker removes
+ * everything: at worst every second run crashes. A process that was killed leaves its marker, too; then
+ * kernels are compiled again needlessly.
  *
- * A program from a binary has an own folder, too, and PoCL links each of its kernels there, 0.03 s each. So
- * the folders of programs that were compiled for all users are copied when they are first needed, but not
- * after a crash: their copies may have been the reason.
+ * Each process holds a shared lock (flock) on the directory, which the system releases however the
+ * process ends. The directory is emptied only under an exclusive lock, so kernels that others are
+ * compiling are never removed.
  *
- * Checksums of PoCL's files, compared before each load, took 450 lines and 2 ms of each run. They also found
- * damage that changes pixels without a crash, which the disk's own checksums are for. */
+ * A program that is loaded from a binary has its own subdirectory, where PoCL links each of its kernels,
+ * 0.03 s each. So subdirectories of programs that were compiled for all users are copied when they are
+ * first needed; not after a crash, as the copies may have caused it.
+ *
+ * Tried and removed: checksums of PoCL's files, compared before each load. They took 450 lines and 2 ms
+ * of each run, and additionally found damage that changes pixels without a crash, which the disk's own
+ * checksums are for. */
 #include "device/pocl.h"
 
 #include "base/files.h"
@@ -32,18 +36,18 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Bytes for some programs. */
+/* Free bytes that the directory must have, enough for some programs. */
 static const unsigned long long ROOM = 4 << 20;
 
 static const char MARKER[] = "climg-running-";
 
-static char directory[PATH_MAX]; /* "" if PoCL has no folder of climg's */
+static char directory[PATH_MAX]; /* cache directory that climg chose; "" if none */
 static char marker[PATH_MAX];    /* path of this process's marker; "" if there is none */
-static bool copies;              /* kernels that were compiled for all users */
+static bool copies;              /* copy programs that were compiled for all users */
 
-/* ---------------------------------------------------------------- which folder */
+/* ---------------------------------------------------------------- choice of the directory */
 
-/* True if the folder, or else the nearest existing one above it, can be written and has room. */
+/* True if the directory, or its nearest existing parent, is writable and has room. */
 static bool can_be_filled(const char *path)
 {
     struct stat there;
@@ -55,14 +59,14 @@ static bool can_be_filled(const char *path)
     while (stat(above, &there) != 0) {
         char *slash = strrchr(above, '/');
         if (slash == above && !slash[1])
-            return false; /* nothing can be asked, not even the root */
+            return false; /* not even the root can be examined */
         slash[slash == above] = '\0';
     }
     return S_ISDIR(there.st_mode) && faccessat(AT_FDCWD, above, W_OK | X_OK, AT_EACCESS) == 0 &&
            statvfs(above, &disk) == 0 && (unsigned long long)disk.f_bavail * disk.f_frsize >= ROOM;
 }
 
-/* Finds the folder in climg's cache. */
+/* Finds the directory in climg's cache. */
 static bool find_own_folder(const struct environment *environment, char path[PATH_MAX])
 {
     struct error ignored = {.text = ""};
@@ -74,8 +78,8 @@ static bool find_own_folder(const struct environment *environment, char path[PAT
     return found;
 }
 
-/* True if only this user can write to the folder or replace it, as its files are executed. The parent belongs
- * to this user or root, and others cannot write there, or it is sticky as /tmp is. */
+/* True if only this user can write to the directory or replace it, since its files are executed. Its
+ * parent belongs to this user or root, and is either not writable by others or sticky, as /tmp is. */
 static bool is_ours(const char *path, const char *above)
 {
     struct stat own, outer;
@@ -86,8 +90,8 @@ static bool is_ours(const char *path, const char *above)
     return kept && S_ISDIR(own.st_mode) && own.st_uid == geteuid() && !(own.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* Finds a folder below TMPDIR, the same in all runs of a user. Another user may have taken some of its names.
- */
+/* Finds a directory below TMPDIR, the same one in all runs of a user. Another user may have created some
+ * of the names. */
 static bool find_spare_folder(const char *spool, char path[PATH_MAX])
 {
     enum { NAMES = 16 };
@@ -104,6 +108,7 @@ static bool find_spare_folder(const char *spool, char path[PATH_MAX])
 
 /* ---------------------------------------------------------------- after a crash */
 
+/* Removes an entry of the directory, for nftw. */
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *place)
 {
     (void)info;
@@ -113,7 +118,7 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
     return 0;
 }
 
-/* Removes PoCL's temporary files, of which it leaves one in each run. Returns true if there is a marker. */
+/* Removes PoCL's temporary files; it leaves one in each run. Returns true if there is a marker. */
 static bool tidy(void)
 {
     bool is_marked = false;
@@ -129,6 +134,7 @@ static bool tidy(void)
     return is_marked;
 }
 
+/* Prints a message with a path, control characters made visible. */
 static void print(const char *format, const char *path)
 {
     char name[PATH_MAX];
@@ -139,7 +145,7 @@ static void print(const char *format, const char *path)
 
 /* ---------------------------------------------------------------- a run */
 
-/* Locks the folder as long as the process lives, empties it after a crash, and leaves the marker. */
+/* Locks the directory until the process ends, empties it after a crash, and creates the marker. */
 static void enter(bool verbose)
 {
     enum { MAX_DESCRIPTORS = 8 };
@@ -176,7 +182,8 @@ void pocl_start(const struct environment *environment, bool verbose, bool quiet)
     const bool own = find_own_folder(environment, directory);
     if (!own && !find_spare_folder(environment->spool, directory)) {
         directory[0] = '\0';
-        setenv("POCL_CACHE_DIR", "/dev/null/none", 1); /* no device is better than what others left in /tmp */
+        setenv("POCL_CACHE_DIR", "/dev/null/none",
+               1); /* no device is safer than files that others left in /tmp */
         return;
     }
     setenv("POCL_CACHE_DIR", directory, 1);
@@ -200,6 +207,7 @@ void pocl_invalidate(void)
     marker[0] = '\0';
 }
 
+/* Copies a directory tree. Failures are ignored: the kernels are linked again. */
 static void copy_tree(const char *from, const char *to)
 {
     char source[PATH_MAX], target[PATH_MAX];

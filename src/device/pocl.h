@@ -1,22 +1,25 @@
-/* The folder in which PoCL keeps what it compiles: without one it offers no device. */
+/* The directory in which PoCL caches compiled kernels. Without one PoCL offers no device.
+ *
+ * State is per process. pocl_start must come before the first OpenCL call and before there are threads. */
 #ifndef CLIMG_DEVICE_POCL_H
 #define CLIMG_DEVICE_POCL_H
 
 #include "settings/environment.h"
 
-/* Gives PoCL climg/pocl below XDG_CACHE_HOME or HOME, or a folder below TMPDIR if that cannot be written or
- * its disk is full; `verbose` prints which. Empties the folder if a run that used it crashed. A folder that
- * the user named by POCL_CACHE_DIR is left as it is; if it cannot be written, that is printed unless `quiet`.
- * Call it before the first OpenCL call and while no other thread reads the environment. */
+/* Sets POCL_CACHE_DIR to climg/pocl below XDG_CACHE_HOME or HOME; if that is not writable or its disk is
+ * full, to a directory below TMPDIR, which `verbose` prints. Empties the directory if a run that used it
+ * crashed. A directory that the user set in POCL_CACHE_DIR is left alone; if it is not writable, this is
+ * printed unless `quiet`. */
 void pocl_start(const struct environment *environment, bool verbose, bool quiet);
 
-/* Tells the next run that this one did not crash. Safe in a signal handler. */
+/* Removes the marker: this process did not crash. Safe in a signal handler. */
 void pocl_end(void);
 
-/* Makes the next run empty the folder: PoCL failed in a way that damaged files may cause. */
+/* Makes the next run empty the directory: PoCL failed in a way that damaged files may cause. */
 void pocl_invalidate(void);
 
-/* Copies what PoCL made of a program for all users, of which this is the binary, to the user's folder. */
+/* Copies PoCL's files of a program that was compiled for all users to the user's directory. `binary`
+ * identifies it. */
 void pocl_copy_program(const struct environment *environment, const unsigned char *binary, size_t size);
 
 #endif

@@ -1,3 +1,8 @@
+/* Collects the OpenCL events of launches and copies, and turns their times into events of struct timing.
+ *
+ * Times of commands are the device's own (CL_PROFILING_COMMAND_START and END). Its clock has an
+ * arbitrary offset from the host's; profile_calibrate measures it with markers and keeps the fastest of
+ * four, whose uncertainty is least. Events are collected after a slice has finished, so no call waits. */
 #include "device/profile.h"
 
 #include "base/timing.h"
@@ -49,6 +54,7 @@ enum status profile_add(struct profile *profile, enum profile_kind kind, const c
     return STATUS_OK;
 }
 
+/* Adds one event to the timing, on the host's clock. */
 static void add_event(const struct profile *profile, const struct profile_record *record, cl_ulong start,
                       cl_ulong end)
 {
@@ -65,6 +71,7 @@ static void add_event(const struct profile *profile, const struct profile_record
                                             .end = profile->clock_offset + 1e-9 * (double)end});
 }
 
+/* Reads the times of a finished command and releases its event. Fails if the command failed. */
 static enum status collect_one(struct profile *profile, struct profile_record *record, struct error *error)
 {
     cl_int state = CL_COMPLETE;
@@ -78,7 +85,7 @@ static enum status collect_one(struct profile *profile, struct profile_record *r
         fail(error, STATUS_FAILED, "kernel %s failed on the device: %s", record->name, cl_error_name(state));
         return cl_failed(state, error);
     }
-    /* Seen from an H200's driver, of several queues that were busy at once. */
+    /* Observed with an H200's driver, when several queues were busy. */
     if (end < start)
         end = start;
     if (profile->timing)
@@ -124,12 +131,13 @@ void profile_free(struct profile *profile)
 
 /* ---------------------------------------------------------------- compilers */
 
-static const double LEAST = 0.05; /* seconds: a shorter call is a launch, or loads a program from a cache */
+static const double LEAST =
+    0.05; /* seconds; a shorter call is a plain launch, or loads a program from a cache */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int at_work;  /* calls */
-static double since; /* when the first of them began */
-static double spent; /* seconds of those that ended */
+static int at_work;  /* number of calls in progress */
+static double since; /* start of the first of them */
+static double spent; /* seconds of finished calls */
 static void (*watch)(bool begins, double spent);
 
 void compiling_watch(void (*watcher)(bool begins, double spent))

@@ -1,5 +1,8 @@
-/* Launches and transfers that the device has not reported yet: each becomes an event of a timing once its
- * OpenCL event tells when it ran. */
+/* Events of launches and copies: records that become events of a timing when their commands have
+ * finished.
+ *
+ * A profile owns the OpenCL events of its records. It belongs to one thread, as its device does; the
+ * functions on compilers at the end may be called by any thread. */
 #ifndef CLIMG_DEVICE_PROFILE_H
 #define CLIMG_DEVICE_PROFILE_H
 
@@ -12,7 +15,7 @@
 
 struct device;
 
-/* On whose behalf the device works: the caller's numbering, and a name that outlives the profile. */
+/* Step of the chain that a command belongs to: its index, and a name that outlives the profile. */
 struct profile_owner {
     int index;
     const char *name;
@@ -20,39 +23,41 @@ struct profile_owner {
 
 enum profile_kind { PROFILE_KERNEL, PROFILE_UPLOAD, PROFILE_DOWNLOAD };
 
+/* A launch or a copy. */
 struct profile_record {
-    cl_event event; /* NULL once collected */
+    cl_event event; /* NULL after it was collected */
     enum profile_kind kind;
-    const char *name; /* of the kernel */
+    const char *name; /* name of the kernel, "upload" or "download" */
     struct profile_owner owner;
     int slice;
-    uint64_t bytes; /* read and written, counting each plane once */
+    uint64_t bytes; /* bytes read and written; each plane counts once */
 };
 
 struct profile {
-    struct profile_record *records; /* waiting to be collected */
+    struct profile_record *records; /* not collected yet */
     size_t count, capacity;
-    size_t collected;           /* records that went before those */
-    struct profile_owner owner; /* given to new records, as is */
-    int slice;
-    struct timing *timing; /* gets the events; NULL: they are dropped */
-    double clock_offset;   /* from the device's clock to the host's, seconds */
+    size_t collected;           /* number of records that were collected */
+    struct profile_owner owner; /* owner of new records */
+    int slice;                  /* slice of new records */
+    struct timing *timing;      /* receives the events; may be NULL */
+    double clock_offset;        /* host clock minus device clock, seconds */
 };
 
 /* Measures the offset between the clocks, for a trace. */
 void profile_calibrate(struct profile *profile, const struct device *device);
 
-/* Takes the event over. */
+/* Adds a record. Owns the event from now on, also after a failure. */
 enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,
                         cl_event event, struct error *error);
 
-/* The number of records so far, for profile_collect. */
+/* Returns a mark for profile_collect: the number of records so far. */
 size_t profile_mark(const struct profile *profile);
 
-/* Adds the records before the mark to the timing; their commands must have finished. Fails if one failed. */
+/* Moves the records before the mark to the timing. Their commands must have finished. Fails if one of
+ * them failed. */
 enum status profile_collect(struct profile *profile, size_t mark, struct error *error);
 
-/* Forgets what waits to be collected: after a failure. */
+/* Drops all records, after a failure. */
 void profile_discard(struct profile *profile);
 
 void profile_free(struct profile *profile);
@@ -61,12 +66,12 @@ void profile_free(struct profile *profile);
  *
  * Thread safety: any thread may call. */
 
-/* Call them before and after a call that may compile. */
+/* Enclose a call that may compile. */
 void compiling_begin(void);
 void compiling_end(void);
 
-/* Has `watch` called when a call that may compile begins while no other one is under way, and when the last
- * one ends. `spent`: seconds that compilers took before. NULL: no more calls. */
+/* Sets a function that is called when the first of concurrent calls that may compile begins, and when
+ * the last one ends. `spent`: seconds of compilation so far. NULL removes it. */
 void compiling_watch(void (*watch)(bool begins, double spent));
 
 #endif
