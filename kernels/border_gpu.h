@@ -18,7 +18,7 @@
 #define PADDING_VECS 0
 #else
 #define VEC_WIDTH          4
-#define PADDING_VECS 1 /* vecs by which the samples of a padded axis may lie outside the vecs of their positions */
+#define PADDING_VECS 1 /* vecs by which padding shifts samples out of the vecs of their positions */
 #endif
 
 /* Returns the x of the vec to load for position x. */

@@ -52,7 +52,7 @@ static inline void fill_line(float *line, int count, PLANES_IN(s), int x0, int y
         line[i] = beyond_border(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
 }
 
-/* The pixel from x on, any part of which may lie beyond the border. */
+/* Loads the vec at x, any part of which may be beyond the border. */
 static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {
     float line[LANES];
@@ -76,7 +76,7 @@ static inline float load_column(PLANES_IN(s), int x, int y, int z)
 #ifdef IMAGES
 #define load_vec load_column
 #elif LANES == 4
-/* The pixel from x on, any part of which may lie beyond the border. */
+/* Loads the vec at x, any part of which may be beyond the border. */
 static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {
     return (vec)(load_column(PLANES_ARG(s), x, y, z), load_column(PLANES_ARG(s), x + 1, y, z), load_column(PLANES_ARG(s), x + 2, y, z),

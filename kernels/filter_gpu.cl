@@ -35,7 +35,7 @@ struct window {
 };
 
 /* The window along x, in vecs: `before` of them before the output, and `reach` in addition to the output's own. The
- * weights are those of LANES * reach + 1 positions, with zeros outside the window. */
+ * weights cover LANES * reach + 1 positions, with zeros outside the window. */
 struct span {
     int before, reach;
 };
@@ -73,7 +73,7 @@ INLINE bool columns_inside(const struct geometry at, const struct window along_y
 }
 
 /* Filters the work-item's columns inside the image. Rows in the middle contribute to all outputs, the first and last
- * ones to some. The weights are uniform, and those of consecutive iterations overlap, so the loop is unrolled by 2. */
+ * ones to some. The weights are uniform and overlap in consecutive iterations, so the loop is unrolled by 2. */
 INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct window along_y, int x,
                            int y, int z)
 {
@@ -154,8 +154,7 @@ INLINE void mend_rows(vec *sum, PLANES_IN(src), TABLE(along_x), TABLE(along_y), 
     mend_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
 }
 
-/* Filters along y, then along x. The tables are those of the first and the second filter; with one filter both are the
- * same. */
+/* Filters along y, then along x. With one filter, x_table2 is x_table and y_table2 is y_table. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, const struct span span,
             WEIGHTS const float *weights_y, const struct window along_y, const struct epilogue epilogue, int first_group,

@@ -1,48 +1,57 @@
-/* Cells of an image that say something of its noise.
+/* Cells of an image whose coefficients show its noise (noise.cl weighs them by liveness).
  *
- * A cell of level l stands for the 2^l x 2^l pixels below one coefficient of that level. Its liveness goes from 0 to LIVE, for red,
- * green, blue and for all colours together, one byte each; other channels have one byte each. Pixels say nothing where a channel
- * is clipped, at 0 or full scale (as premultiplied colour is where alpha is 0), or where all colours keep one value along a row.
- * On level 1 a cell has two pixels of one row, the first of four, which says it for all four. On coarser levels it is the rounded
- * mean of its four children. */
+ * A cell of level l is the 2^l x 2^l pixels of one coefficient. Its liveness is 0 (dead) to LIVE, a byte each for red,
+ * green, blue and all colours together; other channels have one byte each. Pixels are dead
+ *
+ *   1. if a channel is clipped, at 0 or full scale (premultiplied colour is 0 if alpha is 0);
+ *   2. if all colours are constant along EQUAL_PIXELS pixels of a row.
+ *
+ * On level 1 a cell is judged by two pixels of the first of four rows, for all four rows. On coarser levels it is the
+ * rounded mean of its four children:
+ *
+ *     pixels of a row    x-2 x-1 [x x+1] x+2 x+3      a cell of level 1 and its neighbours
+ *     a packed cell      all << 24 | blue << 16 | green << 8 | red
+ *
+ * Work-items have CELLS cells along x. All arithmetic after the comparisons is in integers. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "planes.h"
 
-#define LIVE    252 /* as in kernels/noise.cl */
-#define EQUAL_PIXELS  6   /* equal pixels that make a cell of level 1 dead: its own two and two on either side */
-#define CLIPPED 1e-6f
+#define LIVE         252 /* also in kernels/noise.cl */
+#define EQUAL_PIXELS 6   /* pixels of a cell of level 1: its own two and two on either side */
+#define CLIPPED      1e-6f
 
 #if LANES == 16 && !defined(IMAGES)
 #define CELLS        8 /* of a work-item */
 #define COLOUR       float16
-#define MASK(t)     (t)
+#define MASK(t)      (t)
 typedef int16 mask;
 #define OF_CELLS(t)  (t).even
 typedef int8 cells;
 typedef uint8 packed_cells;
-#define PACKED(v)     as_uint8(v)
+#define PACKED(v)    as_uint8(v)
 #define STORE(v, p)  vstore8(v, 0, p)
 #else
 #define CELLS        1
 #define COLOUR       float
-#define MASK(t)     (-(t))
+#define MASK(t)      (-(t))
 typedef int mask;
 #define OF_CELLS(t)  (t)
 typedef int cells;
 typedef uint packed_cells;
-#define PACKED(v)     as_uint(v)
+#define PACKED(v)    as_uint(v)
 #define STORE(v, p)  (*(p) = (v))
 #endif
 #include "opponent.h"
 
+/* Wraps fabs(), whose overloads differ. */
 static inline COLOUR absolute(COLOUR v)
 {
     return fabs(v);
 }
 
-/* The pixels of the work-item's cells, shifted by -2 to 3 along x. */
+/* Loads the pixels of the work-item's cells, shifted by -2 to 3 along x. */
 static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel, int channels)
 {
 #ifdef IMAGES
@@ -70,12 +79,14 @@ static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), in
 #endif
 }
 
+/* Returns true where v is 0 or full scale. */
 static inline mask is_clipped(COLOUR v)
 {
     return MASK((absolute(v) <= CLIPPED) | (absolute(v - 1.0f) <= CLIPPED));
 }
 
-/* Rows from range.x to range.y of the cells of level 1. `opponent`: src is in opponent colours. The grid: cells along x, pairs of rows of cells, images. */
+/* Computes rows [range.x, range.y) of the cells of level 1. `opponent`: src is in opponent colours. The grid: cells
+ * along x, pairs of rows of cells, images. */
 NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -115,7 +126,7 @@ __kernel void live_cells(PLANES_IN(src), __global uint *live, const struct geome
     live_cells_run(PLANES_ARG(src), live, live_at, range, channels, colours, opponent, WORK_ITEM_ARGS);
 }
 
-/* The children of a work-item's cells in a row, those on the left and on the right; at the border the last ones again. */
+/* Loads the left and the right children of a work-item's cells in a row. At the border the last one is repeated. */
 static inline void load_children(packed_cells children[2], __global const uint *row, int x, int width)
 {
 #if CELLS == 8
@@ -135,7 +146,7 @@ static inline void load_children(packed_cells children[2], __global const uint *
 #endif
 }
 
-/* Rows from range.x to range.y of the cells of the next coarser level. The grid: cells, rows of cells, images. */
+/* Computes rows [range.x, range.y) of the cells of the next coarser level. The grid: cells, rows of cells, images. */
 NOINLINE void live_halve_run(__global const uint *fine, const struct geometry fine_at, __global uint *live,
                           const struct geometry live_at, int2 range, WORK_ITEM_PARAMS)
 {
@@ -144,7 +155,7 @@ NOINLINE void live_halve_run(__global const uint *fine, const struct geometry fi
         const int x = CELLS * item, j = item_y + range.x, image = item_z;
         if (x >= live_at.width || j >= range.y)
             return;
-        packed_cells v[4], even = 0x00020002, odd = 0x00020002; /* two bytes at a time, and a half of four for rounding */
+        packed_cells v[4], even = 0x00020002, odd = 0x00020002; /* two bytes at a time, and 2 for rounding (half of 4) */
         for (int k = 0; k < 2; k++) {
             const int row = clamp(2 * j + k, fine_at.first_row, fine_at.first_row + fine_at.rows - 1);
             load_children(v + 2 * k, fine + offset(fine_at, 0, row, image), x, fine_at.width);

@@ -1,4 +1,11 @@
-/* Values that are NaN or infinite, for stages that would spread them far: counted, replaced by their neighbours, put back. */
+/* Missing values (NaN, infinite), for stages that would spread them far:
+ *
+ *     missing_count    counts them
+ *     missing_fill     replaces them by the mean of their finite neighbours in (2 near + 1)^2 samples
+ *     missing_weights  makes a picture of weights: full scale, or 0 if missing
+ *     missing_restore  puts the missing values back into a result
+ *
+ * Grid: x counts vecs, y rows, z planes. Order of sums: row by row, from left to right. */
 #include "planes.h"
 
 #ifdef IMAGES
@@ -6,10 +13,10 @@
 #else
 #define VALUES LANES
 #endif
-#define NEAR 3 /* a missing value becomes the mean of those in 7x7; 0 if there are none */
+#define NEAR 3 /* window of 7x7; a missing value without finite neighbours becomes 0 */
 
-/* Counts missing values for each image: all, and those in the area `own` (columns from x to y, rows from z to w). Each image has
- * `channels` planes, of which `colours` count. The grid: pixels, planes. */
+/* Counts missing values of each image: counts[2 * image] in all, counts[2 * image + 1] in the area `own` (columns x to
+ * y, rows z to w). Each image has `channels` planes, of which the first `colours` are counted. */
 __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours, volatile __global uint *counts)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
@@ -48,7 +55,7 @@ __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours,
         atomic_add(counts + 2 * image + 1, some);
 }
 
-/* Copies a plane; what is missing becomes the mean of its neighbours, or 0 if `near` is 0. */
+/* Copies a plane. Missing values become the mean of their neighbours, or 0 if `near` is 0. */
 __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int near)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -77,7 +84,7 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int near)
     store(PLANES_ARG(dst), x, y, z, v);
 }
 
-/* How much of a value there is: full scale, or 0 if it is missing. */
+/* Stores the weight of each value: full scale, or 0 if it is missing. */
 __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -87,7 +94,7 @@ __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
     store(PLANES_ARG(dst), x, y, z, v - v == 0.0f ? full_scale(PLANES_ARG(src), v, x, y, alpha) : (vec)(0.0f));
 }
 
-/* Copies what was made of src, with the missing values of src. */
+/* Copies `made`, a result of src, but with the missing values of src. */
 __kernel void missing_restore(PLANES_IN(src), PLANES_IN(made), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);

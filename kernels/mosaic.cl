@@ -1,9 +1,19 @@
-/* One picture of a pyramid. Single samples, not vectors: cells lie anywhere.
+/* Shows a wavelet pyramid as one picture. The host decides where cells begin; for three or more levels:
+ *
+ *     +-----------------------+-----------+
+ *     |  15  |  45  |  75     |  level 2  |
+ *     |       level 1         |           |      degrees of the six subbands
+ *     +-----------------------+-----+--+--+      lo: the lowpass
+ *     | -15  | -45  | -75     |  3  |4 |lo|
+ *     |                       |     |--+--|
+ *     +-----------------------+-----+-----+
  *
  *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value), 2 real, 3 imaginary
  *
- * Values v of a level are shown as sqrt(gain |v| / largest magnitude of the level), at most 1, the same for all of its
- * subbands. */
+ * A magnitude v of a level is shown as sqrt(min(1, gain v / m)), with m the largest magnitude of its six subbands. Real
+ * and imaginary parts are shown as 1/2 plus or minus half of that.
+ *
+ * Work-items have single samples, as cells begin at any column. Grid: x counts columns of a cell, y rows, z planes. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -17,8 +27,8 @@
 #define PHASE     1
 #define REAL      2
 
-/* Largest squared magnitude of a level over its six subbands and `colours` channels; `largest` holds the bits of
- * floats, which for values >= 0 are ordered like the integers. The grid: columns, subbands, planes. */
+/* Finds the largest squared magnitude of a level over six subbands and `colours` channels. `largest` has the bits of
+ * floats, which for values >= 0 are in the order of integers. The grid: columns, subbands, planes. */
 __kernel void mosaic_largest(PLANES_IN(subbands), __global int *largest, int level, int colours)
 {
     const int x = get_global_id(0), subband = get_global_id(1), z = get_global_id(2);
@@ -42,14 +52,14 @@ __kernel void mosaic_largest(PLANES_IN(subbands), __global int *largest, int lev
 #endif
 }
 
-/* Cells lie anywhere, and a stage that follows may want some rows only: a warp, or what is cropped. */
+/* Stores a sample if its row is in memory: a following stage, such as a warp or a crop, may need a few rows only. */
 static inline void store_if_held(PLANES_OUT(dst), int x, int y, int z, vec v)
 {
     if (y >= dst_at.first_row && y < dst_at.first_row + dst_at.rows)
         store(PLANES_ARG(dst), x, y, z, v);
 }
 
-/* Sets every channel to black, alpha (channel `alpha`, -1: none) to one. */
+/* Sets colour to black and alpha (channel `alpha`, -1: no alpha) to 1. */
 __kernel void mosaic_clear(PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -58,6 +68,7 @@ __kernel void mosaic_clear(PLANES_OUT(dst), int alpha)
 }
 
 #if VIEW != PHASE
+/* Returns the brightness of a coefficient. */
 static inline vec show(vec re, vec im, float scale)
 {
 #if VIEW == MAGNITUDE
@@ -68,7 +79,7 @@ static inline vec show(vec re, vec im, float scale)
 #endif
 }
 
-/* Six cells of subband size in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below them. */
+/* Draws the six subbands of a level in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below. */
 __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
                            int2 origin, int gap, int alpha)
 {
@@ -85,7 +96,7 @@ __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global con
     }
 }
 
-/* The lowpass, brought back to the image's range. */
+/* Draws the lowpass, scaled to the image's range. */
 __kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float gain, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
@@ -94,7 +105,7 @@ __kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, f
               select_alpha(gain * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
 }
 #else
-/* The mean of the colour channels of a layer. */
+/* Returns the mean of the colour channels of a layer. */
 static inline float mean_colour(PLANES_IN(s), int x, int y, int layer, int colours)
 {
 #ifdef IMAGES
@@ -108,6 +119,7 @@ static inline float mean_colour(PLANES_IN(s), int x, int y, int layer, int colou
 #endif
 }
 
+/* Stores a colour, and alpha 1 if dst has alpha. */
 static inline void store_colour(PLANES_OUT(dst), int x, int y, float3 colour)
 {
 #ifdef IMAGES
@@ -121,11 +133,12 @@ static inline void store_colour(PLANES_OUT(dst), int x, int y, float3 colour)
 #endif
 }
 
-/* The phase as a part of a turn, from 0 to 1: the series of the arctangent up to tan(pi / 8), at most 1e-7 from the exact value. */
+/* Returns the phase in turns, 0 to 1: the power series of the arctangent up to tan(pi / 8), at most 1e-7 from the exact
+ * value. */
 static inline float phase_in_turns(float re, float im)
 {
     const float a = fabs(re), b = fabs(im), less = fmin(a, b), more = fmax(a, b);
-    const bool beyond = less > 0.41421356f * more; /* an eighth of pi: then from a quarter of pi on */
+    const bool beyond = less > 0.41421356f * more; /* tan(pi / 8); above, the series starts from pi / 4 */
     const float x = more > 0.0f ? beyond ? (less - more) / (less + more) : less / more : 0.0f, t = x * x;
     float sum = mad(t, 1.0f / 17, -1.0f / 15);
     sum = mad(t, sum, 1.0f / 13);
@@ -141,7 +154,7 @@ static inline float phase_in_turns(float re, float im)
     return im < 0.0f ? 1.0f - turn : turn;
 }
 
-/* HSV with full saturation: phase 0 is red, a third of a turn green, two thirds blue. */
+/* Returns the colour of hue `turn` and full saturation (HSV): 0 is red, 1/3 green, 2/3 blue. */
 static inline float3 hue(float turn, float value)
 {
     const float3 distance = fabs((float3)(turn, turn - 1.0f / 3.0f, turn - 2.0f / 3.0f));

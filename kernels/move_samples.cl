@@ -1,16 +1,22 @@
-/* Turns by quarters, flips and crops of samples as a file has them: pixels of any type and number of channels, as bytes. */
+/* 90-degree rotations, flips and crops: copies of a file's samples, of any type and number of channels.
+ *
+ *     dst[x, y] = src[xx x + xy y + x0, yx x + yy y + y0], with xx, xy, yx, yy from -1, 0, 1
+ *
+ * Grid: a work-item has a square of TILE x TILE pixels; z counts images. On CPU devices a square of src and of dst fits
+ * into the cache, so a transposition does not read a cache line once per pixel. No arithmetic. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "raster.h"
 #include "units.h"
 
-/* Pixel (x, y) of the output is (xx x + xy y + x, yx x + yy y + y) of the source. */
+/* Pixel (x, y) of dst is pixel (xx x + xy y + x, yx x + yy y + y) of src. */
 struct move {
     int xx, xy, x, yx, yy, y;
-    int width, first_row, rows; /* of the output */
+    int width, first_row, rows; /* of dst */
 };
 
+/* Copies the work-item's square. */
 __kernel void move_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct move by)
 {
     const int left = get_global_id(0) * TILE, right = min(left + TILE, by.width);

@@ -1,4 +1,16 @@
-/* What makes an output of the pixel at its own place alone, and counts of what there is. */
+/* Point operations: an output depends on the pixel at the same position only. Also histograms, which have no position.
+ *
+ *     linear             factor * v + offset
+ *     levels             full * ((v - black * full) * gain / full)^exponent, clipped to [0, full]
+ *     threshold          full if v > limit * full, else 0
+ *     gray               sum of weights[c] * v[c]
+ *     difference         v - background  [+ full, for a light background]
+ *     quotient           gain * v / background
+ *     weighted_quotient  gain * v / (background / weights)
+ *
+ * full is full scale for a pixel's colour: 1, or its alpha, as colour is premultiplied. Alpha itself is copied.
+ *
+ * Grid: x counts vecs (texels in images), y rows, z planes. Order: as written, channels ascending. */
 #include "planes.h"
 #if LANES == 16
 #define REAL_LANES 16
@@ -7,8 +19,8 @@
 #endif
 #include "power.h"
 
-/* factor * v + offset of every channel but alpha (-1: none). With alpha colour is premultiplied, so the offset is, too. The
- * grid's z runs over all layers; what has an offset has one. */
+/* Computes factor * v + offset for all channels but alpha (-1: no alpha). With alpha the offset is premultiplied, as
+ * colour is. The grid's z counts the planes of all layers; an offset is used with one layer only. */
 __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset_of_white, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -21,7 +33,7 @@ __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* What the four channels have of a float4. */
+/* Returns the value of a channel from a float4 that has one for each. */
 static inline vec channel_value(float4 v, int channel)
 {
 #ifdef IMAGES
@@ -32,13 +44,13 @@ static inline vec channel_value(float4 v, int channel)
 }
 
 #if LANES == 16
-#define VALUES 16 /* of a pixel */
+#define VALUES 16 /* of a vec */
 typedef int16 ints;
 #define INTS(v)    as_int16(v)
 #define FLOATS(v)   as_float16(v)
 #define TO_FLOATS   convert_float16
 #define TO_INTS(v) convert_int16(v)
-#define COUNT(p)    ++*(p) /* one work-item has the histogram for itself */
+#define COUNT(p)    ++*(p) /* each work-item has its own histogram */
 #else
 #define VALUES 4
 typedef int4 ints;
@@ -49,14 +61,14 @@ typedef int4 ints;
 #define COUNT(p)    atomic_inc(p)
 #endif
 
-/* Full scale of colour that is clipped: none where interpolation left alpha below 0, which nobody sees. */
+/* Returns full scale for clipping: 0 if interpolation made alpha negative, which is invisible. */
 static inline vec visible(vec full)
 {
     return full > 0.0f ? full : (vec)(0.0f);
 }
 
-/* Colour `black` becomes 0 and black + 1 / gain full scale; what is beyond is clipped; then 0 ... 1 goes to the power of
- * `exponent`. NaN stays. */
+/* Maps colour `black` to 0 and black + 1 / gain to full scale, clips, and raises 0 ... 1 to the power of `exponent`.
+ * NaN stays NaN. */
 __kernel void levels(PLANES_IN(src), PLANES_OUT(dst), float4 black, float4 gain, float exponent, int channels, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -71,7 +83,7 @@ __kernel void levels(PLANES_IN(src), PLANES_OUT(dst), float4 black, float4 gain,
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Full scale where colour is above `limit`, else 0. */
+/* Stores full scale if colour is above `limit`, else 0. */
 __kernel void threshold(PLANES_IN(src), PLANES_OUT(dst), float4 limit, int channels, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -82,8 +94,7 @@ __kernel void threshold(PLANES_IN(src), PLANES_OUT(dst), float4 limit, int chann
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* One channel from several: the sum of the source's by `weights`, and alpha behind it where the output has
- * that. */
+/* Stores the weighted sum of the source's channels, followed by alpha if dst has alpha. */
 __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -107,7 +118,7 @@ __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
 #endif
 }
 
-/* What differs from a background of the same size: the difference, to which `light` adds white. */
+/* Subtracts a background of the same size. `light` adds full scale. */
 __kernel void difference(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int light, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -120,7 +131,8 @@ __kernel void difference(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int l
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* The quotient, times gain; 0 where the background is. Colour and background are premultiplied, each by its own alpha. */
+/* Divides by a background, times gain; 0 if the background is 0. Colour and background are premultiplied, each by its
+ * own alpha. */
 __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -131,8 +143,9 @@ __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float g
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* The same of a background in which some values were missing: `weights` is what a blur of full scale gives for the others. Where
- * nothing is missing, that is full scale but for rounding, and the quotient is the one above. */
+/* Divides by a background that was blurred without its missing values. `weights` is full scale, blurred in the same way
+ * with 0 for missing values. Without missing values, weights are full scale but for rounding, and the result is the
+ * same as quotient's. */
 __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weights), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -145,8 +158,9 @@ __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weigh
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* Histograms: the same numbers as in src/filters/histogram.c. Words of a histogram: its bins, from small values to large ones;
- * a counter of NaN and infinities, one of what is not there or transparent; at ORIGIN the float that floats are counted from. */
+/* Histograms; the constants are also in src/filters/histogram.c. A histogram has BINS bins in ascending order of
+ * values, then a counter of NaN and infinities, a counter of absent or transparent samples, and at ORIGIN the float
+ * that floats are relative to. */
 #define INTEGER_BINS (1 << 18)
 #define FLOAT_BINS   (1 << 19)
 #define BINS         (floats ? FLOAT_BINS : INTEGER_BINS)
@@ -155,8 +169,8 @@ __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weigh
 #define SPACING      (BINS + 16) /* from histogram to histogram */
 #define SHIFT        13
 
-/* Writes the origin of each histogram of a float picture: the median of samples of the first row, so that bins are as narrow as
- * the samples are close to each other. Work-item: a histogram. */
+/* Sets the origin of each histogram of a float picture: the median of 31 samples of the first row, so that bins are
+ * narrow if samples are close to each other. A work-item has one histogram. */
 __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, int alpha)
 {
     const int floats = 1, colour = get_global_id(0);
@@ -184,8 +198,8 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
     bins[colour * SPACING + ORIGIN] = as_uint(count > 0 ? sorted[count / 2] : 0.0f);
 }
 
-/* Integers go by counts of 65535, floats by the upper bits of their distance from the origin, whose order is that of the values.
- * A float in the middle between two values belongs to the lower one. */
+/* Returns bins. Integers are scaled to 65535. Floats use the upper bits of their distance from the origin, whose order
+ * is the order of values. A float in the middle between two bins belongs to the lower one. */
 static inline ints find_bins(vec v, int floats)
 {
     const vec a = fabs(v);
@@ -203,9 +217,9 @@ static inline ints find_bins(vec v, int floats)
     return a < INFINITY ? bin : (ints)(BINS);
 }
 
-/* Counts the colours of rows from rows.x to rows.y in one of so many copies of the histograms: one for all colours or one for
- * each. Colour is premultiplied, and where alpha is 0 there is none. The grid: on CPU devices, in buffers, a work-item for each
- * copy, else one for each pixel. */
+/* Counts the colours of rows [rows.x, rows.y) in one of `copies` copies of the histograms: one for all colours, or one
+ * for each. Colour is premultiplied; transparent pixels have none. The grid: on CPU devices, in buffers, a work-item
+ * per copy, else a work-item per pixel. */
 __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha, int floats)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
@@ -238,7 +252,8 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
             for (int i = there; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
                     bin[z * VALUES + i] = BINS + 1 - i * next_value; /* of the first histogram */
-            /* Colours take turns: neighbours of one colour often want the same counter, and each waits for the one before it. */
+            /* Colours alternate: neighbours of one colour often increment the same counter, and each increment waits
+             * for the last one. */
 #pragma unroll
             for (int i = 0; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)

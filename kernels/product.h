@@ -1,28 +1,34 @@
-/* Every filter and every resampling that works along the axes is a product of three matrices,
+/* Every filter and every resampling along the axes is a product of three matrices,
  *
  *     dst = A * src * transposed(B)
  *
- * where row y of A has the weights of the rows of src that row y of dst is made of, and row x of B those of the columns. Both
- * are banded: an output is made of few neighbouring samples. So an axis is cut into blocks of neighbouring outputs, which
- * share a window of samples: it begins at sample `first` and has `count` of them. The part of A (or B) that lies there is
- * a small dense matrix, with zeros where an output does not use a sample:
+ * Row y of A has the weights of the rows of src for row y of dst, and row x of B the weights of the columns. Both are
+ * banded: an output is a sum of few neighbouring samples. So an axis is cut into blocks of neighbouring outputs, which
+ * share a window of `count` samples from sample `first` on. The part of A (or B) in the window is a small dense matrix,
+ * with zeros where an output does not use a sample:
  *
  *              samples          first   first + count
  *           . . . . . . . . . . .|. . . . . . .|. . .
  *     output 0       w w w
  *     output 1           w w w            one block of four outputs, of a reduction by 2:
- *     output 2             | w w w |      here lies its matrix, which is stored sample after sample,
+ *     output 2             | w w w |      its matrix is stored sample after sample,
  *     output 3             |   w w w      a weight for each output of the block
  *
- * What stands for samples beyond the border is in the weights; only an axis that wraps has windows that begin before sample 0 or
- * end behind the last one (`wraps`), and go on at the other end. Blocks that are alike share a matrix: of a blur or an
- * enlargement few differ, and only at the ends. Blocks begin at fixed rows and columns of the whole image, whatever
- * slice of it is computed.
+ * Border handling is in the weights. Only the windows of an axis that wraps may begin before sample 0 or end after the
+ * last one, and continue at the other end (`wraps`). Blocks with equal weights share a matrix: a blur or an enlargement
+ * has few different ones, most of them at the ends. Blocks begin at fixed rows and columns of the whole image, in any
+ * slice.
  *
- * Sums begin with 0 and go on sample after sample, in ascending order: first those of A * src, then those of the product.
+ * Order of sums: sample after sample, ascending, from 0 on; first A * src, then the product.
  *
- * A table (src/filters/axis.h) is the blocks, then the matrices. A work-item, or a group of them, computes all columns that it
- * needs of ROWS rows of A * src, into a tile in fast memory, and from that ROWS rows of the product. */
+ * A table (src/filters/axis.h) is the blocks, then the matrices. A work-item, or a group of them, computes ROWS rows of
+ * A * src in all columns that it needs, into a tile in fast memory, and from the tile ROWS rows of the product:
+ *
+ *     src                  A * src (tile)             dst
+ *     | window |           |                |         |      |
+ *     | of     |  along y  |  ROWS rows     | along x | ROWS | rows of a
+ *     | rows   | --------> |  of columns    | ------> |      | block along x
+ *     |        |           |                |         |      | */
 #pragma once
 #include "roots.h"
 
@@ -30,40 +36,42 @@
 
 struct block {
     int first, count;
-    int matrix; /* where it begins, in floats from the table's beginning */
+    int matrix; /* offset in floats from the table's beginning */
     int wraps;
 };
 
 #define TABLE(name) __global const struct block *restrict name
 
-/* The weights of a block of a table. */
+/* Returns the weights of a block. */
 static inline __global const float *weights_of(__global const struct block *table, const struct block block)
 {
     return (__global const float *)table + block.matrix;
 }
 
-/* The sample that position i of a window stands for: that of an axis that wraps may lie beside the n samples. */
+/* Returns the sample at position i of a window. On an axis that wraps the position may be outside [0, n). */
 static inline int wrap_index(int i, int n)
 {
     return i < 0 ? i + n : i < n ? i : i - n;
 }
 
-/* What is done last with a value of the product. */
+/* The last operation on a value of the product. */
 struct epilogue {
     int op;
     float amount, threshold; /* SHARPEN */
-    int alpha_channel;                /* a channel that is `other`, as alpha is; -1: none */
+    int alpha_channel;       /* a channel that is copied from `other`; -1: no alpha */
 };
 
 #define COPY      0
-#define SHARPEN   1 /* `other`, and what the product took away from it times amount, where that is at least threshold, or NaN */
-#define MAGNITUDE 2 /* the length of (value, other) */
+#define SHARPEN   1 /* other + amount * (other - product), if |other - product| is at least threshold or NaN */
+#define MAGNITUDE 2 /* the length of the vector (value, other) */
 
+/* Returns the length of the vector (a, b). */
 static inline vec length_of(vec a, vec b)
 {
     return root(mad(a, a, b * b));
 }
 
+/* Applies the last operation to a value of the product. */
 static inline vec apply_epilogue(const struct epilogue epilogue, vec value, vec other, int z, int channels)
 {
     vec result = value;

@@ -1,11 +1,15 @@
-/* A product (product.h) on CPU devices. A work-item has a strip of blocks along x, one after the other; its tile stays in the
- * first caches.
+/* A product (product.h) on CPU devices. A work-item has ROWS rows of a strip of STRIP blocks along x, one after the
+ * other. Its tile stays in the first-level caches.
  *
- *   -DSAMPLES  source and destination are planes or a file's samples (samples.h), as the arguments say: one program for all
- *              chains that begin or end with a product. A work-item then has all `planes` channels of its pixels; without
- *              it, `planes` is 1 and the grid's z counts planes
+ *     tile, one row:  | LANES floats of room | SPAN positions | LANES floats of room |
  *
- * Samples stay interleaved in the tile, as they are in the file: a weight is multiplied with single samples of it anyway. */
+ *   -DSAMPLES  source and destination are planes or a file's samples (samples.h), selected by arguments: one program for all
+ *              chains that begin or end with a product. A work-item then has all `planes` channels of its pixels.
+ *              Without it `planes` is 1 and the grid's z counts planes
+ *
+ * Samples stay interleaved in the tile, as in the file: weights are multiplied with single samples in any case.
+ *
+ * Grid: x counts blocks of rows, y strips, z planes. The order of sums is the one in product.h. */
 #include "product.h"
 #ifdef SAMPLES
 #include "samples.h"
@@ -14,16 +18,15 @@
 #define MOST_PLANES 1
 #endif
 
-#define STRIP 64  /* blocks along x of a work-item: src/filters/product.c */
-#define SPAN  512 /* positions that the tile holds */
-#define CHUNK 64  /* positions that sum_support() works on at a time */
+#define STRIP 64  /* blocks along x of a work-item; also in src/filters/product.c */
+#define SPAN  512 /* positions in the tile */
+#define CHUNK 64  /* positions in a step of sum_support() */
 
-/* Floats that a channel takes in a row of positions. Before and after them there is room for what whole vectors store too
- * much. */
+/* Floats of a channel in a row of positions. Before and after them there is room for the excess of whole vectors. */
 #define ROOM(positions) ((positions) + 2 * LANES)
 #define ROW             (MOST_PLANES * ROOM(SPAN))
 
-/* The source is planes, or samples if these are NULL; the destination is samples, or planes if those are NULL. */
+/* The source is planes, or samples if src is NULL; the destination is samples, or planes if the raster is NULL. */
 #ifdef SAMPLES
 #define INPUT           __global const read_sample *restrict samples, const struct geometry samples_at, PLANES_IN(src)
 #define INPUT_ARG       PLANES_ARG(samples), PLANES_ARG(src)
@@ -42,8 +45,8 @@
 #define ELEMENTS       src_at.pitch
 #endif
 
-/* Sixteen neighbouring elements of a row. Samples become values as unpacking makes them, so that a group, which is unpacked,
- * gets the same bits. */
+/* Loads sixteen neighbouring elements of a row. Samples become values in the same way as in unpacking, so that images
+ * in a group, which are unpacked, get the same bits. */
 INLINE float16 load_elements(INPUT, int x, int y, int z)
 {
 #ifdef SAMPLES
@@ -53,7 +56,7 @@ INLINE float16 load_elements(INPUT, int x, int y, int z)
     return VLOAD(src + offset(src_at, x, y, z));
 }
 
-/* ROWS rows of A * src, of `count` neighbouring elements of src's rows from `begin` on. */
+/* Computes ROWS rows of A * src, for `count` neighbouring elements of src's rows from `begin` on. */
 INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int count,
                              int z)
 {
@@ -75,7 +78,7 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
     }
 }
 
-/* Fills the tile with positions [begin, end) along x. Where the axis wraps they may lie beyond the image. */
+/* Fills the tile with positions [begin, end) along x. If the axis wraps they may be outside the image. */
 INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int end, int z, int planes)
 {
     const int n = src_at.width;
@@ -97,8 +100,8 @@ INLINE void multiply_rows(float16 *sum, const float *tile, __global const float 
     }
 }
 
-/* Row r of a block of outputs, without the samples whose weight is 0: these may be NaN or infinite. It is used only for
- * blocks whose window has such samples. A vectorised loop would double the compiler's work. */
+/* Returns row r of a block of outputs, without the samples of weight 0: these may be NaN or infinite. Called only for
+ * blocks whose window has such samples. Vectorised loops would double the compilation time. */
 NOINLINE float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
                           __global const float *weights, int r, int c, int z, int planes)
 {
@@ -129,7 +132,7 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
     return sum;
 }
 
-/* Stores the pixels of a block in row y. An image that is read as samples is sharpened by itself. */
+/* Stores the pixels of a block in row y. An image that is read as samples is its own `other` when it is sharpened. */
 INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z, int planes)
 {
     if (epilogue.op != COPY || epilogue.alpha_channel >= 0) {
@@ -154,7 +157,8 @@ INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const str
         store(PLANES_ARG(dst), x, y, z + c, value[c]);
 }
 
-/* The grid's x counts blocks of rows from `first_block` on, its y strips: neighbours share rows of src. */
+/* Computes a strip. The grid's x counts blocks of rows from `first_block` on, so that consecutive work-items share rows
+ * of src; its y counts strips. */
 NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
                        const struct epilogue epilogue, int many, WORK_ITEM_PARAMS)
 {

@@ -1,9 +1,15 @@
-/* A product (product.h) on GPUs, and in images. A group handles blocks that lie side by side along x, one block per
- * work-item. Its work-items also compute the tile's columns side by side: four samples each, or one texel.
+/* A product (product.h) on GPUs, and in images on any device. A group has `across` blocks side by side along x and ROWS
+ * rows; a work-item has one block. The work-items also compute the tile's columns: four samples each, or one texel.
+ *
+ *     tile          | c0 | c1 | c2 | ...                 | GROUP vecs, ROWS rows
+ *     work-item     | 0    1    2    ...                 | computes column i, then sums over the window of block i
  *
  *   -DGROUP=n  work-items of a group
- *   -DPARTS    the tile does not hold all that the blocks need: it is filled and used more than once. The sums then
- *              take registers while it is filled, and fewer groups run at once (H200, --scale 2: 187 instead of 142 us) */
+ *   -DPARTS    the window of the group's blocks is wider than the tile, which is filled and used more than once. The sums
+ *              are then in registers during the filling, and fewer groups run at once (H200, --scale 2: 187 instead of
+ *              142 us)
+ *
+ * The order of sums is the one in product.h. */
 #ifndef LANES
 #define LANES 4
 #endif
@@ -19,16 +25,17 @@ INLINE void store_output(vec sum, PLANES_IN(other), PLANES_OUT(dst), const struc
     store(PLANES_ARG(dst), x, y, z, sum);
 }
 
-/* Whether dst takes ROWS rows from row y on as they are. Most blocks are stored so, without looking at each row. */
+/* Returns true if rows y to y + ROWS - 1 are stored without an epilogue and dst has all of them. Most blocks are stored
+ * this way, without a check per row. */
 INLINE int stored_whole(const struct geometry dst_at, const struct epilogue epilogue, int y)
 {
     return epilogue.op == COPY && epilogue.alpha_channel < 0 && y >= dst_at.first_row && y + ROWS <= dst_at.first_row + dst_at.rows;
 }
 
-/* The outputs of a group, in `across` columns from column `begin` on and in ROWS rows from row y on. */
+/* Stores the outputs of a group, in `across` columns from column `begin` on and in ROWS rows from row y on. */
 #ifdef IMAGES
-/* A sector of a texture is two rows high, and neighbours along x would fill half of each. So the tile turns the outputs: neighbours
- * store texels above each other. */
+/* A sector of a texture is two rows high, so neighbouring stores along x would each fill half a sector. The tile
+ * transposes the outputs: neighbouring work-items store texels above each other. */
 INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT(dst), const struct epilogue epilogue, int begin,
                        int across, int y, int z)
 {
@@ -100,7 +107,7 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
             for (int r = 0; r < ROWS; r++)
                 column[r] = 0.0f;
 #ifndef IMAGES
-            const int inside = x >= 0 && x + LANES <= src_at.width && !rows.wraps; /* as a bool NVIDIA's compiler makes it slower */
+            const int inside = x >= 0 && x + LANES <= src_at.width && !rows.wraps; /* a bool is slower (NVIDIA) */
             __global const float *row = src + offset(src_at, x, rows.first, z);
 #endif
             for (int j = 0; j < rows.count; j++) {

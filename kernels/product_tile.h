@@ -1,5 +1,7 @@
-/* The tile of a product (product.h) on GPUs: a group's work-items compute its columns side by side, and each sums over rows of
- * it for the outputs of one block. */
+/* The tile of a product (product.h) on GPUs, in local memory. The work-items of a group compute its columns side by
+ * side. Each then sums over rows of the tile for the outputs of one block.
+ *
+ *   -DGROUP=n  work-items of a group */
 #pragma once
 #include "product.h"
 
@@ -7,7 +9,7 @@
 #define GROUP 128
 #endif
 
-/* Loads the pixel at x. Positions before the first and after the last sample have weight 0, unless the axis wraps. */
+/* Loads the vec at x. Positions outside the image have weight 0, unless the axis wraps. */
 INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;
@@ -25,14 +27,15 @@ INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 #endif
 }
 
-/* The tile: ROWS rows. In images one pixel more than a group has, as columns of it are read. */
+/* Vecs from row to row of the tile. In images it has one more than the group, as columns of it are read: no bank
+ * conflicts. */
 #ifdef IMAGES
 #define PITCH (GROUP + 1)
 #else
 #define PITCH GROUP
 #endif
 
-/* sum += what the samples of a pixel of the tile give the outputs of a work-item, in `rows` rows. */
+/* sum += weights * samples of one tile vec, for the outputs of this work-item in `rows` rows. */
 INLINE void multiply_rows(vec *sum, __local const vec *tile, __global const float *weights, const int rows)
 {
 #ifdef IMAGES
@@ -52,8 +55,8 @@ INLINE void multiply_rows(vec *sum, __local const vec *tile, __global const floa
     }
 }
 
-/* The outputs of a work-item in a row, without the samples whose weight is 0: these may be NaN or infinite. `row_weights` are
- * those of the row. Used only for windows that have such samples, so it does without the tile. */
+/* Returns the outputs of a work-item in a row, without the samples of weight 0: these may be NaN or infinite.
+ * `row_weights` are the row's weights. Called only for windows with such samples; it does not use the tile. */
 INLINE vec sum_support(PLANES_IN(src), const struct block rows, __global const float *row_weights, const struct block columns,
                          __global const float *weights, int z)
 {
@@ -83,6 +86,7 @@ INLINE vec sum_support(PLANES_IN(src), const struct block rows, __global const f
     return sum;
 }
 
+/* Returns true if all sums are finite. */
 INLINE bool sums_are_finite(const vec *sum, const int count)
 {
     vec check = 0.0f;
@@ -92,7 +96,7 @@ INLINE bool sums_are_finite(const vec *sum, const int count)
     return are_finite(check);
 }
 
-/* Replaces the sums of a work-item in `count` rows, whose window has a NaN or an infinity. */
+/* Recomputes the sums of a work-item in `count` rows, whose window has a NaN or an infinity. */
 INLINE void mend_sums(vec *sum, const int count, PLANES_IN(src), const struct block rows, __global const float *row_weights,
                       const struct block columns, __global const float *weights, int z)
 {
@@ -101,6 +105,6 @@ INLINE void mend_sums(vec *sum, const int count, PLANES_IN(src), const struct bl
         const vec support = sum_support(PLANES_ARG(src), rows, row_weights + r, columns, weights, z);
 #pragma unroll
         for (int k = 0; k < count; k++)
-            sum[k] = k == r ? support : sum[k]; /* an index of its own would put the sums into memory */
+            sum[k] = k == r ? support : sum[k]; /* a variable index would move the sums from registers to memory */
     }
 }

@@ -11,7 +11,7 @@
 
 /* Parameters of a raster to write: in addition its width, and counters of clipped samples (count_clipped), which may be
  * NULL. */
-#define RASTER_OUT(sample, name)                                                                                           \
+#define RASTER_OUT(sample, name)                                                                                       \
     __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows, int name##_width,               \
         __global uint *name##_clipped
 #define RASTER_OUT_ARG(name) name, name##_pitch, name##_row, name##_rows, name##_width, name##_clipped
@@ -62,7 +62,7 @@ static inline int is_any(mask t)
 static inline void count_clipped(__global uint *counters, int y, int z, lanes counts, float lowest, float highest, mask there)
 {
     const mask inside = (counts >= lowest - 0.5f) & (counts <= highest + 0.5f);
-    if (!is_any(!inside & there)) /* the usual case */
+    if (!is_any((!inside) & there)) /* the usual case */
         return;
     const int beyond = popcount_mask(((counts < lowest - 0.5f) | (counts > highest + 0.5f)) & there);
     const int nan = popcount_mask((counts != counts) & there);

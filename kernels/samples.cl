@@ -1,9 +1,16 @@
-/* Between a file's samples and float planes. What a file asks for are arguments, so one program serves many. Constants make
- * it short for the usual ones, as it is the first program that anybody waits for:
+/* Converts between a file's samples and float planes, in this order:
  *
- *   -DSAMPLE=n  samples of that type; without it of any
- *   -DPLAIN     values are the samples times a unit: no alpha that was or will be multiplied by, nothing counted
- *   -DCURVE     the chain works in linear light */
+ *     unpack   samples * unit -> split channels -> / alpha -> (v - low) * gain -> linear light -> * alpha -> opponent
+ *     pack     opponent -> / alpha -> curve -> v / gain + low -> * unit -> count clipped -> clamp -> join channels -> round
+ *
+ * Steps that a file does not need are skipped. Properties of a file are arguments, so one program serves many. Three
+ * defines shorten the program for the usual files, as it is the first program that a run waits for:
+ *
+ *   -DSAMPLE=n  type of the samples; without it any type
+ *   -DPLAIN     values are samples * unit: no alpha to divide or multiply by, no counting
+ *   -DCURVE     the chain works in linear light
+ *
+ * Grid: x counts vecs of pixels (one pixel in images), y rows, z images. A work-item has all channels of its pixels. */
 #include "raster.h"
 #define COLOUR lanes
 #include "opponent.h"
@@ -12,7 +19,7 @@
 #include "power.h"
 #endif
 
-/* enum sample_type of src/image/sample.h. */
+/* enum sample_type of src/image/sample.h */
 #define UINT8  0
 #define UINT16 1
 #define UINT32 2
@@ -24,41 +31,41 @@
 
 #define MOST_CHANNELS 4
 
-/* How samples become values, and back: struct sample_conversion of src/chain/transfer.c. Curve: v <= toe ? v / slope :
- * pow((v + offset) / scale, exponent) is linear, of the other way back toe_back. */
+/* The conversion between samples and values: struct sample_conversion of src/chain/transfer.c. Decoding: v <= toe ? v /
+ * slope : pow((v + offset) / scale, exponent). Encoding is the inverse, with toe_back for toe. */
 struct curve {
     float toe, toe_back, slope, offset, scale, exponent;
 };
 
 struct conversion {
-    int type, channels, colours; /* a channel that is no colour is alpha */
-    int divide;                  /* colour is divided by alpha, first of all */
-    int multiply;                /* and multiplied by it in the end */
-    int settle;                  /* alpha is settled (flush_alpha) */
-    int opponent;                /* the planes' colours are opponent ones (opponent.h) */
-    int ranged;                  /* colour `low` becomes 0, low + 1 / gain full scale */
+    int type, channels, colours; /* a channel after the colours is alpha */
+    int divide;                  /* divide colour by alpha, first of all */
+    int multiply;                /* multiply colour by alpha, last of all */
+    int settle;                  /* flush tiny alpha to 0 (flush_alpha) */
+    int opponent;                /* the planes have opponent colours (opponent.h) */
+    int ranged;                  /* map colour `low` to 0 and low + 1 / gain to full scale */
     float low, gain;
-    float unit;                  /* what samples are multiplied by; pack: values */
-    float lowest, highest;       /* that the type holds */
-    float fine;                  /* 1.5 * 2^23 times the fraction that counts are brought to first; 0: none */
+    float unit;                  /* factor of samples; in pack, of values */
+    float lowest, highest;       /* range of the type */
+    float fine;                  /* 1.5 * 2^23 times the step to which counts are rounded first; 0: none */
     struct curve curve;
 };
 
-/* What is constant is the compiler's. */
+/* A constant if -DSAMPLE is given. */
 #ifdef SAMPLE
 #define TYPE_OF(conversion) SAMPLE
 #else
 #define TYPE_OF(conversion) (conversion).type
 #endif
 
-/* Channels that a long loop has the text of. */
+/* Unrolling of long loops over channels. */
 #if LANES == 16 && !defined(SAMPLE)
 #define UNROLLED 1
 #else
 #define UNROLLED MOST_CHANNELS
 #endif
 
-/* The samples of LANES pixels from p on as they stand, in as many vectors as there are channels. */
+/* Access to vector i of the samples at p, without scaling. */
 #if LANES == 16
 #define LOAD_RAW(type, i, p)     convert_float16(vload16(i, (__global const type *)(p)))
 #define LOAD_HALF(i, p)          vload_half16(i, (__global const half *)(p))
@@ -75,7 +82,7 @@ struct conversion {
 #define TO_UINT(v)               convert_uint(v)
 #endif
 
-/* Vector i of the samples from p on, as they stand. */
+/* Loads vector i of the samples at p, without scaling. */
 static inline lanes load_samples(__global const uchar *p, int i, int type)
 {
     switch (type) {
@@ -90,13 +97,14 @@ static inline lanes load_samples(__global const uchar *p, int i, int type)
     }
 }
 
-/* Counts, rounded half to even. Of 8 and 16 bit by addition: above 1.5 * 2^23 a float has no smaller step, and its last
- * bits are the integer's. The rint() of PoCL 3.1 takes six instructions.
+/* Rounds v to an integer, half to even, for types of 8 and 16 bit. Above 1.5 * 2^23 a float has steps of 1, so an
+ * addition rounds and the last bits are the integer. The rint() of PoCL 3.1 takes six instructions.
  *
  * Filters with dyadic weights, such as "1 4 6 4 1", often give exact halves of an 8-bit count. Float arithmetic leaves
- * them off by up to 1e-4 counts, so values are brought to a multiple of 2^-12 before they are rounded. */
+ * them off by up to 1e-4 counts, so values are first rounded to a multiple of 2^-12. */
 #define SHORT_COUNTS(v, fine) LANE_BITS((v) + (fine) - (fine) + 0x1.8p23f)
 
+/* Rounds and stores vector i of the samples at p. */
 static inline void store_samples(__global uchar *p, int i, lanes v, int type, float fine)
 {
     switch (type) {
@@ -111,7 +119,7 @@ static inline void store_samples(__global uchar *p, int i, lanes v, int type, fl
     }
 }
 
-/* Between vectors of samples as they stand and a vector for each channel. */
+/* split() turns vectors of interleaved samples into one vector per channel, join() does the inverse. */
 #if LANES == 16
 static inline void split(lanes *v, int channels)
 {
@@ -157,8 +165,8 @@ static inline void join(lanes *v, int channels)
     }
 }
 
-/* A byte of each channel, in words of 32 bits, a pixel a lane (4096x4096 RGB: 38 ms with shuffles of bytes and the
- * rounding of the driver, 10 so). */
+/* Stores 8-bit samples as 32-bit words, a pixel per lane: 10 ms for 4096x4096 RGB, and 38 ms with shuffles of bytes and
+ * the driver's rounding. */
 #define BYTES(v, fine) (SHORT_COUNTS(v, fine) & 0xff)
 static inline void store_words(__global uchar *p, const lanes *v, int channels, float fine)
 {
@@ -180,6 +188,7 @@ static inline void store_words(__global uchar *p, const lanes *v, int channels, 
 #endif
 
 #ifdef CURVE
+/* Decodes to linear light. Negative values are mirrored. */
 static inline lanes decode(lanes v, const struct curve curve)
 {
     const lanes a = fabs(v);
@@ -187,6 +196,7 @@ static inline lanes decode(lanes v, const struct curve curve)
     return copysign(select(light, a / curve.slope, a <= curve.toe), v);
 }
 
+/* Encodes linear light. */
 static inline lanes encode(lanes v, const struct curve curve)
 {
     const lanes a = fabs(v);
@@ -198,18 +208,20 @@ static inline lanes encode(lanes v, const struct curve curve)
 #define encode(v, curve) (v)
 #endif
 
+/* Divides colour by alpha; 0 if alpha is not positive. */
 static inline lanes divide(lanes colour, lanes alpha)
 {
     return select((lanes)(0.0f), colour / alpha, alpha > 0.0f);
 }
 
-/* A transform there and back leaves some 1e-7 of alpha that was 0, and would divide colour by it that was spread there. */
+/* Flushes tiny alpha to 0. A forward and inverse transform leaves about 1e-7 of an alpha of 0, by which colour that
+ * spread there would be divided. */
 static inline lanes flush_alpha(lanes alpha)
 {
     return select(alpha, (lanes)(0.0f), fabs(alpha) < 0x1p-20f);
 }
 
-/* From the file's values to the chain's. */
+/* Converts the file's values to the chain's, in place. */
 static inline void to_chain(lanes *value, const struct conversion conversion)
 {
     const lanes alpha = conversion.colours == 1 ? value[1] : value[3];
@@ -229,6 +241,7 @@ static inline void to_chain(lanes *value, const struct conversion conversion)
         to_opponent(value);
 }
 
+/* Converts the chain's values to the file's, in place. */
 static inline void from_chain(lanes *value, const struct conversion conversion)
 {
     if (conversion.opponent)
@@ -236,7 +249,8 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
     lanes alpha = conversion.colours == 1 ? value[1] : value[3];
     if (conversion.settle)
         alpha = flush_alpha(alpha);
-    /* A loop for each step: one for all ends LLVM in PoCL 6 ("did not reach a fixpoint") for one channel in images. */
+    /* One loop per step: a single loop makes LLVM in PoCL 6 fail ("did not reach a fixpoint") for one channel in
+     * images. */
 #pragma unroll
     for (int c = 0; c < MOST_CHANNELS; c++)
         if (conversion.divide && c < conversion.colours)
@@ -255,7 +269,7 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
         value[3] = alpha;
 }
 
-/* The planes' first column is the raster's `column`. */
+/* Unpacks samples to planes. The planes' column 0 is the raster's column `column`. */
 NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
                       int column, WORK_ITEM_PARAMS)
 {
@@ -292,16 +306,16 @@ __kernel void unpack(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct con
     unpack_run(RASTER_IN_ARG(raster), PLANES_ARG(dst), conversion, pixel_bytes, column, WORK_ITEM_ARGS);
 }
 
-/* What is beyond the type is clamped to it, and NaN becomes 0. */
+/* Clamps values to the type's range. NaN becomes 0. */
 static inline lanes to_counts(lanes v, int type, float lowest, float highest)
 {
-    if (type >= INT8) /* a type that holds less than 0, which NaN becomes otherwise */
+    if (type >= INT8) /* a signed type: otherwise NaN would become its lowest value */
         v = v == v ? v : (lanes)(0.0f);
     v = v > lowest ? v : (lanes)(lowest);
     return v < highest ? v : (lanes)(highest);
 }
 
-/* columns.z columns, from the planes' columns.x on to the raster's columns.y on. */
+/* Packs columns.z columns, from the planes' columns.x on to the raster's columns.y on. */
 NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
                     WORK_ITEM_PARAMS)
 {

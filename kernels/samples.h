@@ -1,11 +1,15 @@
-/* Samples of 8 or 16 bit without alpha, for kernels of CPU devices that read or write them without a pass between: raster.h, of a
- * type that is known when the program is built. The number of channels, 1 to 4, is an argument: gray and colour are one program.
+/* Samples of 8 or 16 bit without alpha, for kernels on CPU devices that read or write a file's samples directly,
+ * without a pass for unpacking or packing. The type is known at build time; the number of channels, 1 to 4, is an
+ * argument, so gray and colour share a program.
  *
- * Sixteen pixels pass through words of 32 bits, a pixel a lane: all channels of 8 bit in one word, or two channels of 16 bit in each
- * of two (4096x4096 RGB of 8 bit: 38 ms with shuffles of bytes, 10 so).
+ * Sixteen pixels are loaded as 32-bit words, a pixel per lane: one word for all channels of 8 bit, or two words of two
+ * channels of 16 bit. For 4096x4096 8-bit RGB this takes 10 ms, and 38 ms with shuffles of bytes.
+ *
+ *     8 bit RGB in memory    r0 g0 b0 r1 | g1 b1 r2 g2 | b2 r3 g3 b3      three words, four pixels
+ *     words[0], lane by lane r0 g0 b0 -- | r1 g1 b1 -- | r2 g2 b2 -- | r3 g3 b3 --
  *
  *   -DSAMPLE=n       0 uint8, 1 uint16
- *   -DREAD_SAMPLE=n  the type of samples that are read, if it is another one */
+ *   -DREAD_SAMPLE=n  type of the input samples, if different */
 #pragma once
 #include "raster.h"
 
@@ -36,6 +40,7 @@ typedef ushort16 read_raw;
 #define READ_FULL_SCALE 65535.0f
 #endif
 
+/* Loads the words of sixteen pixels. */
 static inline void load_words(uint16 *words, __global const read_sample *p, int channels)
 {
     __global const uint *q = (__global const uint *)p;
@@ -71,6 +76,7 @@ static inline void load_words(uint16 *words, __global const read_sample *p, int 
 #endif
 }
 
+/* Stores the words of sixteen pixels. */
 static inline void store_words(__global sample *p, const uint16 *words, int channels)
 {
     __global uint *q = (__global uint *)p;
@@ -104,7 +110,7 @@ static inline void store_words(__global sample *p, const uint16 *words, int chan
 #endif
 }
 
-/* Loads the pixels at p, a channel a vector, 1 for full scale. */
+/* Loads sixteen pixels at p, a vector per channel; full scale is 1. */
 static inline void load_pixels(lanes *value, __global const read_sample *p, int channels)
 {
     uint16 words[2];
@@ -117,11 +123,12 @@ static inline void load_pixels(lanes *value, __global const read_sample *p, int 
 #endif
 }
 
-/* Rounds half to even to a multiple of `unit`, for 0 <= v < 2^23 units: above 2^23 units a float has no smaller
- * step. One addition; the rint() of PoCL 3.1 takes six instructions. */
+/* Rounds v to a multiple of `unit`, half to even, for 0 <= v < 2^23 units. The result has 2^23 units added. Above 2^23
+ * units a float has no smaller step, so one addition rounds; the rint() of PoCL 3.1 takes six instructions. */
 #define ROUND_MAGIC(v, unit) ((v) + 0x1p23f * (unit))
 
-/* 0 ... 1 to counts; what is beyond is clamped, and NaN becomes 0. As in samples.cl, 8 bit by way of multiples of 2^-12. */
+/* Converts 0 ... 1 to counts. Values are clamped and NaN becomes 0. Values of 8 bit are first rounded to multiples of
+ * 2^-12 (SHORT_COUNTS in samples.cl). */
 static inline uint16 quantise(lanes v)
 {
     v = v > 0.0f ? v : (lanes)(0.0f);
@@ -133,7 +140,7 @@ static inline uint16 quantise(lanes v)
     return LANE_BITS(ROUND_MAGIC(v, 1.0f)) & (uint)FULL_SCALE;
 }
 
-/* Counts values that samples cannot hold, of pixels from x on. Most have none, so all channels are looked at together first. */
+/* Counts clipped values of the pixels from x on. Usually no value is clipped, so one test for all channels comes first. */
 static inline void count_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
 {
     const mask there = x + LANE_NUMBERS < raster_width;
@@ -147,7 +154,7 @@ static inline void count_pixels(RASTER_OUT(sample, raster), int x, int y, const 
         count_clipped(raster_clipped, y, 0, value[c] * FULL_SCALE, 0.0f, FULL_SCALE, there);
 }
 
-/* Stores the pixels from x on, whose channels are in `value`, as samples. */
+/* Stores sixteen pixels from x on as samples; `value` has a vector per channel. */
 static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
 {
     uint16 words[2] = {0, 0};

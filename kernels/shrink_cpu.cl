@@ -1,7 +1,10 @@
-/* Shrinkage of subbands for CPUs: sums of energies along y, then along x with what they are for. */
+/* Shrinkage of subbands (shrink.h) for CPUs: a pass for the sums of energies along y, and a pass that sums them along x
+ * and shrinks.
+ *
+ * Grid: x counts vecs, y rows, z the planes of each subband. */
 #include "shrink.h"
 
-/* The sum of SIDE energies above each other, at x and around y. */
+/* Returns the sum of SIDE energies in a column, at x and around y. */
 static inline vec sum_column(PLANES_IN(subbands), int x, int y, int re, int im)
 {
     vec sum = 0.0f;
@@ -12,7 +15,7 @@ static inline vec sum_column(PLANES_IN(subbands), int x, int y, int re, int im)
     return sum;
 }
 
-/* dst: of each plane of each subband. */
+/* Stores the sums along y, for each plane of each subband. */
 NOINLINE void shrink_energy_run(PLANES_IN(subbands), PLANES_OUT(dst), WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -32,7 +35,7 @@ __kernel void shrink_energy(PLANES_IN(subbands), PLANES_OUT(dst))
     shrink_energy_run(PLANES_ARG(subbands), PLANES_ARG(dst), WORK_ITEM_ARGS);
 }
 
-/* The sum of SIDE neighbours along x, of what sum_column gave around x. */
+/* Returns the sum of SIDE sums of columns, around x. */
 static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
 {
     const int x0 = x - SIDE / 2;
@@ -51,14 +54,14 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
     return sum;
 }
 
-/* The parents of a pixel's samples: half as many. */
+/* Loads the parents of a vec: half as many samples, each twice. */
 static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
 {
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
-/* `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha, and that of its parents from `above_at` on.
- * The coarsest level has no parent: it is given itself, and -1. */
+/* Shrinks. `sigma` has the image's noise of each channel from `sigma_at` on (0 for alpha), and the noise of the parents
+ * from `above_at` on. The coarsest level has no parent: `parents` is the level itself, and `above_at` is -1. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
                       int sigma_at, int above_at, WORK_ITEM_PARAMS)
 {

@@ -1,5 +1,9 @@
-/* Shrinkage of subbands in one kernel, for GPUs. A group sums energies along columns in registers, OUTPUTS rows of sums,
- * hands them on through local memory and sums along rows. Neighbouring groups overlap by HALO pixels on both sides. */
+/* Shrinkage of subbands (shrink.h) in one kernel, for GPUs. A work-item sums energies along y, for OUTPUTS rows, in
+ * registers. The group passes the sums on through local memory, and each work-item sums along x and shrinks.
+ * Neighbouring groups overlap by HALO vecs on both sides; the work-items there only sum along y.
+ *
+ *   -DGROUP=n    work-items of a group, along x
+ *   -DOUTPUTS=n  output rows of a group */
 #ifndef LANES
 #define LANES 4
 #endif
@@ -17,7 +21,7 @@
 #define HALO 1
 #endif
 
-/* The sums of SIDE neighbours along x, of the pixel that `at` points to. */
+/* Returns the sums of SIDE neighbours along x, for the vec at `at`. */
 static inline vec sum_row(__local const vec *at)
 {
 #ifdef IMAGES
@@ -28,7 +32,7 @@ static inline vec sum_row(__local const vec *at)
 #endif
 }
 
-/* The parents of a pixel's samples. */
+/* Loads the parents of a vec: half as many samples, each twice. */
 static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
 {
 #ifdef IMAGES
@@ -39,7 +43,7 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
 #endif
 }
 
-/* The squares of the magnitudes of a pixel's parents. The coarsest level has none: it is given itself, and told so. */
+/* Returns the squared magnitudes of a vec's parents; 0 on the coarsest level, for which `parents` is the level itself. */
 static inline vec load_above(PLANES_IN(parents), int has_parent, int x, int y, int re, int im)
 {
     if (!has_parent)
@@ -48,9 +52,9 @@ static inline vec load_above(PLANES_IN(parents), int has_parent, int x, int y, i
     return mad(a, a, b * b);
 }
 
-/* The grid's y counts the planes of each subband: all subbands of some rows are written together, and the last ones are in
- * the cache for who reads them. `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha, and that of
- * its parents from `above_at` on (-1: none). */
+/* Shrinks. The grid's y counts the planes of each subband: all subbands of some rows are written together, and the last
+ * ones are still in the cache for the next kernel. `sigma` has the image's noise of each channel from `sigma_at` on (0
+ * for alpha), and the noise of the parents from `above_at` on (-1: no parents). */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_at, int above_at)
 {
@@ -58,16 +62,16 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_group_id(1), channels = subbands_at.channels;
 #ifdef IMAGES
-    const int subband = z, channel = 0; /* of all of a texel's */
+    const int subband = z, channel = 0; /* all channels of a texel */
 #else
     const int subband = z / channels, channel = z % channels;
 #endif
     const int re_at = PLANE_INDEX(2 * subband, channel, channels), im_at = PLANE_INDEX(2 * subband + 1, channel, channels);
-    const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
+    const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct axis across = {subbands_at.width, 0, subbands_at.width};
     const int column = column_at(across, (first + item) * VEC_WIDTH);
-    for (int j = item; j < WINDOW; j += GROUP) /* the border, once for all columns */
+    for (int j = item; j < WINDOW; j += GROUP) /* border rule, once for all columns */
         rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
     vec energies[WINDOW], re[OUTPUTS], im[OUTPUTS], above2[OUTPUTS];
@@ -80,7 +84,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
     }
-    /* All else that is needed is loaded before anybody waits for sums. */
+    /* Loads everything else before the barrier. */
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 place = tile_index(j * GROUP + item, OUTPUTS);

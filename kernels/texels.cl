@@ -1,11 +1,15 @@
-/* From texels to planes in a buffer and back, one layer, for stages that work in buffers whatever the memory.
- */
+/* Copies one layer between texels (images) and planes (a buffer), for stages that work in buffers only.
+ *
+ *     texel   (c0, c1, c2, c3) of pixel x      planes   c0 of all pixels, c1 of all pixels, ...
+ *
+ * Grid: x counts pixels, y rows. */
 #ifndef IMAGES
 #define IMAGES
 #define LANES 1
 #endif
 #include "planes.h"
 
+/* Copies texels to planes. */
 __kernel void texels_to_planes(PLANES_IN(src), __global float *planes, const struct geometry at)
 {
     const int x = get_global_id(0), y = get_global_id(1) + at.first_row;
@@ -21,6 +25,7 @@ __kernel void texels_to_planes(PLANES_IN(src), __global float *planes, const str
         planes[offset(at, x, y, 3)] = v.w;
 }
 
+/* Copies planes to texels; missing channels are 0. */
 __kernel void planes_to_texels(__global const float *planes, const struct geometry at, PLANES_OUT(dst))
 {
     const int x = get_global_id(0), y = get_global_id(1) + at.first_row;

@@ -1,13 +1,29 @@
-/* Affine warps: output (x, y) is taken from (xx x + xy y + x, yx x + yy y + y) of the source, pixels' centres at whole
- * numbers. Positions are integers, in units of 2^-40 pixels: float would be off by 0.001 pixels in the middle of a large
- * picture, and so every form and slice finds the same ones.
+/* Affine warps:
+ *
+ *     dst[x, y] = src at (xx x + xy y + x0, yx x + yy y + y0), interpolated; centres of pixels are at integers
+ *               = sum over i of wx[i] * (sum over j of wy[j] * src[u + i, v + j])
+ *
+ * Cubic weights: D. Mitchell, A. Netravali, "Reconstruction filters in computer graphics", SIGGRAPH 1988; Keys' cubic is
+ * one of these. Lanczos weights: C. Duchon, J. Appl. Meteorology 18 (1979), sin(pi d) sin(pi d / 3) 3 / (pi d)^2. If the
+ * source shrinks, the filter is stretched and its weights are normalised (warp_shrinking).
+ *
+ * Positions are integers in units of 2^-40 pixels: in floats they would be off by 0.001 pixels in the middle of a large
+ * picture. So all variants and slices compute the same positions. Order of sums: down each column of samples, then over
+ * the columns.
  *
  *   -DTAPS=n    samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
- *   -DPLANES=n  in buffers: so many planes, at most 4, are one texel. As an argument it took --rotate 33 of gray 1.17 times as long on a
- *               CPU, of RGB 1.21 times
+ *   -DPLANES=n  in buffers: planes of a texel, at most 4. As an argument it made --rotate 33 take 1.17 times as long for gray
+ *               and 1.21 times for RGB, on a CPU
  *
- * In the kernels that end in _tiled a group first copies what it needs of the source to local memory: the rows that it crosses at
- * an angle are read along x that way, and each sample once. All are one program, as the matrix decides which of them runs. */
+ * Grid: x counts pixels of dst, y rows, z texels. In the kernels named _tiled a group first copies its part of the
+ * source to local memory:
+ *
+ *     dst   +----+         src     /\             the group's pixels cross rows of src at an angle; the
+ *           |    |  ---->       +-/--\-+          tile is their bounding box, read along x, each sample
+ *           +----+              |/    \|          once
+ *                               +\----/+
+ *
+ * All kernels are in one program, as the matrix decides which one runs. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -21,29 +37,30 @@
 
 struct warp {
     long xx, xy, x, yx, yy, y;
-    float cubic[4][4];       /* the weights of a cubic's four samples: polynomials of how far the position is beyond the
-                              * second one, constant terms first */
-    float near[4], far[4];   /* the same as polynomials of the distance, up to 1 and up to 2 */
+    float cubic[4][4];       /* [power][sample]: polynomials of the weights of a cubic's four samples, in the distance
+                              * from the second sample */
+    float near[4], far[4];   /* polynomials of the weight in the distance from a sample: below 1, from 1 to 2 */
     float stretch_x, stretch_y;
-    float fill[4];           /* where samples are copied and the border rule is zero: the texel beyond the picture */
-    int copies;              /* not 0: samples are copied, whatever the filter */
+    float fill[4];           /* the texel beyond the picture, if samples are copied and the border rule is zero */
+    int copies;              /* not 0: copy samples, with any filter */
     int columns, rows;       /* of a group's tile */
-    int pitch;               /* texels from row to row of it */
-    int left, top;           /* the tile's first sample, counted from the position of the group's first pixel */
+    int pitch;               /* texels from row to row of the tile */
+    int left, top;           /* the tile's first sample, relative to the position of the group's first pixel */
 };
 
-/* Sample x, y of the source and how far beyond it the position is. */
+/* A position in the source: sample x, y and the distance from it, in [0, 1). */
 struct position {
     int x, y;
     float beyond_x, beyond_y;
 };
 
-/* 24 bits, which a float holds. */
+/* Returns the fraction of a position, to 24 bits, which are exact in a float. */
 static inline float fraction(long position)
 {
     return convert_float((int)(position >> (UNIT_BITS - 24)) & 0xffffff) * 0x1p-24f;
 }
 
+/* Returns the position in the source of output pixel x, y. */
 static inline struct position find_position(const struct warp *by, int x, int y)
 {
     const long source_x = by->xx * x + by->xy * y + by->x, source_y = by->yx * x + by->yy * y + by->y;
@@ -61,14 +78,15 @@ typedef float4 line;
 #define STORE_LINE vstore4
 #endif
 
-/* The samples of a line. */
+/* Samples of a line. */
 #define WIDTH (TAPS > 2 ? 8 : 4)
 
 #if TAPS == 6
-/* sin(pi x) for 0 <= x < 2^22: the series around the nearest whole number, at most 1 ulp of 1 from the exact value. */
+/* Returns sin(pi x) for 0 <= x < 2^22: the power series around the nearest integer, with an error of at most 1 ulp of
+ * 1. */
 static inline line sin_pi(line x)
 {
-    const line raised = x + 0x1.8p23f; /* its last bit: whether that number is odd */
+    const line raised = x + 0x1.8p23f; /* its last bit: is that integer odd */
     const line r = x - (raised - 0x1.8p23f), t = r * r;
     line sum = mad(t, 0.00046630281f, (line)(-0.0073704309f));
     sum = mad(t, sum, (line)(0.082145887f));
@@ -80,7 +98,8 @@ static inline line sin_pi(line x)
 }
 #endif
 
-/* The weights of a line's samples, of which the first lies so far beyond the position, for a filter that is stretched. */
+/* Returns the weights of a line of samples for a filter that is stretched by `stretch`; the first sample is at `first`,
+ * relative to the position. */
 INLINE line weigh_line(const struct warp *by, float first, float stretch)
 {
     const line distance = fabs(LANE_OFFSETS + first) / stretch;
@@ -90,14 +109,15 @@ INLINE line weigh_line(const struct warp *by, float first, float stretch)
     const line far = mad(mad(mad(f[3], distance, (line)(f[2])), distance, (line)(f[1])), distance, (line)(f[0]));
     return distance < 1 ? near : distance < 2 ? far : (line)(0.0f);
 #elif TAPS == 6
-    const line x = max(distance, 1e-4f); /* at 0 as next to it */
+    const line x = max(distance, 1e-4f); /* no division by 0 */
     return distance < 3 ? sin_pi(x) * sin_pi(x / 3) * 0.30396355f / (x * x) : (line)(0.0f); /* 3 / pi^2 */
 #else
     return max(1 - distance, 0.0f);
 #endif
 }
 
-/* Of the TAPS samples around a position that is so far beyond the one before it. `weights` has room for a line. */
+/* Computes the weights of the TAPS samples around a position that is `beyond` after a sample. `weights` has room for a
+ * line. */
 INLINE void find_weights(float *weights, const struct warp *by, float beyond)
 {
 #if TAPS == 4
@@ -131,7 +151,7 @@ typedef float2 texel;
 typedef float texel;
 #endif
 
-/* Of planes from PLANES z on. */
+/* Loads a texel: planes PLANES * z and on. */
 INLINE texel load_texel(PLANES_IN(src), int x, int y, int z)
 {
 #ifdef IMAGES
@@ -147,6 +167,7 @@ INLINE texel load_texel(PLANES_IN(src), int x, int y, int z)
 #endif
 }
 
+/* Returns the fill. */
 INLINE texel fill_texel(const struct warp *by)
 {
     texel v = 0.0f;
@@ -156,6 +177,7 @@ INLINE texel fill_texel(const struct warp *by)
     return v;
 }
 
+/* Stores a texel: planes PLANES * z and on. */
 INLINE void store_texel(PLANES_OUT(dst), int x, int y, int z, texel v)
 {
 #ifdef IMAGES
@@ -169,13 +191,13 @@ INLINE void store_texel(PLANES_OUT(dst), int x, int y, int z, texel v)
 #endif
 }
 
-/* Whether so many samples from x on, in so many rows from y on, are all held. */
+/* Returns true if `columns` samples from x on, in `rows` rows from y on, are all in memory. */
 static inline bool contains(const struct geometry at, int x, int y, int columns, int rows)
 {
     return x >= 0 && x + columns <= at.width && y >= at.first_row && y + rows <= at.first_row + at.rows;
 }
 
-/* The sample at x, y, which may lie beside the picture unless it is known to be `held`. */
+/* Returns the sample at x, y by the border rule. With `held` it is known to be in memory. */
 INLINE texel border_texel(PLANES_IN(src), int x, int y, int z, bool held)
 {
     if (held)
@@ -185,13 +207,14 @@ INLINE texel border_texel(PLANES_IN(src), int x, int y, int z, bool held)
     return load_texel(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z);
 }
 
-/* The samples that a work-item may need: those of its group's tile, whose first one is left, top, or of all of src. */
+/* The source of samples: the group's tile, whose first sample is left, top, or all of src. */
 struct samples {
     bool tiled;
     __local const texel *tile;
     int left, top, pitch;
 };
 
+/* Loads a sample from the tile or from src. */
 INLINE texel load_sample(const struct samples from, PLANES_IN(src), int x, int y, int z, bool held)
 {
     if (from.tiled)
@@ -199,7 +222,7 @@ INLINE texel load_sample(const struct samples from, PLANES_IN(src), int x, int y
     return border_texel(PLANES_ARG(src), x, y, z, held);
 }
 
-/* Copies the group's tile, which all of its work-items call. */
+/* Copies the group's tile. All work-items of the group call it. */
 INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, PLANES_IN(src), int first_row)
 {
     const int x = get_group_id(0) * get_local_size(0), y = get_group_id(1) * get_local_size(1) + first_row;
@@ -216,7 +239,7 @@ INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, P
     return samples;
 }
 
-/* The sum over TAPS x TAPS samples from x0, y0 on: first those above each other. */
+/* Returns the weighted sum of TAPS x TAPS samples from x0, y0 on: down each column, then over the columns. */
 INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y0, int z, const float *wx, const float *wy,
                         bool held)
 {
@@ -235,6 +258,7 @@ INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y
     return sum;
 }
 
+/* Computes an output pixel of a warp that does not shrink. */
 INLINE void warp_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst), const struct warp *by)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -269,7 +293,7 @@ __kernel void warp_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp by, 
 }
 #endif
 
-/* Adds WIDTH samples from x0, y0 on, times the weight of their row. */
+/* Adds WIDTH samples from x0, y0 on, times the weight of their row, to a line of columns. */
 INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), int x0, int y0, int z, float weight, bool held)
 {
 #pragma unroll
@@ -277,7 +301,7 @@ INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), in
         column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0, z, held), weight, column[i]);
 }
 
-/* The same where the source shrinks: the filter is stretched, and its weights normalised. */
+/* Computes an output pixel of a warp that shrinks: the filter is stretched, and its weights are normalised. */
 INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst), const struct warp *by)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -302,7 +326,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
             for (int j = 0; j < rows; j++) {
                 const int y0 = at.y + top + j;
                 down += wy[j];
-                if (wy[j] == 0.0f) /* what is not a number there does not count, as along x */
+                if (wy[j] == 0.0f) /* skip zero weights: samples there may be NaN */
                     continue;
                 if (held)
                     add_row(column, from, PLANES_ARG(src), x0, y0, z, wy[j], true);
@@ -312,7 +336,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
         }
         STORE_LINE(weigh_line(by, left - at.beyond_x, by->stretch_x), 0, wx);
 #pragma unroll
-        for (int i = 0; i < WIDTH; i++) { /* beyond the filter may lie what is not a number */
+        for (int i = 0; i < WIDTH; i++) { /* skip zero weights: samples there may be NaN */
             across += wx[i];
             if (wx[i] != 0.0f)
                 sum = mad(column[i], wx[i], sum);
