@@ -28,7 +28,7 @@ static inline vec lower(vec a, vec b, float height)
     return b < a ? b : a;
 }
 
-/* Rolls the ball over the pixels of a few vecs. */
+/* Rolls the ball over ITEMS_PER_CALL vecs. */
 NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball by, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1

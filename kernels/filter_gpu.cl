@@ -9,9 +9,9 @@
  * A work-item filters OUTPUTS rows of one vec along y in registers. The group passes these columns on through local
  * memory and filters them along x. The columns at both ends are the halo of the outputs between them:
  *
- *     work-items   0 1 2 ...                                    GROUP - 1
- *     columns      |----------------------------------------------|
- *     outputs      |  before  |  GROUP - reach outputs  | the rest |
+ *     work-items   0 1 2 ...                                        GROUP - 1
+ *     columns      |--------------------------------------------------|
+ *     outputs      |  before  |  GROUP - reach vecs of outputs  | halo |
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  output rows of a group; ROWS is a multiple of it

@@ -1,7 +1,7 @@
 /* Point operations: an output depends on the pixel at the same position only. Also histograms, which have no position.
  *
  *     linear             factor * v + offset
- *     levels             full * ((v - black * full) * gain / full)^exponent, clipped to [0, full]
+ *     levels             full * (clamp((v - black * full) * gain, 0, full) / full)^exponent
  *     threshold          full if v > limit * full, else 0
  *     gray               sum of weights[c] * v[c]
  *     difference         v - background  [+ full, for a light background]
