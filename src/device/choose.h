@@ -1,4 +1,8 @@
-/* The OpenCL devices of this machine, and which one is meant. */
+/* Choice of the OpenCL device: loading of drivers, "auto", names, and --list-devices.
+ *
+ * Chosen devices have no context yet (device_open) and refer to `environment`, which must outlive them.
+ * device_start sets state of the process that the other functions read; call it once, before there are
+ * threads. After that any thread may call. */
 #ifndef CLIMG_DEVICE_CHOOSE_H
 #define CLIMG_DEVICE_CHOOSE_H
 
@@ -6,32 +10,31 @@
 #include "device/device.h"
 #include "settings/settings.h"
 
-/* True if device_start needs the work: several drivers are installed. Finding the work opens a file. */
+/* True if device_start needs the work, because several drivers are installed. Computing the work opens a
+ * file. */
 bool device_needs_workload(const struct settings *settings);
 
-/* Decides which drivers are loaded: only the CPU's for --device cpu, and for "auto" if the CPU is expected to
- * finish `work` before a GPU has started (cost.h); otherwise all. `work` may be NULL if it is unknown; it is
- * copied. Call it once, before the first OpenCL call and before other threads start. */
+/* Decides which drivers are loaded: only the CPU's for --device cpu, and for "auto" if the CPU is
+ * expected to finish `work` before a GPU has started (cost.h); otherwise all. `work` is copied; NULL
+ * means unknown. Call it once, before the first OpenCL call and before there are threads. */
 void device_start(const struct settings *settings, const struct workload *work);
 
-/* Finds the device that `wanted` names: "auto" or "", "gpu", "cpu", a number of device_list or a part of its
- * name or its platform's name (case does not matter). "auto" is the CPU or GPU that is expected to
- * finish the work of device_start first; if the work is unknown a GPU before a CPU, simulators last. A device
- * that failed
- * --selftest is not taken where there is another, unless device_start had --force or --selftest. Creates no
- * context. `environment` must outlive the device. STATUS_FAILED with advice where there is no platform, no
- * device, no such device. */
+/* Finds the device that `wanted` names: "auto" or "", "gpu", "cpu", a number of device_list, or a part
+ * of its name or platform, ignoring case. "auto" is the CPU or GPU that is expected to finish the work
+ * of device_start first; if the work is unknown, a GPU before a CPU, and simulators last. A device that
+ * failed --selftest is only used if there is no other, or with --force or --selftest. Fails, with
+ * advice, if there is no platform or no such device. */
 enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
                           struct error *error);
 
-/* "all": the devices of the best kind, every GPU or else every CPU, as one much slower than the
- * others would hold up the end. Else a list of what device_choose takes, separated by commas. *numbers (to be
- * freed) are their numbers in --list-devices. */
+/* Resolves a list of devices. "all" means all devices of the best kind: every GPU, or else every CPU, as
+ * a much slower device would delay the end. Otherwise names of device_choose, separated by commas.
+ * *numbers receives their numbers in --list-devices; the caller frees it. */
 enum status device_numbers(const char *wanted, const struct environment *environment, int **numbers,
                            int *count, struct error *error);
 
-/* --list-devices: numbers, names, limits, and which one "auto" takes for much work and why; `json`: as an
- * array of objects. */
+/* Prints --list-devices: numbers, names, limits, and the device that "auto" uses for large work, with
+ * the reason. `json`: as an array of objects. */
 enum status device_list(const struct environment *environment, bool json, FILE *out, struct error *error);
 
 #endif

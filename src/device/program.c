@@ -1,3 +1,14 @@
+/* Builds programs from the embedded kernel texts, and keeps them for all devices of a context.
+ *
+ *     program_key ──▶ text (source.c) ──▶ binary in climg's cache, or compiler ──▶ compiled_program ──▶
+ * cl_kernel
+ *
+ * The list of compiled programs is shared and protected by a lock that is held while compiling, so that
+ * no two threads compile the same program. Kernel objects are each device's own, since clSetKernelArg is
+ * not thread-safe on a shared kernel.
+ *
+ * For PoCL the text includes kernels/builtins.h instead of clang's opencl-c.h. The border rule is an
+ * option only of programs that include edge.h, so that others are compiled once for all rules. */
 #include "device/program.h"
 
 #include "base/text.h"
@@ -15,23 +26,24 @@
 
 enum { MAX_KERNELS = 16, LOG_SIZE = 4096, NAME_SIZE = 48 };
 
-/* A program that was compiled, for all devices of one context (device_share). */
+/* A compiled program, common to all devices of one context (device_share). */
 struct compiled_program {
     struct compiled_program *next;
     const char *file;
     char *options;
-    int edge; /* the border rule; -1: the text does not know of it */
+    int edge; /* border rule (enum edge); -1: the program is the same for all */
     cl_program handle;
 };
 
+/* The compiled programs of a context, reference-counted by its devices. */
 struct program_store {
-    pthread_mutex_t lock; /* held while building, so that nothing is compiled twice */
-    int users;
+    pthread_mutex_t lock; /* held while compiling, so that nothing is compiled twice */
+    int users;            /* devices */
     struct compiled_program *compiled;
     struct launch_serializer turns;
 };
 
-/* A thread's own kernels of a program: their arguments are set one after the other. */
+/* A device's own kernel objects of a program: arguments are part of a kernel object. */
 struct program {
     struct program *next;
     struct compiled_program *compiled;
@@ -39,8 +51,8 @@ struct program {
     char names[MAX_KERNELS][NAME_SIZE];
 };
 
-/* The first lines that fit: compilers put the cause first. Newlines become " | ", as a message is one line.
- */
+/* Copies as much of the compiler's log as fits; compilers put the cause first. Newlines become " | ", as
+ * a message is one line. */
 static void fetch_log(const struct compiled_program *program, const struct device *device, char *log,
                       size_t size)
 {
@@ -128,8 +140,8 @@ void programs_free(struct device *device)
     free(store);
 }
 
-/* The whole text of a program, to be freed, with the functions of OpenCL C or without; `included` are its
- * headers. */
+/* Returns the text of a program with all includes, with or without kernels/builtins.h; the caller frees
+ * it. `included` receives its headers. */
 static char *program_text(const struct compiled_program *program, bool builtins, struct included *included,
                           struct error *error)
 {
@@ -152,16 +164,19 @@ static char *program_text(const struct compiled_program *program, bool builtins,
     return NULL;
 }
 
-/* The compiler's options; NULL without memory. */
+/* Returns the compiler's options; the caller frees them. NULL if memory ran out. */
 static char *build_options(const struct compiled_program *program, bool builtins, struct error *error)
 {
-    const char *guard = builtins ? " -D_OPENCL_H_" : ""; /* opencl-c.h is there already */
+    const char *guard = builtins
+                            ? " -D_OPENCL_H_"
+                            : ""; /* the include guard of clang's opencl-c.h, which builtins.h replaces */
     if (program->edge < 0)
         return text_print(error, "%s%s", program->options, guard);
     return text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard);
 }
 
-/* *refused: the compiler does not take the text. */
+/* Loads the program from the cache or compiles it. *refused receives true if the compiler rejects the
+ * text. */
 static enum status build_text(struct compiled_program *program, struct device *device, const char *text,
                               const char *options, bool *refused, struct error *error)
 {
@@ -191,6 +206,7 @@ static enum status build_text(struct compiled_program *program, struct device *d
     return STATUS_OK;
 }
 
+/* True if the program depends on the border rule. */
 static bool includes_edges(const struct included *included)
 {
     for (int i = 0; i < included->count; i++)
@@ -199,6 +215,7 @@ static bool includes_edges(const struct included *included)
     return false;
 }
 
+/* Compiles the program with or without kernels/builtins.h. */
 static enum status compile_with(struct compiled_program *program, struct device *device, bool builtins,
                                 bool *refused, struct error *error)
 {
@@ -212,9 +229,8 @@ static enum status compile_with(struct compiled_program *program, struct device 
     return status;
 }
 
-/* If PoCL does not take kernels/builtins.h, it is given its own header. A failure may come from damaged
- * files.
- */
+/* Compiles the program. If PoCL rejects kernels/builtins.h, tries again with clang's own header. A
+ * failure may be caused by damaged files in PoCL's cache, so the next run empties it. */
 static enum status compile(struct compiled_program *program, struct device *device, struct error *error)
 {
     bool refused = false;
@@ -231,7 +247,8 @@ static enum status compile(struct compiled_program *program, struct device *devi
     return status;
 }
 
-/* Adds the time since `start` in which programs were compiled, the slowest in so many seconds. */
+/* Adds the time since `start` to the timing: `count` programs, the slowest of which took `slowest` seconds.
+ */
 static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
     if (device->profile && device->profile->timing)
@@ -244,7 +261,7 @@ static void add_build_time(const struct device *device, int count, double slowes
                                                                          .end = clock_seconds()});
 }
 
-/* A program of its own, in nobody's list. */
+/* Compiles a program and returns it; it is in no list yet. NULL on failure. */
 static struct compiled_program *compile_new(struct device *device, const struct program_key *program_key,
                                             struct error *error)
 {
@@ -260,7 +277,7 @@ static struct compiled_program *compile_new(struct device *device, const struct 
     return NULL;
 }
 
-/* With the store's lock held. */
+/* Compiles a program and adds it to the store. Call with the store's lock held. */
 static enum status build(struct device *device, const struct program_key *program_key,
                          struct compiled_program **result, struct error *error)
 {
@@ -287,6 +304,7 @@ void programs_visit(const struct device *device,
     pthread_mutex_unlock(&device->store->lock);
 }
 
+/* True if the program was compiled from this key. */
 static bool has_key(const struct compiled_program *compiled, const struct program_key *program_key)
 {
     return (compiled->edge < 0 || compiled->edge == program_key->edge) &&
@@ -294,7 +312,7 @@ static bool has_key(const struct compiled_program *compiled, const struct progra
            strcmp(compiled->options, program_key->options) == 0;
 }
 
-/* With the store's lock held: the program, if there is one. */
+/* Returns the compiled program for a key, or NULL. Call with the store's lock held. */
 static struct compiled_program *find_compiled(const struct program_store *store,
                                               const struct program_key *program_key)
 {
@@ -304,7 +322,7 @@ static struct compiled_program *find_compiled(const struct program_store *store,
     return compiled;
 }
 
-/* Adds the program to the device's own, compiled by whoever needs it first. */
+/* Adds a program to the device, compiled now unless another device of the context has done so. */
 static enum status program_add(struct device *device, const struct program_key *program_key,
                                struct error *error)
 {
@@ -340,7 +358,7 @@ void program_list_add(struct program_list *program_list, const struct program_ke
     snprintf(program_list->options[program_list->count++], PROGRAM_OPTIONS_SIZE, "%s", program_key->options);
 }
 
-/* A program that is compiled beside others. */
+/* A program that is compiled in parallel with others. */
 struct build_job {
     struct device *device;
     struct program_key program_key;
@@ -348,8 +366,7 @@ struct build_job {
     double seconds;
 };
 
-/* A program that does not build keeps no other from being built: whoever needs it tries again, and says why.
- */
+/* Compiles one program. Failures are ignored here: program_kernel tries again and reports them. */
 static enum status run_build_job(void *context, int index, struct error *error)
 {
     struct build_job *job = (struct build_job *)context + index;
@@ -359,7 +376,7 @@ static enum status run_build_job(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-/* With the store's lock held. */
+/* Compiles programs, on GPUs in parallel, and adds them to the store. Call with the store's lock held. */
 static void run_build_jobs(struct device *device, struct build_job *jobs, int count)
 {
     struct workers workers;

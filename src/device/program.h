@@ -1,23 +1,31 @@
-/* Programs built from the embedded kernels, each kept once built. */
+/* OpenCL programs, compiled from the embedded kernel texts at their first use and kept until the device
+ * is closed.
+ *
+ * Compiled programs and the launch serializer belong to the context and are shared by all devices that
+ * device_share made; the last one to call programs_free frees them. Kernel objects belong to their
+ * device.
+ *
+ * Thread safety: devices of one context may call at the same time; programs compile one after the other,
+ * except in programs_build. */
 #ifndef CLIMG_DEVICE_PROGRAM_H
 #define CLIMG_DEVICE_PROGRAM_H
 
 #include "device/device.h"
 #include "device/launch_serializer.h"
 
-/* What a program is built from: kernels/FILE.cl with its includes, options (-D...), and the border rule (enum
- * edge) where the text includes edge.h. */
+/* Input of a compilation: kernels/FILE.cl with its includes, build options, and the border rule (enum
+ * edge), which only counts if the text includes edge.h. */
 struct program_key {
     const char *file, *options;
     int edge;
 };
 
-/* The kernel `name` of a program, which is built on first use; the kernel is the device's own. A failed build
- * gives the file, the options and the compiler's log. */
+/* Finds kernel `name` of a program, compiling the program at its first use. The kernel belongs to the
+ * device. The message of a failure has the file, the options and the compiler's log. */
 enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
                            cl_kernel *kernel, struct error *error);
 
-/* What a chain will need, as far as it is known and there is room for it: each recipe once. */
+/* Programs that a chain is known to need, each once; beyond MAX_PROGRAM_LIST they are left out. */
 enum { MAX_PROGRAM_LIST = 16, PROGRAM_OPTIONS_SIZE = 512 };
 
 struct program_list {
@@ -27,26 +35,28 @@ struct program_list {
     int edges[MAX_PROGRAM_LIST];
 };
 
+/* Adds a program unless it is in the list or the list is full. */
 void program_list_add(struct program_list *program_list, const struct program_key *program_key);
 
-/* Builds those that are not built yet. On GPUs they are built at once, as the compilers partly work in
- * parallel; on CPU devices one after the other, as PoCL takes a lock and compiles at the first launch.
- * program_kernel reports failures. */
+/* Compiles the programs of the list that are not compiled yet: on GPUs in parallel, as their compilers
+ * scale in part; on CPU devices one after the other, as PoCL holds a lock and compiles at the first
+ * launch anyway. Failures are reported by program_kernel. */
 void programs_build(struct device *device, const struct program_list *program_list);
 
-/* A device's programs are none at first, or with programs_share those of the device it was copied from. */
+/* Initialise a device's programs: without any, or sharing those of the device that it was copied from. */
 enum status programs_begin(struct device *device, struct error *error);
 void programs_share(struct device *device);
 
-/* Tells the file and the options of each program that was built or loaded so far, by this device or one that
- * shares its context. */
+/* Calls `visit` for each program that this device, or one that shares its context, has compiled or
+ * loaded. */
 void programs_visit(const struct device *device,
                     void (*visit)(void *context, const char *file, const char *options, int edge),
                     void *context);
 
-/* The turns of launches by this device and by those that share its context. */
+/* Returns the launch serializer of the device's context. */
 struct launch_serializer *programs_serializer(const struct device *device);
 
+/* Frees the device's kernels; the last device of a context frees its programs. */
 void programs_free(struct device *device);
 
 #endif

@@ -5,6 +5,7 @@
 
 static const char INCLUDE[] = "#include \"", ONCE[] = "#pragma once\n";
 
+/* Returns the embedded file of that name, or NULL. */
 static const struct kernel_source *source_find(const char *name, size_t length)
 {
     for (const struct kernel_source *source = kernel_sources; source->name; source++)
@@ -13,8 +14,8 @@ static const struct kernel_source *source_find(const char *name, size_t length)
     return NULL;
 }
 
-/* Whether the header is there already; notes that it is now. */
-static bool comes_again(const struct kernel_source *source, struct included *included)
+/* True if a header with #pragma once was written before; otherwise notes that it is now. */
+static bool was_included(const struct kernel_source *source, struct included *included)
 {
     if (!strstr(source->text, ONCE))
         return false;
@@ -29,7 +30,7 @@ static bool comes_again(const struct kernel_source *source, struct included *inc
 static enum status write_text(FILE *stream, const struct kernel_source *source, struct included *included,
                               int depth, struct error *error);
 
-/* `name` begins after the opening quote. */
+/* Writes an included file. `name` points past the opening quote of the #include line. */
 static enum status write_include(FILE *stream, const char *name, struct included *included, int depth,
                                  struct error *error)
 {
@@ -37,9 +38,10 @@ static enum status write_include(FILE *stream, const char *name, struct included
     const struct kernel_source *source = source_find(name, length);
     if (!source || depth == MAX_INCLUDED)
         return fail(error, STATUS_FAILED, "kernels/%.*s is missing in this build", (int)length, name);
-    return comes_again(source, included) ? STATUS_OK : write_text(stream, source, included, depth, error);
+    return was_included(source, included) ? STATUS_OK : write_text(stream, source, included, depth, error);
 }
 
+/* Writes a file's text and, recursively, the files that it includes. */
 static enum status write_text(FILE *stream, const struct kernel_source *source, struct included *included,
                               int depth, struct error *error)
 {

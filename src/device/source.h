@@ -1,4 +1,5 @@
-/* The kernels' texts, embedded by the Makefile from kernels/, and what a compiler gets of them. */
+/* Texts of the kernels, embedded into the program by the Makefile, and their preprocessor, which
+ * replaces #include. The texts are constant; any thread may call. */
 #ifndef CLIMG_DEVICE_SOURCE_H
 #define CLIMG_DEVICE_SOURCE_H
 
@@ -6,16 +7,17 @@
 
 #include <stdio.h>
 
+/* An embedded file. */
 struct kernel_source {
     const char *name; /* "product_cpu.cl", "planes.h" */
     const char *text;
 };
 
-/* Sorted by name, ends with a NULL name. */
+/* All files, sorted by name; ends with a NULL name. */
 extern const struct kernel_source kernel_sources[];
-extern const char kernels_sum[]; /* of all their texts */
+extern const char kernels_sum[]; /* checksum of all texts */
 
-/* Headers that stand in a program's text already. */
+/* Headers that a program's text contains already. */
 enum { MAX_INCLUDED = 16 };
 
 struct included {
@@ -23,9 +25,9 @@ struct included {
     int count;
 };
 
-/* Writes kernels/NAME with each `#include "..."` replaced by that file's text; a header that says #pragma
- * once comes once. #line tells the compiler whose lines they are. Conditionals are not looked at: an include
- * counts wherever it stands. STATUS_FAILED names a file that is missing. */
+/* Writes kernels/NAME with each #include "..." replaced by that file's text; a header with #pragma once
+ * is written once. #line directives keep the compiler's messages correct. Conditionals are not
+ * evaluated: an #include counts even in a disabled block. A failure names the missing file. */
 enum status source_write(FILE *stream, const char *name, struct included *included, struct error *error);
 
 #endif

@@ -1,3 +1,13 @@
+/* Staging buffers: memory that the host fills or reads and kernels use, without a wait in the enqueuing
+ * thread.
+ *
+ * The pool keeps idle buffers, since pinning 268 MB takes 98 ms and the first touch of pages costs more
+ * than a small image's kernels. Copies between pinned memory and an H200 run at 55 GB/s; from pageable
+ * memory at 9.8 GB/s up and 19.3 down.
+ *
+ *     upload    waits for kernels_done of the previous use, then kernels wait for the upload (a barrier)
+ *     download  waits for the kernels that wrote the buffer, then the host waits for the download
+ * (host_ready) */
 #include "device/staging.h"
 
 #include "device/profile.h"
@@ -5,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sets the error for a failed call. */
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
@@ -13,6 +24,7 @@ static enum status staging_failed(const struct staging *staging, const char *wha
     return cl_failed(code, error);
 }
 
+/* Maps the whole buffer; staging->host receives its address. */
 static cl_int map(struct staging *staging, cl_mem object, bool wait, cl_event *event)
 {
     cl_int code = CL_SUCCESS;
@@ -21,6 +33,7 @@ static cl_int map(struct staging *staging, cl_mem object, bool wait, cl_event *e
     return code;
 }
 
+/* Creates a buffer in host memory, for a device that shares it. */
 static cl_int create_shared(struct staging *staging)
 {
     cl_int code;
@@ -29,6 +42,7 @@ static cl_int create_shared(struct staging *staging)
     return code == CL_SUCCESS ? map(staging, staging->object, true, NULL) : code;
 }
 
+/* Creates a buffer on the device and a pinned one that stays mapped. */
 static cl_int create_pinned(struct staging *staging)
 {
     cl_int code;
@@ -92,7 +106,7 @@ void staging_release(struct staging_pool *pool, struct staging *staging)
     struct error ignored = {.text = ""};
     if (!staging)
         return;
-    /* After a failure it may not be the host's: such memory is not kept. */
+    /* After a failure the host may not use the memory: free it. */
     if (!staging->host || staging_wait(staging, &ignored) != STATUS_OK) {
         staging_free(staging);
         return;
@@ -102,6 +116,7 @@ void staging_release(struct staging_pool *pool, struct staging *staging)
     pool->idle = staging;
 }
 
+/* Frees idle buffers: all, or those not used since the last call. */
 static void drop(struct staging_pool *pool, bool all)
 {
     struct staging **link = &pool->idle;
@@ -128,6 +143,7 @@ void staging_pool_free(struct staging_pool *pool)
     drop(pool, true);
 }
 
+/* Releases an event and sets it to NULL. */
 static void forget(cl_event *event)
 {
     if (*event)
@@ -135,7 +151,8 @@ static void forget(cl_event *event)
     *event = NULL;
 }
 
-/* The copy waits for the kernels that used the memory before, the kernels that come for the copy. */
+/* Enqueues the copy to the device. It waits for the kernels of the buffer's previous use; later kernels
+ * wait for it. */
 static enum status upload(struct staging *staging, size_t size, struct error *error)
 {
     struct device *device = staging->device;
@@ -154,11 +171,12 @@ static enum status upload(struct staging *staging, size_t size, struct error *er
     return profile_add(device->profile, PROFILE_UPLOAD, "upload", size, staging->host_ready, error);
 }
 
-/* The copy waits for the kernels that wrote the memory. */
+/* Enqueues the copy to the host. It waits for the kernels that wrote the buffer. */
 static enum status download(struct staging *staging, size_t size, struct error *error)
 {
     struct device *device = staging->device;
-    cl_int code = clFlush(device->queue); /* or the other queue might wait for what never starts */
+    cl_int code = clFlush(
+        device->queue); /* without the flush the download queue might wait for commands that never start */
     forget(&staging->host_ready);
     if (code == CL_SUCCESS)
         code = clEnqueueReadBuffer(device->download, staging->object, CL_FALSE, 0, size, staging->host, 1,
@@ -169,9 +187,7 @@ static enum status download(struct staging *staging, size_t size, struct error *
         code = clRetainEvent(staging->host_ready);
     if (code != CL_SUCCESS)
         return staging_failed(staging, "downloading", code, error);
-    forget(
-        &staging
-             ->kernels_done); /* the host will have waited for the copy, and the copy did for the kernels */
+    forget(&staging->kernels_done); /* the host waits for the copy, which has waited for the kernels */
     return profile_add(device->profile, PROFILE_DOWNLOAD, "download", size, staging->host_ready, error);
 }
 
@@ -195,7 +211,7 @@ enum status staging_map(struct staging *staging, size_t size, struct error *erro
         if (code != CL_SUCCESS)
             return staging_failed(staging, "mapping", code, error);
     } else {
-        forget(&staging->kernels_done); /* nothing was given since, and so nothing waited for it */
+        forget(&staging->kernels_done); /* no upload has waited for it */
         code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &staging->kernels_done);
         if (code != CL_SUCCESS)
             return staging_failed(staging, "waiting for", code, error);

@@ -1,55 +1,60 @@
-/* Rows of samples in memory that host and device take turns to use.
+/* Staging buffers: rows of samples that the host and the device use alternately.
  *
- *     memory of one kind for both:  one buffer, mapped while it is the host's turn; nothing is copied
- *     memory of its own:            a pinned buffer that stays mapped, and one on the device; copies go over
- *                                   queues of their own, so that they run while kernels do
+ *     device shares the host's memory  one buffer, mapped while the host uses it; nothing is copied
+ *     device has its own memory        a pinned buffer that stays mapped, and one on the device; copies have
+ * queues of their own, so that they run while kernels do
  *
- * One thread enqueues: it gives the memory to the device and takes it back without ever waiting. The thread
- * that fills or empties the rows waits (staging_wait) for its turn. */
+ * A buffer is either the host's or the device's. staging_unmap passes it to the device, staging_map
+ * back; both only enqueue. The thread that fills or reads the rows calls staging_wait first. The pool
+ * owns idle buffers; its user owns acquired ones until staging_release.
+ *
+ * Thread safety: one thread enqueues; staging_wait may be called by any thread. */
 #ifndef CLIMG_DEVICE_STAGING_H
 #define CLIMG_DEVICE_STAGING_H
 
 #include "device/device.h"
 
+/* A staging buffer. */
 struct staging {
     struct device *device;
-    cl_mem object; /* what kernels use */
-    cl_mem pinned; /* the host's side where the device has its own memory, else NULL */
-    void *host;
-    size_t size;           /* bytes */
-    cl_event host_ready;   /* from when on the host may use `host`; NULL: now */
-    cl_event kernels_done; /* with own memory: when the kernels are done with `object`; NULL: they are */
-    bool recent;           /* used since the last trim */
+    cl_mem object;       /* memory that kernels use */
+    cl_mem pinned;       /* pinned host memory if the device has its own memory; else NULL */
+    void *host;          /* address for the host; NULL while the device uses shared memory */
+    size_t size;         /* bytes */
+    cl_event host_ready; /* event after which the host may use `host`; NULL: it may now */
+    cl_event
+        kernels_done; /* own memory: event after the last kernel that uses `object`; NULL: none is pending */
+    bool recent;      /* used since the last trim */
     struct staging *next;
 };
 
-/* Staging memory outlives the page it was made for: pinning and first touching it cost more than a small
- * image. */
+/* Idle staging buffers. They outlive a page: pinning and first touch cost more than a small image. */
 struct staging_pool {
     struct device *device;
     struct staging *idle;
 };
 
-/* At least `size` bytes, the host's turn. NULL on failure. */
+/* Returns a buffer of at least `size` bytes that the host may use. NULL on failure. */
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error);
 
-/* Waits for the device to be done with it. NULL is fine. */
+/* Waits until the device has finished with the buffer and returns it to the pool. NULL is fine. */
 void staging_release(struct staging_pool *pool, struct staging *staging);
 
-/* Frees what was not used since the last call; nothing may be in use. */
+/* Frees buffers that were not used since the last call. No buffer may be in use. */
 void staging_pool_trim(struct staging_pool *pool);
 
+/* Frees all idle buffers. */
 void staging_pool_free(struct staging_pool *pool);
 
-/* The device's turn, for kernels that are enqueued from now on; the first `upload` bytes that the host wrote
- * are there for them. */
+/* Passes the buffer to the device, for kernels that are enqueued from now on. The first `upload` bytes
+ * that the host wrote are copied if necessary. */
 enum status staging_unmap(struct staging *staging, size_t upload, struct error *error);
 
-/* The host's turn again, once the kernels enqueued so far are done and the first `download` bytes are there.
- */
+/* Maps the buffer for the host once all enqueued kernels have finished and the first `download` bytes
+ * were copied. Use staging_wait before the host's access. */
 enum status staging_map(struct staging *staging, size_t download, struct error *error);
 
-/* Waits for the host's turn. Any thread. A failure is that of the kernels before. */
+/* Waits until the host may use the buffer. Any thread. A failure comes from an earlier kernel or copy. */
 enum status staging_wait(struct staging *staging, struct error *error);
 
 #endif
