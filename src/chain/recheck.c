@@ -82,8 +82,8 @@ static size_t find_difference(const struct recheck *state)
 
 static const char *way_name(const struct run *run)
 {
-    bool wide = run->device->class == DEVICE_CPU, images = run->memory == MEMORY_IMAGE;
-    return images ? "images" : wide ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
+    bool is_cpu = run->device->class == DEVICE_CPU, images = run->memory == MEMORY_IMAGE;
+    return images ? "images" : is_cpu ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
 }
 
 /* Says where the difference is: "row 3, column 4, channel 0", of a pyramid on which page. */

@@ -103,7 +103,7 @@ static enum status entry_save(const struct device *device, const char *about, co
  * one. */
 static const char *selftest_entry(const struct device *device)
 {
-    return device->class == DEVICE_CPU ? "selftest-wide" : "selftest-grouped";
+    return device->class == DEVICE_CPU ? "selftest-cpu" : "selftest-gpu";
 }
 
 void selftest_result_load(const struct device *device, struct selftest_result *result)
