@@ -1,5 +1,8 @@
-/* Memory, launches and results of a run. Allocations are thin calls of device/planes.h: planes come from a
- * pool, since clCreateBuffer and the first touch of pages cost more than a small image. */
+/* Memory, launches and results of a run.
+ *
+ * Planes come from a pool (device/planes.h), since clCreateBuffer and the first touch of pages cost more
+ * than a small image. Arrays of fixed size hold the few objects that a page has (scratch planes,
+ * analysis results, held noise): the planner limits their number, and a stage that exceeds it fails. */
 #include "engine/run.h"
 
 #include <stdlib.h>
@@ -108,10 +111,10 @@ bool run_is_cpu(const struct run *run)
     return launch_lanes(run->device, run->memory, VECTOR_FULL) == CPU_LANES;
 }
 
-/* Whether a group's local memory holds so many bytes beside the kernel's own. */
+/* True if local memory has room for `bytes` in addition to the kernel's own tables. */
 static bool fits_local_memory(const struct run *run, size_t bytes)
 {
-    enum { TABLE = 1024 }; /* of rows */
+    enum { TABLE = 1024 }; /* table of row indices */
     return bytes + TABLE <= run->device->local_memory;
 }
 
@@ -126,17 +129,17 @@ void work_groups(const struct run *run, int halo, int items, int rows, size_t ou
 {
     int lanes = launch_lanes(run->device, run->memory, work->vector_width); /* the launch divides by them */
     int group = work->config.group[0];
-    while (group <= 2 * halo) /* a device that takes no such groups says so at the launch */
+    while (group <= 2 * halo) /* if the device's maximum is smaller, the launch fails and says so */
         group *= 2;
     int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output);
     while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output))
         group /= 2;
-    int apart = group - 2 * halo;
+    int inner = group - 2 * halo;
     work->config.group[0] = group;
     work->config.outputs = outputs;
     define(&work->defines, "OUTPUTS", outputs);
     define(&work->defines, "GROUP", group);
-    work->width = (items + apart - 1) / apart * group * lanes;
+    work->width = (items + inner - 1) / inner * group * lanes;
     work->height = (rows + outputs - 1) / outputs;
 }
 
@@ -256,6 +259,7 @@ enum status run_weights(struct run *run, const float *values, size_t count, stru
     return run_constants(run, values, count, &weights->memory, error);
 }
 
+/* True if the value contains this memory object. */
 static bool holds(const struct value *value, cl_mem object)
 {
     for (int i = 0; i <= MAX_LEVELS; i++)

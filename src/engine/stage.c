@@ -1,3 +1,4 @@
+/* Shapes, row ranges and the table of stages. */
 #include "engine/stage.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ int shape_alpha(const struct shape *shape)
     return shape->alpha ? shape->channels - 1 : -1;
 }
 
-/* As kernels/samples.cl and samples.h compute it, bit for bit where samples begin at 0. */
+/* Same formula as kernels/samples.cl and samples.h; if samples begin at 0, the same bits. */
 float shape_value(const struct shape *shape, double number)
 {
     if (shape->zero == 0)

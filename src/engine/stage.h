@@ -44,13 +44,13 @@ struct shape {
     int width, height; /* in pixels; for a pyramid, of the image that it was computed from */
     int channels;      /* 1 to 4 */
     int images;        /* images of a group, all of this shape; otherwise 1 */
-    bool alpha;        /* the last channel is alpha, and colour is premultiplied by it */
+    bool alpha;        /* the last channel is alpha; colours are premultiplied by it */
     bool floats;       /* samples may be NaN or infinite */
     double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
-    double least;      /* the least number of samples: `zero`, or -32768 of signed 16 bit */
+    double least;      /* smallest sample value: `zero`, or -32768 for signed 16 bit */
     int levels;        /* pyramid: 1 to MAX_LEVELS */
-    int biort, qshift; /* pyramid: its filters (wavelet/dtcwt.h) */
-    bool at_end;       /* pyramid: how axes are padded (wavelet/dtcwt_design.h) */
+    int biort, qshift; /* pyramid: filters (wavelet/dtcwt.h) */
+    bool at_end;       /* pyramid: padding of axes at the end (wavelet/dtcwt_design.h) */
 };
 
 /* Returns the number of planes in one layer: channels times images. */
@@ -90,12 +90,12 @@ struct run;
 struct value;
 struct settings;
 
-/* What else the pipeline must know about a stage with given parameters. Zero is the usual case. */
+/* Capabilities of a stage with given parameters. Zero is the usual case. */
 struct stage_caps {
-    /* A file that the stage reads, which no output may replace. May be NULL. */
+    /* Input file of the stage in addition to the image, which no output may replace. May be NULL. */
     const char *file;
 
-    /* A file that it writes besides the output of one input. May be NULL. */
+    /* Output file of the stage in addition to the image. May be NULL. */
     const char *writes;
 
     /* Every output row depends on all input rows, although `rows` returns fewer. */
@@ -104,55 +104,55 @@ struct stage_caps {
     /* The halo is large: process the image unsliced if memory allows. */
     bool large_halo;
 
-    /* It treats each plane independently, so that a group of images without alpha (`images` of the shape) can
-     * share its launches. */
+    /* Processes each plane independently, so a group of images without alpha (shape.images) can share
+     * its launches. */
     bool groups;
 
-    /* CPU devices: as the first stage it can read 8- or 16-bit samples without alpha (in->raster), as the
-     * last stage write them (out->raster), which saves a pass over memory. A stage that maps samples does
-     * both if it is the only stage and both types are the same. */
+    /* CPU devices: as the first stage it can read 8- or 16-bit samples without alpha (in->raster), as
+     * the last stage write them (out->raster); either saves a pass over memory. maps_samples: both, if
+     * it is the only stage and the types are equal. */
     bool reads_samples, writes_samples, maps_samples;
 
-    /* CPU devices: it works in tiles (filters/tiles.h). As the first or last stage it converts samples of any
-     * type tile by tile (in->raster, out->raster), so that no planes of all columns exist. */
+    /* CPU devices: works in tiles (filters/tiles.h). As the first or last stage it converts samples of
+     * any type tile by tile (in->raster, out->raster), so no planes of all columns exist. */
     bool tiles;
 
     /* Only moves pixels; sample values stay unchanged. As the first stage it moves samples of any type
      * (in->raster to out->raster), in groups and on all devices, before they become planes. */
     bool lossless_move;
 
-    /* Works in luma and two colour differences if there are three colours. The planes of a chain's first and
-     * last stage may then be in these colours (value.opponent): unpacking and packing convert. */
+    /* Works in luma and two colour differences if there are three colours. The first and last stage of a
+     * chain may then receive and return these colours (value.opponent); unpacking and packing convert. */
     bool opponent;
 
     /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
     double relative_cost;
 
-    /* It amplifies: its values may leave the range of the input's, so that clipping is counted. */
+    /* Values may leave the range of the input's, so clipping is counted. */
     bool amplifies;
 
-    /* It was given numbers from 0 to 1 for samples, not percent: a mistake unless samples are floats. */
+    /* Parameters look like fractions (0 to 1) where sample values in percent are expected: a mistake
+     * unless samples are floats. */
     bool takes_fractions;
 
-    /* It makes another picture, in which nothing lies where it was, or values that mean something else, as a
-     * gradient does: what a file says of places, or of values, is dropped. */
+    /* new_geometry: pixel positions are not related to the input's; metadata about positions is dropped.
+     * new_values: values have another meaning, as a gradient's; metadata about values is dropped. */
     bool new_geometry, new_values;
 };
 
 struct analysis_result;
 
-/* An analysis pass over the whole image, before its slices are processed: a histogram for Otsu's threshold,
- * the noise for
- * --denoise. Parts are consecutive ranges of rows of the stage's input. The result belongs to the run (struct
- * finding of engine/run.h), where `run` finds it. Images that fit into one slice, and groups, are not
- * analysed separately: `run` sees all of them. */
+/* An analysis pass over the whole image, before its slices are processed: a histogram for Otsu's
+ * threshold, the noise for --denoise. Parts are consecutive ranges of the stage's input rows. The result
+ * belongs to the run, where the stage's `run` finds it (run_analysis_result). Images that fit into one
+ * slice, and groups, have no separate pass, as `run` sees all of them. */
 struct analysis {
     /* True if slices of such an image need the pass. */
     bool (*needed)(const void *params, const struct shape *in);
     /* Returns the input rows that a part needs, before clipping to the image. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows part);
-    /* Enqueue the work before the first part, for a part whose needed rows are in `in`, and after the last
-     * part. They never wait. */
+    /* Enqueue work before the first part, for a part whose rows are in `in`, and after the last part.
+     * They never wait. */
     enum status (*begin)(struct run *run, const void *params, const struct shape *in,
                          struct analysis_result *analysis_result, struct error *error);
     enum status (*take)(struct run *run, const void *params, const struct value *in, struct rows part,
@@ -161,13 +161,12 @@ struct analysis {
                        struct analysis_result *analysis_result, struct error *error);
 };
 
-/* The colour of video, whose planes go through a chain of their own: each pixel stands for `across` times
- * `down` of the brightness, which has these shapes before and behind the stage. */
+/* Chroma planes of subsampled video, which have a chain of their own. One chroma pixel covers across x
+ * down luma pixels. */
 struct chroma {
     int across, down;
-    double left, top; /* position of the first sample of colour, in pixels right of and below the first of
-                         brightness */
-    const struct shape *in, *out;
+    double left, top; /* position of the first chroma sample, in luma pixels right of and below the first */
+    const struct shape *in, *out; /* luma shapes before and after the stage */
 };
 
 struct stage {
@@ -175,15 +174,16 @@ struct stage {
     const char *brief;  /* one line for the list in --help */
     const char *manual; /* paragraphs for --help=STAGE and the man page, separated by blank lines */
     const struct example *examples; /* ends with a NULL command */
-    const struct option *options; /* the PRIMARY (name NULL) first where there is one; ends with OPTION_END */
-    size_t params_size;           /* bytes of the struct that `options` fills */
+    const struct option
+        *options;       /* the PRIMARY option (name NULL) first, if there is one; ends with OPTION_END */
+    size_t params_size; /* bytes of the struct that `options` fills */
     enum kind in, out;
 
     /* Checks parameters together, after all were parsed and before any file is opened. May be NULL. */
     enum status (*check)(void *params, struct error *error);
 
-    /* Reads what the stage needs from the host (a kernel file), after the whole chain was checked and before
-     * any image is opened. May be NULL. */
+    /* Loads host data such as a kernel file, after the whole chain was checked and before any image is
+     * opened. May be NULL. */
     enum status (*prepare)(void *params, const struct settings *settings, struct error *error);
 
     /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
@@ -206,26 +206,28 @@ struct stage {
      * and geographic tags follow it. NULL: the map that scales one shape to the other. */
     struct affine (*inverse_map)(const void *params, const struct shape *in);
 
-    /* For video, whose planes are brightness and two colour differences: changes params that were just
-     * parsed, before `check`, so that the stage does to the colour what it does to the brightness. NULL: it
-     * does not work on such planes. adapt_nothing_to_chroma: what it does is not counted in pixels. */
+    /* Adapts parameters that were just parsed, before `check`, to a chroma plane, so that the stage has
+     * the same effect on it as on luma; a radius is divided, for example. NULL: the stage refuses such
+     * video. adapt_nothing_to_chroma: no parameter is in pixels. */
     enum status (*adapt_to_chroma)(void *params, const struct chroma *chroma, struct error *error);
 
-    /* Enqueues the work on one slice and returns without waiting. in->rows contains at least the needed rows;
-     * out->shape and out->rows are set, and the stage allocates its planes (run_output). On failure the
-     * caller releases them. */
+    /* Enqueues the work on one slice and returns without waiting. in->rows contains at least the needed
+     * rows; out->shape and out->rows are set, and the stage allocates the planes (run_output). On
+     * failure the caller releases them. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);
 };
 
-/* `coarsen` of stages that count nothing in pixels. */
+/* adapt_to_chroma of stages without parameters in pixels. */
 enum status adapt_nothing_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
+/* Returns the stage's capabilities, zero if it has no `caps`. */
 struct stage_caps stage_get_caps(const struct stage *stage, const void *params);
 
 /* All stages sorted by name, ending with NULL. Generated by the Makefile from src/stages. */
 extern const struct stage *const stages[];
 
+/* Returns the stage of that name, or NULL. */
 const struct stage *stage_find(const char *name);
 
 #endif
