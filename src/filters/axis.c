@@ -1,6 +1,6 @@
 /* Tables of weights for separable products.
  *
- *   struct axis -> taps of an output -> window of a block -> dense matrix of the block -> table on the device
+ *   struct axis -> taps of an output -> window of a block -> matrix of the block -> table on the device
  *
  * axis_taps() returns the samples and weights of one output as if the axis had no ends. block_window() is the
  * union of these ranges over a block, after the border rule and rounded to blocking.unit. fill_matrix() adds

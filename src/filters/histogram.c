@@ -1,7 +1,6 @@
 /* Histograms on the device and searches in them on the host.
  *
- *   counters (zeroed) -> find_origin (floats, first row) -> count, range by range -> read, add up copies ->
- * find
+ *   zeroed counters -> find_origin (floats: first row) -> count (row by row) -> read, add up copies -> find
  *
  * Bins: integer samples have 2^17 bins on each side of 0. Floats are counted by the upper bits of their
  * distance from the origin, which gives each distance 11 significant bits in 2^18 bins on each side.

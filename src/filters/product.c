@@ -1,10 +1,11 @@
 /* Launches of the separable product, by one of three kernels:
  *
- *   product_cpu.cl   CPU devices: a work-item computes a strip of STRIP blocks with a tile in the cache. It
- * reads and writes rasters as well as planes, which saves unpacking and packing. product_gpu.cl   GPUs, and
- * images: a group computes neighbouring blocks with a tile in local memory filter_gpu.cl    GPUs, buffers,
- * plain filters of at most 129 taps: columns are filtered in registers. For 19 taps product_gpu.cl takes 1.46
- * times as long on an H200.
+ *   product_cpu.cl   CPU devices: a work-item computes a strip of STRIP blocks with a tile in the cache
+ *   product_gpu.cl   GPUs, and images: a group computes neighbouring blocks with a tile in local memory
+ *   filter_gpu.cl    GPUs, buffers, filters of at most 129 taps: columns are filtered in registers
+ *
+ * product_cpu.cl also reads and writes rasters, which saves unpacking and packing. filter_gpu.cl exists
+ * because product_gpu.cl takes an H200 1.46 times as long for 19 taps.
  *
  * All three add in the same order and take border weights from the same tables (filters/axis.h), so they give
  * the same bits. Weights are arguments: a new sigma or factor compiles nothing.
@@ -71,8 +72,7 @@ static bool has_other(const struct product *product)
     return product->epilogue.op != EPILOGUE_COPY || product->epilogue.alpha_channel >= 0;
 }
 
-/* Enqueues kernels/product_cpu.cl. If `read` or `write` is a raster, one program serves all combinations of
- * planes and rasters. */
+/* Enqueues kernels/product_cpu.cl. One program serves all combinations of planes and rasters. */
 static enum status multiply_cpu(struct run *run, const struct product *product, struct error *error)
 {
     const struct raster *read = product->read, *write = product->write;
@@ -160,9 +160,9 @@ struct window {
 static const struct kernel_configs one_filter = {.kernel = "filter_both", .gpu = {8, {128, 1}}},
                                    two_filters = {.kernel = "filter_both", .gpu = {4, {64, 1}}};
 
-/* Returns the window along x in columns of four samples: the columns before a column of outputs, and the
- * number of columns in addition to one. That is at least 1, because the kernel treats the first and the last
- * column separately. */
+/* Returns the window along x in columns of four samples: the columns before a column of outputs, and how far
+ * the window reaches beyond its first column. The reach is at least 1: the kernel handles the first and the
+ * last column separately. */
 static struct span find_span(const struct filter *along_x)
 {
     const int last = along_x->start + along_x->taps - 1, before = ceil_div(-along_x->start, GPU_LANES);
@@ -177,8 +177,7 @@ static bool is_plain(const struct axis *axis)
            axis->filter.lead == 0;
 }
 
-/* Longest filter of kernels/filter_gpu.cl, in columns: up to 129 taps. With more the product is at least as
- * fast. */
+/* Longest filter of kernels/filter_gpu.cl in columns (129 taps). Beyond, product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
 /* True if a tile near the border contains the samples that replace those beyond the border. This holds for
@@ -215,8 +214,7 @@ static enum status pad_weights(struct run *run, const struct filter *filter, con
     return status;
 }
 
-/* Enqueues kernels/filter_gpu.cl. If `another` is not NULL, it stores the gradient magnitude of both
- * products. */
+/* Enqueues kernels/filter_gpu.cl: a product, or, if `another` is given, the gradient magnitude of two. */
 static enum status filter_fused(struct run *run, const struct product *product, const struct product *another,
                                 struct error *error)
 {

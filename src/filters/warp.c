@@ -1,3 +1,17 @@
+/* Affine warps and moves.
+ *
+ *   output (x, y) = interpolation at (xx x + xy y + x0, yx x + yy y + y0) of the source
+ *
+ * A kernel computes positions in integers of 2^-40 pixels: float would err by 0.001 pixels in the middle of a
+ * large picture. The cubics are those of D. Mitchell and A. Netravali (SIGGRAPH 1988): (B, C) = (0, 0.5) is
+ * Keys' with a = -0.5, (1, 0) the B-spline. They are passed as polynomials, so one program serves both. If
+ * the picture shrinks, the filter is stretched along x and y; that is the kernel warp_shrinking.
+ *
+ * In buffers, a group whose source tile fits into local memory copies it there first (the kernels that end in
+ * _tiled). The choice depends on the matrix only and compiles nothing. The number of planes is a -D: as an
+ * argument, --rotate 33 of RGB took a CPU 1.21 times as long.
+ *
+ * Moves of rasters copy whole pixels in units of up to 16 bytes and never convert a sample. */
 #include "filters/warp.h"
 
 #include "base/exact.h"
@@ -6,21 +20,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fractional bits of positions. */
 enum { UNIT_BITS = 40 };
 
-/* Squares: a turned row of the output crosses many rows of the source, which its neighbours cross beside it.
- */
+/* The groups are squares: a rotated row of the output crosses many rows of the source, and neighbouring rows
+ * of the output cross the same ones. */
 static const struct kernel_configs warp_configs = {.kernel = "warp",
                                                    .cpu = {1, {16, 16}},
                                                    .gpu = {1, {16, 8}}},
                                    warp_shrinking_configs = {
                                        .kernel = "warp_shrinking", .cpu = {1, {16, 16}}, .gpu = {1, {16, 8}}};
 
-/* Bytes of local memory of a group's tile, if the device has as many. Samples of a larger tile are read from
- * the source. */
+/* Largest tile of a group in bytes of local memory. Without a tile, samples are read from global memory. */
 enum { MAX_TILE = 32 << 10 };
 
-/* As kernels/warp.cl has it. */
+/* The same layout as struct warp of kernels/warp.cl. */
 struct steps {
     cl_long xx, xy, x, yx, yy, y;
     cl_float cubic[4][4], near[4], far[4];
@@ -47,18 +61,18 @@ void warp_print_size(FILE *file, const void *params)
         fprintf(file, "%dx%d", size->width, size->height);
 }
 
-static bool copies(const struct warp_options *options)
+static bool is_copy(const struct warp_options *options)
 {
     return options->copies || options->resampler == RESAMPLE_NEAREST;
 }
 
-/* Samples along an axis, of a filter that does not copy. */
+/* Returns the taps of the filter along an axis, before stretching. */
 static int count_taps(const struct warp_options *options)
 {
     return options->resampler == RESAMPLE_BILINEAR ? 2 : options->resampler == RESAMPLE_LANCZOS ? 6 : 4;
 }
 
-/* The polynomial p(at + t) or p(at - t) of t, as a column of `to`. */
+/* Stores the coefficients of p(at + t), or p(at - t) if sign is -1, as a column of `to`. */
 static void substitute(const double *p, double at, int sign, int column, cl_float (*to)[4])
 {
     to[0][column] = (float)(((p[3] * at + p[2]) * at + p[1]) * at + p[0]);
@@ -67,8 +81,7 @@ static void substitute(const double *p, double at, int sign, int column, cl_floa
     to[3][column] = (float)(sign * p[3]);
 }
 
-/* The cubic of D. Mitchell and A. Netravali (SIGGRAPH 1988) with parameters B and C: Keys' with a = -0.5 is
- * (0, 0.5), the B-spline (1, 0). */
+/* Stores the cubic of Mitchell and Netravali with parameters B and C. */
 static void set_cubic(struct steps *steps, double b, double c)
 {
     const double near[] = {(6 - 2 * b) / 6, 0, (-18 + 12 * b + 6 * c) / 6, (12 - 9 * b - 6 * c) / 6};
@@ -84,11 +97,11 @@ static void set_cubic(struct steps *steps, double b, double c)
     substitute(far, 2, -1, 3, steps->cubic);
 }
 
-/* An output pixel covers a parallelogram of the source: the filter is as wide as that is along either axis,
- * but for the two being turned against each other. */
+/* Returns the factor by which the filter is widened along one source axis: the length of a step of one output
+ * pixel along x and y. An output pixel is a parallelogram of the source; this ignores its shear. */
 static double stretch(const struct warp_options *options, double across, double down)
 {
-    bool stretches = options->antialias && !copies(options);
+    bool stretches = options->antialias && !is_copy(options);
     double apart = exact_hypot(across, down);
     return stretches && apart > 1 + 1e-9 ? apart : 1;
 }
@@ -100,14 +113,14 @@ static cl_long to_units(double value)
 
 static struct steps find_steps(const struct affine *affine, const struct warp_options *options)
 {
-    double half = copies(options) ? 0.5 : 0;
+    double half = is_copy(options) ? 0.5 : 0;
     struct steps steps = {.xx = to_units(affine->xx),
                           .xy = to_units(affine->xy),
                           .x = to_units(affine->x + half),
                           .yx = to_units(affine->yx),
                           .yy = to_units(affine->yy),
                           .y = to_units(affine->y + half),
-                          .copies = copies(options)};
+                          .copies = is_copy(options)};
     bool smooths = options->resampler == RESAMPLE_BSPLINE;
     memcpy(steps.fill, options->fill, sizeof steps.fill);
     set_cubic(&steps, smooths ? 1 : 0, smooths ? 0 : 0.5);
@@ -116,10 +129,10 @@ static struct steps find_steps(const struct affine *affine, const struct warp_op
     return steps;
 }
 
-/* Of each pixel of the output. */
+/* Returns the number of samples per output pixel. */
 static double count_samples(const struct affine *affine, const struct warp_options *options)
 {
-    double taps = copies(options) ? 1 : count_taps(options);
+    double taps = is_copy(options) ? 1 : count_taps(options);
     return taps * stretch(options, affine->xx, affine->xy) * taps * stretch(options, affine->yx, affine->yy);
 }
 
@@ -172,14 +185,15 @@ enum status warp_check(const char *what, const struct affine *affine, const stru
     return STATUS_OK;
 }
 
-/* Samples before and after the position that an output is made of, along an axis. */
+/* Returns the number of samples on each side of a position. */
 static int find_reach(int taps, float stretch)
 {
     const int half = taps / 2;
     return (int)ceilf((float)half * stretch);
 }
 
-/* In the integers of the kernel, so that both find the same rows. */
+/* Returns the source rows of output rows `out`, before clipping. Uses the integers of the kernel, so that
+ * both arrive at the same rows. */
 static struct rows find_window(const struct steps *steps, int taps, int width, struct rows out)
 {
     int reach = find_reach(taps, steps->stretch_y);
@@ -205,8 +219,9 @@ bool warp_needs_all_rows(const struct affine *affine, const struct warp_options 
     return affine->yy <= 0 || options->outside == OUTSIDE_EDGE;
 }
 
-/* How many samples a group's pixels need along an axis. *first receives the first of them, counted from the
- * sample at the group's first pixel. A step along x is `across` units on that axis, one along y `down`. */
+/* Returns the number of source samples that a group needs along one axis. Sets *first to the first of them,
+ * relative to the sample at the group's first pixel. A step along x or y of the output moves by `across` or
+ * `down` units on that axis. */
 static int find_span(cl_long across, cl_long down, const int *group, int reach, int *first)
 {
     cl_long low = 0, high = 0;
@@ -216,8 +231,8 @@ static int find_span(cl_long across, cl_long down, const int *group, int reach, 
     return (int)(high >> UNIT_BITS) + 1 + reach - *first + 1;
 }
 
-/* Bytes of a tile of the source that all samples of a group are in, with so many planes. A filter that is
- * stretched goes along x by so many samples at once. */
+/* Computes the tile of the source that contains all samples of a group. Returns its size in bytes, with
+ * `planes` planes. A stretched filter reads several samples along x at once, which rounds the columns up. */
 static size_t find_tile(struct steps *steps, const int *group, int taps, bool shrinks, int planes)
 {
     int at_once = taps > 2 ? 8 : 4, reach_x = find_reach(taps, steps->stretch_x);
@@ -225,7 +240,7 @@ static size_t find_tile(struct steps *steps, const int *group, int taps, bool sh
     steps->rows = find_span(steps->yx, steps->yy, group, find_reach(taps, steps->stretch_y), &steps->top);
     if (shrinks)
         steps->columns += ceil_div(2 * reach_x, at_once) * at_once - 2 * reach_x;
-    steps->pitch = (steps->columns + 7) / 8 * 8 + 3; /* banks of local memory: rows begin at different ones */
+    steps->pitch = (steps->columns + 7) / 8 * 8 + 3; /* rows begin at different banks of local memory */
     return (size_t)steps->pitch * (size_t)steps->rows * (planes == 3 ? 4 : (size_t)planes) * sizeof(cl_float);
 }
 
@@ -257,14 +272,14 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
 
 /* ---------------------------------------------------------------- moves */
 
-/* On CPU devices a work-item has a square of pixels, of which both the rows that it writes and those that it
- * crosses in the source stay in the cache. */
+/* On CPU devices a work-item copies a square of pixels, so that source and destination rows stay in the
+ * cache. */
 static const struct kernel_configs move_configs = {
     .kernel = "move_samples", .cpu = {1, {1, 1}}, .gpu = {1, {16, 16}}};
 
 enum { TILE = 64, LARGEST_UNIT = 16 };
 
-/* As kernels/move_samples.cl knows it. */
+/* The same layout as struct move of kernels/move_samples.cl. */
 struct move {
     cl_int xx, xy, x, yx, yy, y, width, first_row, rows;
 };

@@ -1,5 +1,11 @@
-/* Affine warps on the device: see kernels/warp.cl. The map goes from the output to the input, pixels' centres
- * at whole numbers. */
+/* Affine warps, and moves that only change the position of pixels.
+ *
+ * A map leads from positions of the output to positions of the input. The centres of pixels are whole
+ * numbers. Positions are computed in integers of 2^-40 pixels (kernels/warp.cl), so results do not depend on
+ * slices.
+ *
+ * Maps and options are values that nobody owns. warp_image() and move_image() allocate the planes of their
+ * output; all functions only enqueue work. */
 #ifndef CLIMG_FILTERS_WARP_H
 #define CLIMG_FILTERS_WARP_H
 
@@ -7,30 +13,33 @@
 #include "engine/run.h"
 #include "filters/resample.h"
 
-/* What stands for pixels beyond the picture: zero, which is transparent where there is alpha, or the border
- * rule. */
+/* Pixels beyond the picture: zero (transparent if there is alpha), or by the border rule of --edge. */
 enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
 
 #define OUTSIDE_CHOICES "zero|edge"
 
+/* Limits in pixels: the sides of the output, and the distance of a position from the picture. */
 enum { WARP_MAX_SIDE = 1 << 20, WARP_MAX_POSITION = 1 << 22 };
 
-/* Samples of the source that an output is made of, each pixel's apart. A picture of 2^36 pixels that becomes
- * smaller takes as many times 16, the area of the filter. */
+/* Limit of the work: outputs times samples per output. Reducing a picture of 2^36 pixels with a cubic reads
+ * 16 times as many samples, whatever the factor. */
 static const double WARP_MAX_SAMPLES = 0x1p40;
 
 struct warp_size {
-    int width, height; /* 0: not given */
+    int width, height; /* pixels; 0: not given */
 };
 
-/* What stages that warp have in common: the first field of their params. */
+/* Must be the first member of the params of a stage that warps. */
 struct warp_options {
     struct warp_size size;
-    int resampler, outside;
-    bool antialias;
-    bool copies;      /* set by a stage whose positions are whole numbers */
-    cl_float fill[4]; /* and, with OUTSIDE_ZERO, what its planes have beyond the picture */
+    int resampler;    /* enum resampler */
+    int outside;      /* enum warp_outside */
+    bool antialias;   /* widen the filter if the picture shrinks */
+    bool copies;      /* set by a stage whose positions are whole numbers: copy samples */
+    cl_float fill[4]; /* with copies and OUTSIDE_ZERO: channels of the pixels beyond the picture */
 };
+
+/* Rows of the option table. */
 
 #define WARP_OPTIONS                                                                                         \
     {.name = "size",                                                                                         \
@@ -42,7 +51,7 @@ struct warp_options {
      .print = warp_print_size},                                                                              \
         WARP_OPTIONS_BUT_SIZE
 
-/* Of a stage that knows the size. */
+/* The same for a stage that determines the size itself. */
 #define WARP_OPTIONS_BUT_SIZE                                                                                \
     {.name = "filter",                                                                                       \
      .type = OPTION_CHOICE,                                                                                  \
@@ -62,56 +71,55 @@ struct warp_options {
         .help = "where the picture shrinks, widen the filter so that fine detail does not alias"             \
     }
 
+/* Parse and print "640x480". */
 enum status warp_parse_size(const char *text, void *field, struct error *error);
 void warp_print_size(FILE *file, const void *params);
 
-/* Fails where a place of the output is too far away from the picture for the kernels, or where the output is
- * made of too many samples. */
+/* Fails if WARP_MAX_POSITION or WARP_MAX_SAMPLES is exceeded. `what` names the stage in the message. */
 enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
                        const struct shape *out, struct error *error);
 
-/* Returns the map of video's colour for one of its brightness, both with samples' centres at whole numbers.
- * It keeps the siting: if colour lies on the left samples of brightness, it does so in the output, too. */
+/* Converts a map of luma positions into one of chroma positions. It preserves the siting: chroma that is
+ * sited on the left luma samples of the input is sited on the left ones of the output. */
 struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma);
 
-/* True if the map leads from whole numbers to whole numbers, in steps of one. */
+/* True if the map leads from whole numbers to whole numbers in steps of one, along x and y or exchanged. */
 bool warp_is_whole(const struct affine *affine);
 
-/* Beyond the picture, video's colour is not 0: options->outside must say otherwise. */
+/* Sets the size of a chroma plane. Fails with OUTSIDE_ZERO, because zero chroma is not black. */
 enum status warp_adapt_options_to_chroma(struct warp_options *options, const struct chroma *chroma,
                                          struct error *error);
 
-/* The source rows that rows `out` of an output of that width need. */
+/* Returns the source rows that rows `out` need, for an output of the given width. */
 struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
                              const struct shape *in, struct rows out);
 
-/* Whether slices of the output do not go down the source one after the other: beyond the picture a border
- * rule may go the other way. */
+/* True if slices from top to bottom do not read the source from top to bottom. A border rule such as mirror
+ * can also lead upwards. */
 bool warp_needs_all_rows(const struct affine *affine, const struct warp_options *options);
 
-/* Allocates out's planes. */
+/* Enqueues a warp and allocates the planes of `out`. */
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
                        const struct value *in, struct value *out, struct error *error);
 
 /* ---------------------------------------------------------------- moves
  *
- * Pixels that go elsewhere and keep their values: turns by quarters, flips, crops, larger canvases. */
+ * Quarter turns, flips, crops and larger canvases: pixels change their position and keep their values. */
 
-/* From samples of any type to such samples (in->raster, out->raster). `affine` goes from pixels of the output
- * to those of the input; each is a whole number there, and within it. */
+/* Enqueues a move from raster to raster, of samples of any type. `affine` must map each pixel of the output
+ * to a pixel of the input. */
 enum status move_pixels(struct run *run, const struct affine *affine, const struct value *in,
                         const struct value *out, struct error *error);
 
-/* The same, or from planes to planes, which it then allocates. */
+/* Enqueues a move from raster to raster, or from planes to planes that it allocates. */
 enum status move_image(struct run *run, const struct affine *affine, const struct value *in,
                        struct value *out, struct error *error);
 
-/* Returns the launch of the kernel FILE of kernels/FILE.cl, which writes out's samples: a work-item has a
- * square of pixels, which it copies in the largest units that they have, `units` a pixel (kernels/units.h).
- */
+/* Returns the launch of kernel FILE of kernels/FILE.cl, which writes the raster of `out`. A work-item copies
+ * a square of pixels, each in *units units of the largest possible size (kernels/units.h). */
 struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units);
 
-/* Of a stage that does nothing else. */
+/* Callback `caps` of a stage that only moves pixels. */
 struct stage_caps move_caps(const void *params);
 
 #endif
