@@ -1,3 +1,10 @@
+/* Parser of convolution kernels.
+ *
+ *   text   scan() -> one or two lists of numbers -> make_separable()
+ *   file   read_text() -> kernel_read_rows() -> split_rank_1() -> make_separable(), or a matrix
+ *
+ * A matrix of rank 1 becomes two passes, which costs width + height instead of width * height products per
+ * sample. The parser rejects everything that is not a finite float; tests/fuzz/pieces.c fuzzes it. */
 #include "filters/kernel.h"
 
 #include "base/sums.h"
@@ -9,11 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below this fraction of the largest weight, what a rank-1 matrix leaves unexplained is rounding. */
+/* Largest difference between a matrix and its rank-1 approximation that counts as rounding, as a fraction of
+ * the largest weight. */
 static const double RANK_TOLERANCE = 1e-6;
+
+/* Largest sum that counts as 0, as a fraction of the sum of absolute values. */
 static const double ZERO_SUM = 1e-9;
 
-enum { FILE_MAX = 32 << 20 }; /* bytes: as many numbers as there may be, of 30 characters each */
+/* Largest file in bytes: KERNEL_MAX_SIZE squared numbers of 30 characters. */
+enum { FILE_MAX = 32 << 20 };
 
 struct sample_array {
     double *values;
@@ -35,7 +46,8 @@ static enum status kernel_append(struct sample_array *numbers, double value, str
     return STATUS_OK;
 }
 
-/* Other programs divide a matrix's rows by / or ;. */
+/* Fails at a text that is no number. Other programs separate the rows of a matrix by / or ;, so the message
+ * mentions @FILE if one of them follows. */
 static enum status reject_number(const char *text, struct error *error)
 {
     const int length = (int)strcspn(text, " \t,\r\n");
@@ -44,7 +56,7 @@ static enum status reject_number(const char *text, struct error *error)
                 divides ? "; a matrix stands in a file, a row a line, and is named as @FILE" : "");
 }
 
-/* Appends the numbers of text up to `stop`, NUL or newline; *end is left there. */
+/* Appends the numbers of a text up to `stop`, '#', a newline or the end, and sets *end to that position. */
 static enum status scan(const char *text, char stop, struct sample_array *numbers, const char **end,
                         struct error *error)
 {
@@ -82,7 +94,7 @@ static double sum_of(const double *values, int count, bool absolute)
     return sum;
 }
 
-/* What to divide by: the sum, or 1 where that is 0 by the rule of the header. */
+/* Returns the divisor of the weights: their sum, or 1 if that counts as 0 or `normalize` is off. */
 static double divisor(double sum, double absolute, bool normalize)
 {
     return normalize && fabs(sum) > ZERO_SUM * absolute ? sum : 1;
@@ -131,8 +143,8 @@ enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel
     return status;
 }
 
-/* The rank-1 matrix through the row and the column of the largest weight is the only candidate: it explains
- * those two exactly. */
+/* True if the matrix has rank 1; stores its factors. A rank-1 matrix is determined by any row and column with
+ * a nonzero weight in common, so the row and the column of the largest weight are tried. */
 static bool split_rank_1(const double *matrix, int width, int height, double *x, double *y)
 {
     int largest = 0;
@@ -165,7 +177,8 @@ static enum status make_kernel(const double *matrix, int width, int height, bool
     return kernel->matrix ? STATUS_OK : STATUS_FAILED;
 }
 
-/* All of a file, which may be a device that does not end. To be freed; NULL on failure. */
+/* Reads a whole file, up to FILE_MAX: it may be a device without end. Returns a text that the caller frees,
+ * or NULL on failure. */
 static char *read_text(FILE *file, struct error *error)
 {
     char *text = NULL;
@@ -192,6 +205,7 @@ static char *read_text(FILE *file, struct error *error)
     return NULL;
 }
 
+/* Parses the lines of a file. Empty lines and comments are no rows. */
 static enum status kernel_read_rows(const char *text, struct sample_array *numbers, int *width, int *height,
                                     struct error *error)
 {
@@ -247,7 +261,7 @@ static double float_sum(const float *values, int count, bool absolute)
 
 bool kernel_is_differential(const struct kernel *kernel)
 {
-    /* The weights were rounded to float: the sum of a differential kernel is 0 to that. */
+    /* Weights are rounded to float, so the sum of a differential kernel is 0 only up to that. */
     const double rounding = 1e-6;
     int w = kernel->width, h = kernel->height;
     if (!kernel->separable)

@@ -1,5 +1,11 @@
-/* Aligns a picture to a reference: finds the map between the two on the host (src/register), and warps by it
- * on the device. The reference is read once, before the first picture. */
+/* Aligns a picture to a reference.
+ *
+ *   prepare   read the reference -> brightness -> pyramid of resolutions (struct levels)
+ *   run       download the picture's brightness -> registration_find() on the host's threads (src/register)
+ *             -> confidence check -> warp on the device
+ *
+ * The reference is read once, before the first picture, and shared by all workers read-only. Registration
+ * runs on the host, so `run` waits for the device, unlike other stages. */
 #include "base/exact.h"
 #include "base/files.h"
 #include "base/sums.h"
@@ -12,14 +18,17 @@
 
 struct align {
     struct warp_options options;
-    const char *path;
-    const char *matrix; /* path of the file that it is written to; may be NULL */
-    int model;
-    double confidence;
-    int width, height, reduction; /* of the reference */
-    uint64_t hash;
-    bool linear; /* pictures are in linear light */
-    struct levels *levels;
+    const char *path;   /* the reference */
+    const char *matrix; /* path to which the matrix is written; may be NULL */
+    int model;          /* enum model */
+    double confidence;  /* files with less fail */
+
+    /* Set by align_prepare(). */
+    int width, height;     /* of the reference in pixels */
+    int reduction;         /* factor by which the reference is reduced before registration */
+    uint64_t hash;         /* of the reference's brightness */
+    bool linear;           /* pictures are in linear light */
+    struct levels *levels; /* pyramid of the reference; owned */
 };
 
 /* Prints a checksum: outputs depend on the reference's content, not on its name. */
@@ -127,6 +136,7 @@ static struct stage_caps align_caps(const void *params)
 /* Result of a dry run: the identity. */
 static const struct registration DRY_RUN_RESULT = {.affine = {.xx = 1, .yy = 1}, .confidence = 1};
 
+/* Downloads the picture's brightness and registers it. */
 static enum status align_find(struct run *run, const struct align *align, const struct value *in,
                               struct registration *found, struct error *error)
 {
@@ -143,13 +153,14 @@ static enum status align_find(struct run *run, const struct align *align, const 
     return status;
 }
 
+/* Stores the first page's result for -v and --report. */
 static void align_note(struct run *run, const struct registration *found)
 {
     if (!run->results.alignment.found)
         run->results.alignment = (struct alignment){found->affine, found->confidence, .found = true};
 }
 
-/* Writes all digits, so that --warp gives the same samples. */
+/* Writes the matrix with all digits, so that --warp @FILE gives the same samples. */
 static enum status write_matrix(const char *path, const struct affine *affine, struct error *error)
 {
     FILE *file = side_open(path, "the matrix", error);
@@ -160,8 +171,8 @@ static enum status write_matrix(const char *path, const struct affine *affine, s
     return side_close(file, path, "the matrix", error);
 }
 
-/* Turns antialiasing off if it would widen the filter by less than a tenth: it changes next to nothing, and
- * takes several times as long. */
+/* Returns the warp's options, without antialiasing if that would widen the filter by less than a tenth: it
+ * would hardly change the result and take several times as long. */
 static struct warp_options find_options(const struct align *align, const struct affine *affine)
 {
     const double least = 1.1;

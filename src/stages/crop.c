@@ -1,3 +1,4 @@
+/* Crops a part of the picture: a move (filters/warp.h), so samples of any type are copied unchanged. */
 #include "filters/box.h"
 #include "filters/warp.h"
 
@@ -22,6 +23,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Returns the map from the part to the picture. */
 static struct affine crop_map(const struct crop *crop, const struct shape *in)
 {
     struct shape part = *in;

@@ -1,3 +1,8 @@
+/* Options of --denoise; the work is in wavelet/denoise.h.
+ *
+ * The pipeline converts three colours to luma and two colour differences before the stage (caps.opponent),
+ * and on CPU devices the stage processes a slice in tiles (caps.tiles). Relative costs are measured: 12 times
+ * --blur 2, 30 times with quality=high. */
 #include "wavelet/denoise.h"
 
 static void print_sigma(FILE *file, const void *params)
@@ -46,7 +51,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* The wavelet transform's own limit, found without allocating anything. */
+/* Fails if the picture is too small for the number of levels. */
 static enum status denoise_shape(const void *params, const struct shape *in, struct shape *out,
                                  struct error *error)
 {
@@ -59,7 +64,7 @@ static enum status denoise_shape(const void *params, const struct shape *in, str
     return STATUS_OK;
 }
 
-/* The coarsest level is to be of the same size. */
+/* Uses a level less for subsampled chroma, so that its coarsest detail is as large as luma's. */
 static enum status denoise_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct denoise *denoise = params;

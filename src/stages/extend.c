@@ -1,3 +1,8 @@
+/* Places the picture on a larger canvas.
+ *
+ * From raster to raster, kernels/extend_samples.cl copies samples of any type and fills the rest with one
+ * pixel of that type. From planes, it is a warp that copies (filters/warp.h), with `fill` beyond the picture.
+ * The fill is sRGB; after --linear it is converted, for gray it becomes the luminance of ITU-R BT.709. */
 #include "base/exact.h"
 #include "filters/box.h"
 #include "filters/warp.h"
@@ -9,10 +14,10 @@
 
 enum { FILL_ZERO, FILL_EDGE, FILL_TRANSPARENT, FILL_COLOUR };
 
-/* What lies around the picture; of a colour red, green and blue, 1 for full scale. */
+/* The content of the canvas around the picture. */
 struct fill {
     int kind;
-    double colour[3];
+    double colour[3]; /* FILL_COLOUR: red, green and blue in sRGB; 1 is full scale */
 };
 
 struct extend {
@@ -82,6 +87,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Returns the pixel of the canvas at which the picture begins. */
 static struct place place_on_canvas(const struct extend *extend, const struct shape *in)
 {
     struct shape canvas = *in;
@@ -131,7 +137,7 @@ static struct affine extend_inverse_map(const void *params, const struct shape *
     return (struct affine){1, 0, -at.x, 0, 1, -at.y};
 }
 
-/* Beyond the picture a border rule may go up while slices go down. */
+/* With color=edge a border rule such as mirror may lead upwards while slices proceed downwards. */
 static struct stage_caps extend_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);
@@ -146,13 +152,14 @@ static enum status extend_prepare(void *params, const struct settings *settings,
     return STATUS_OK;
 }
 
+/* True if the canvas continues the picture by the border rule. */
 static bool follows_edge(const struct run *run, const struct extend *extend)
 {
     return extend->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO;
 }
 
-/* The fill's channels for pictures of that shape. In gray a colour is as bright as it looks, as --gray has it
- * (ITU-R BT.709, 3.2). */
+/* Computes the channels of the fill for a shape. In gray it is the luminance (ITU-R BT.709, 3.2), as in
+ * --gray. */
 static void find_channels(const struct fill *fill, const struct shape *shape, double *channels)
 {
     const double *rgb = fill->colour;
@@ -163,13 +170,13 @@ static void find_channels(const struct fill *fill, const struct shape *shape, do
         channels[colours] = fill->kind == FILL_COLOUR;
 }
 
-/* The curve of sRGB (IEC 61966-2-1). */
+/* Converts an sRGB value to linear light (IEC 61966-2-1). */
 static double to_light(double value)
 {
     return value <= 0.04045 ? value / 12.92 : exact_pow((value + 0.055) / 1.055, 2.4);
 }
 
-/* The pixel around the picture, in the samples' own type. */
+/* Uploads the fill as a pixel of the raster's sample type. */
 static enum status run_fill(struct run *run, const struct extend *extend, const struct shape *shape,
                             const struct raster *raster, cl_mem *fill, struct error *error)
 {
@@ -185,6 +192,7 @@ static enum status run_fill(struct run *run, const struct extend *extend, const 
     return run_constants(run, pixel, 4, fill, error);
 }
 
+/* Enqueues kernels/extend_samples.cl, from raster to raster. */
 static enum status extend_samples(struct run *run, const struct extend *extend, const struct value *in,
                                   const struct value *out, struct error *error)
 {

@@ -1,12 +1,14 @@
+/* Mirrors the picture: a move (filters/warp.h). Chroma planes are interpolated if they are sited on one side
+ * of the luma samples. */
 #include "filters/warp.h"
 
 struct flip {
     int axis;
-    bool is_colour; /* of video; then `map` takes the place of the axis */
-    struct affine map;
+    bool is_chroma;    /* a chroma plane: `map` replaces the axis */
+    struct affine map; /* from the output's chroma positions to the input's */
 };
 
-/* For colour that lies between the mirrored samples. */
+/* For chroma whose mirrored positions are between samples. */
 static const struct warp_options interpolation = {.resampler = RESAMPLE_BICUBIC, .outside = OUTSIDE_EDGE};
 
 enum { HORIZONTALLY, VERTICALLY };
@@ -26,18 +28,19 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Its own inverse. */
+/* Returns the map from the output to the input; a flip is its own inverse. */
 static struct affine find_affine(const struct flip *flip, const struct shape *in)
 {
-    if (flip->is_colour)
+    if (flip->is_chroma)
         return flip->map;
     return flip->axis == HORIZONTALLY ? (struct affine){-1, 0, in->width - 1, 0, 1, 0}
                                       : (struct affine){1, 0, 0, 0, -1, in->height - 1};
 }
 
+/* True if chroma cannot be copied. */
 static bool interpolates(const struct flip *flip)
 {
-    return flip->is_colour && !warp_is_whole(&flip->map);
+    return flip->is_chroma && !warp_is_whole(&flip->map);
 }
 
 static struct rows flip_rows(const void *params, const struct shape *in, struct rows out)
@@ -64,15 +67,14 @@ static struct stage_caps flip_caps(const void *params)
     return caps;
 }
 
-/* Colour on the left samples of brightness (C422, C420mpeg2) would lie on the right ones in a mirrored plane.
- */
+/* A plain flip would move chroma sited on left luma samples (C422, C420mpeg2) to the right ones. */
 static enum status flip_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct flip *flip = params;
     (void)error;
-    const struct affine brightness = find_affine(flip, chroma->in);
-    flip->map = warp_chroma_map(&brightness, chroma);
-    flip->is_colour = true;
+    const struct affine luma = find_affine(flip, chroma->in);
+    flip->map = warp_chroma_map(&luma, chroma);
+    flip->is_chroma = true;
     return STATUS_OK;
 }
 

@@ -1,3 +1,7 @@
+/* Multiplies levels of a pyramid by factors.
+ *
+ * Levels with factor 1 are passed on: their planes move from `in` to `out` without a copy. A level that the
+ * pyramid does not have is an error only if its factor is not 1. */
 #include "engine/run.h"
 
 #include <math.h>
@@ -6,7 +10,7 @@
 
 struct gain {
     const char *text;
-    float factors[1 + MAX_LEVELS]; /* of the lowpass, then of each level; 1: left alone */
+    float factors[1 + MAX_LEVELS]; /* [0]: the lowpass, [n]: level n; 1 leaves it unchanged */
 };
 
 static const struct option options[] = {
@@ -26,7 +30,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* "1:1.5", "low:0". */
+/* Parses "1:1.5" or "low:0". `seen` detects levels that are given twice. */
 static enum status parse_pair(struct gain *gain, const char *pair, bool *seen, struct error *error)
 {
     const char *colon = strchr(pair, ':');
@@ -71,6 +75,7 @@ static enum status gain_shape(const void *params, const struct shape *in, struct
     return STATUS_OK;
 }
 
+/* Enqueues dst = factor * src for the planes of a level; alpha is copied. */
 static enum status multiply(struct run *run, float factor, int alpha, const struct planes *src,
                             struct planes *dst, struct error *error)
 {
@@ -99,7 +104,7 @@ static enum status run_gain(struct run *run, const void *params, const struct va
     return status;
 }
 
-/* The lowpass holds the mean. */
+/* A factor for the lowpass changes the mean, so values get another meaning. */
 static struct stage_caps gain_caps(const void *params)
 {
     return (struct stage_caps){

@@ -1,3 +1,4 @@
+/* Reduces colour to one channel: a weighted sum of the channels (kernels/point.cl). */
 #include "engine/run.h"
 
 struct gray {
@@ -24,10 +25,10 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* The luminance of ITU-R BT.709 (3.2), whose primaries sRGB has. */
+/* Weights of the luminance (ITU-R BT.709, 3.2). sRGB has the same primaries. */
 static const cl_float4 LUMINANCE = {{0.2126F, 0.7152F, 0.0722F, 0}};
 
-/* Gray goes in as it is. */
+/* Returns the weights of the input's channels. A gray picture is copied. */
 static cl_float4 find_weights(const struct gray *gray, const struct shape *in)
 {
     cl_float4 weights = {{0}};

@@ -1,3 +1,10 @@
+/* Maps BLACK to 0 and WHITE to 1, then applies gamma:
+ *
+ *     dst = clip((src - black) / (white - black), 0, 1) ^ (1 / gamma)
+ *
+ * With `auto`, black and white are found in the histogram of the whole picture (filters/histogram.h) during
+ * the analysis pass; groups are then not possible, because each picture has its own values. The mapping
+ * itself is a point operation (kernels/point.cl). */
 #include "filters/histogram.h"
 
 #include <math.h>
@@ -5,13 +12,13 @@
 
 struct ends {
     bool automatic;
-    struct amount black, white;
+    struct amount black, white; /* if not automatic */
 };
 
 struct levels {
-    struct histogram_search_params search;
+    struct histogram_search_params search; /* must be first */
     struct ends ends;
-    struct amount clip;
+    struct amount clip; /* percent of the samples that may be clipped at each end */
     double gamma;
 };
 
@@ -97,7 +104,8 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* The samples of which so many percent come before, and after: the rule of Pillow's ImageOps.autocontrast. */
+/* Finds black and white: the values that leave at most `clip` percent of the samples below and above. This is
+ * the rule of Pillow's ImageOps.autocontrast. */
 static void find_ends(const void *params, const struct histogram *histogram, float found[2])
 {
     const double share = ((const struct levels *)params)->clip.number / 100;
@@ -119,7 +127,7 @@ static enum status levels_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* Where all samples are the same, they stay. */
+/* A channel whose samples are all equal is copied. */
 static enum status run_levels(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {

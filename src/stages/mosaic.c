@@ -1,7 +1,4 @@
-#include "engine/run.h"
-#include "wavelet/dtcwt.h"
-
-/* The picture, for three or more levels:
+/* Draws all levels of a pyramid as one picture. For three or more levels:
  *
  *     +-----------------------+-----------+
  *     |  15  |  45  |  75     |  level 2  |
@@ -10,7 +7,13 @@
  *     | -15  | -45  | -75     |  3  |4 |lo|
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
- */
+ *
+ * clear() fills the gaps. Then, level by level, one kernel finds the largest magnitude, for normalisation,
+ * and another draws the six subbands; the magnitude stays on the device. The lowpass is divided by its DC
+ * gain, 2^(levels - 1). */
+#include "engine/run.h"
+#include "wavelet/dtcwt.h"
+
 struct mosaic {
     int view;
     double gain;
@@ -49,19 +52,20 @@ struct place {
     int x, y;
 };
 
-/* Where the levels (1 to levels) and the lowpass (index 0) begin, and how large the whole is. */
+/* Positions in the picture, and its size. */
 struct layout {
-    struct place origin[1 + MAX_LEVELS];
+    struct place origin[1 + MAX_LEVELS]; /* [0]: the lowpass, [n]: level n */
     int width, height;
 };
 
-static void extend(struct layout *layout, int right, int bottom)
+/* Enlarges the layout to include (right, bottom). */
+static void layout_extend(struct layout *layout, int right, int bottom)
 {
     layout->width = right > layout->width ? right : layout->width;
     layout->height = bottom > layout->height ? bottom : layout->height;
 }
 
-static struct layout lay_out(const struct shape *pyramid)
+static struct layout layout_make(const struct shape *pyramid)
 {
     struct layout layout = {.width = 0};
     struct place next = {0, 0};
@@ -69,26 +73,26 @@ static struct layout lay_out(const struct shape *pyramid)
         int width = 3 * (dtcwt_lowpass_size(pyramid->width, level) / 2) + 2 * GAP;
         int height = 2 * (dtcwt_lowpass_size(pyramid->height, level) / 2) + GAP;
         layout.origin[level] = next;
-        extend(&layout, next.x + width, next.y + height);
+        layout_extend(&layout, next.x + width, next.y + height);
         if (level == 2)
-            next.y += height + GAP; /* the smaller ones stand below level 2 */
+            next.y += height + GAP; /* the smaller levels are below level 2 */
         else
             next.x += width + GAP;
     }
     layout.origin[0] = next;
-    extend(&layout, next.x + dtcwt_lowpass_size(pyramid->width, pyramid->levels),
-           next.y + dtcwt_lowpass_size(pyramid->height, pyramid->levels));
+    layout_extend(&layout, next.x + dtcwt_lowpass_size(pyramid->width, pyramid->levels),
+                  next.y + dtcwt_lowpass_size(pyramid->height, pyramid->levels));
     return layout;
 }
 
 static enum status mosaic_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {
-    const int widest = 1 << 29; /* a level is half as wide again, and the others stand beside it */
+    const int widest = 1 << 29; /* level 1 is 1.5 times as wide, and the others are next to it */
     if (in->width > widest)
         return fail(error, STATUS_FAILED, "--mosaic of %dx%d pixels is beyond 2^30 along an axis", in->width,
                     in->height);
-    struct layout layout = lay_out(in);
+    struct layout layout = layout_make(in);
     out->kind = KIND_IMAGE;
     out->width = layout.width;
     out->height = layout.height;
@@ -97,17 +101,17 @@ static enum status mosaic_shape(const void *params, const struct shape *in, stru
     return STATUS_OK;
 }
 
-/* What the drawing of every part needs. */
+/* Arguments of all drawing functions. */
 struct drawing {
     struct run *run;
     const struct value *in;
     const struct planes *dst;
-    struct work work; /* with the options and memory kind of all kernels */
+    struct work work; /* defines and memory kind of all kernels */
     cl_float gain;
-    cl_mem largest; /* squared magnitude of each level, found on the device */
-    cl_int colours; /* channels without alpha */
-    cl_int alpha;   /* its index in dst, -1: none */
-    bool phase;     /* one item writes all channels of a pixel */
+    cl_mem largest; /* largest squared magnitude of each level, computed on the device */
+    cl_int colours; /* number of colour channels */
+    cl_int alpha;   /* index of alpha in dst; -1: none */
+    bool phase;     /* a work-item writes all channels of a pixel */
 };
 
 static enum status clear(const struct drawing *drawing, struct error *error)
@@ -160,7 +164,7 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
 {
     const struct mosaic *mosaic = params;
     int view = mosaic->view;
-    struct layout layout = lay_out(&in->shape);
+    struct layout layout = layout_make(&in->shape);
     struct drawing drawing = {
         .run = run,
         .in = in,
