@@ -1,3 +1,8 @@
+/* Runs a chain on samples in memory.
+ *
+ * A page needs a reader and a writer, so this file implements both callbacks of image/memory_io.h on
+ * arrays: rows are copied from the input pages, and output rows are appended to one array. Everything
+ * between them is the code that processes files. */
 #include "chain/memory_run.h"
 
 #include "chain/page.h"
@@ -6,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Returns the type of a sample's numbers: a complex sample is two floats. */
 static enum sample_type number_type(enum sample_type type)
 {
     return type == SAMPLE_COMPLEX ? SAMPLE_FLOAT : type;
@@ -88,11 +94,12 @@ struct page memory_page(struct run *run, const struct plan *plan, struct timing 
     return page;
 }
 
+/* State of the reader and the writer. */
 struct memory_run {
     const struct input_page *inputs;
-    size_t count, input; /* the one that goes in */
-    int row;
-    struct image_info out; /* the page that comes out */
+    size_t count, input;   /* number of inputs, and index of the current one */
+    int row;               /* next row to read */
+    struct image_info out; /* current output page */
     struct sample_array *numbers;
 };
 
@@ -157,7 +164,7 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
     again.reader = NULL;
     again.writer = NULL;
     again.clipping = &clipping;
-    again.watch = NULL; /* progress is that of the page itself */
+    again.watch = NULL; /* progress belongs to the original page */
     enum status status = memory_reader(name, &inputs[0].info, &source, &again.reader, error);
     if (status == STATUS_OK)
         status = memory_writer(name, &sink, &again.writer, error);

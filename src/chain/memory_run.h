@@ -1,45 +1,50 @@
-/* The chain on samples in memory: --selftest compares what comes out with known answers, --verify with what
- * was written, and --warm has programs built that way. */
+/* Runs of a chain on samples in memory, through the same code as files. --selftest compares the output
+ * with known answers, --verify with the rows that are about to be written, and --warm compiles programs
+ * this way.
+ *
+ * Callers own input pages and sample arrays and free them; a run only reads the inputs. Thread safety:
+ * as flow_page, a run belongs to its worker's thread. */
 #ifndef CLIMG_CHAIN_MEMORY_RUN_H
 #define CLIMG_CHAIN_MEMORY_RUN_H
 
 #include "chain/page.h"
 
-/* Rows of a page that goes in, without padding. */
+/* Rows of an input page, without padding. */
 struct input_page {
     struct image_info info; /* without metadata */
-    struct rows rows;
+    struct rows rows;       /* rows that are present */
     unsigned char *samples;
 };
 
-/* STATUS_FAILED without memory; input_page_free is safe even so. */
+/* Allocates the samples. Fails if memory runs out; input_page_free is safe even then. */
 enum status input_page_init(struct input_page *input, const struct image_info *info, struct rows rows,
                             struct error *error);
 void input_page_free(struct input_page *input);
 
-/* Numbers in a row of the page: a complex sample is two. */
+/* Returns the number of values in a row; a complex sample is two. */
 size_t input_page_row(const struct image_info *info);
 
-/* The numbers of all pages that came out, one after the other. */
+/* Values of all output pages, one page after the other. */
 struct sample_array {
-    enum sample_type type; /* of complex samples SAMPLE_FLOAT */
+    enum sample_type type; /* SAMPLE_FLOAT for complex samples */
     unsigned char *bytes;
-    size_t count, room; /* room in bytes */
+    size_t count, room; /* count in values, room in bytes */
 };
 
+/* Appends `count` values. */
 enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows, size_t count,
                         struct error *error);
 
-/* Full scale of integers is 1. */
+/* Returns a value; full scale of integers is 1. */
 double samples_value(const struct sample_array *numbers, size_t place);
 void samples_free(struct sample_array *numbers);
 
-/* The page that flows where samples of these types go in and come out: as files' would, without ranges. */
+/* Returns a page for a run in memory with this plan: the conversions are those of files without ranges. */
 struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
                         double exponent);
 
-/* Sends the inputs, all pages that go in, through page->plan and adds what comes out to `numbers`. Rows that
- * a input does not hold are not defined. `name` begins messages. */
+/* Runs the inputs, all pages, through page->plan and appends the output to `numbers`. Rows that an input
+ * does not have are undefined. `name` begins messages. */
 enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
                           size_t count, struct sample_array *numbers, struct error *error);
 

@@ -1,5 +1,9 @@
-/* A piece of an output that is computed again and compared, bit by bit: kernels/exact.h says why both ways
- * give the same bits. */
+/* Computes a piece of an output again, in another way, and compares it bit by bit. kernels/exact.h
+ * explains why both ways give the same bits.
+ *
+ * Exception: values that are not finite may spread differently, as one way multiplies them by a weight
+ * of 0 that another way leaves out. So a difference that involves NaN or infinity only counts if all
+ * inputs of its row are finite. */
 #include "chain/coefficients.h"
 #include "chain/verify.h"
 
@@ -17,15 +21,16 @@ void piece_clear(struct piece *piece)
     piece->input_count = 0;
 }
 
-/* The piece and what comes of it the other way. */
+/* A piece, and the result of the second computation. */
 struct recheck {
     struct verifier *verifier;
-    const struct page *page; /* as it flows for the verifier */
+    const struct page *page; /* the page with the verifier's run and plan */
     const struct piece *piece;
-    size_t row; /* numbers in a row of an image that comes out; of a pyramid all */
+    size_t row; /* values in a row of an image; of a pyramid, all */
     struct sample_array again;
 };
 
+/* True if all samples of the row are finite. */
 static bool row_is_finite(const struct input_page *input, int row)
 {
     const unsigned char *samples =
@@ -36,7 +41,7 @@ static bool row_is_finite(const struct input_page *input, int row)
     return true;
 }
 
-/* Whether one of these rows of an image, or any row of a pyramid, has a sample that is not finite. */
+/* True if one of these rows of an image, or any row of a pyramid, has a sample that is not finite. */
 static bool has_nonfinite(const struct piece *piece, struct rows rows)
 {
     for (size_t k = 0; k < piece->input_count; k++) {
@@ -49,8 +54,7 @@ static bool has_nonfinite(const struct piece *piece, struct rows rows)
     return false;
 }
 
-/* True if an input of output row y is not finite. How far that spreads differs from way to way: one may
- * multiply it by a weight of 0, which the other leaves out. */
+/* True if an input of output row y is not finite, so that the row's non-finite values may differ. */
 static bool is_unpredictable(const struct recheck *state, int y)
 {
     const struct plan *plan = state->page->plan;
@@ -61,12 +65,12 @@ static bool is_unpredictable(const struct recheck *state, int y)
     return has_nonfinite(state->piece, rows[0]);
 }
 
-/* The first number that differs; the count if there is none. */
+/* Returns the index of the first difference; the number of values if there is none. */
 static size_t find_difference(const struct recheck *state)
 {
     const struct sample_array *one = &state->piece->output, *other = &state->again;
     const size_t size = sample_size(one->type);
-    size_t unsure = SIZE_MAX; /* a row */
+    size_t unsure = SIZE_MAX; /* last row that was found unpredictable */
     for (size_t i = 0; i < one->count; i++) {
         const double got = samples_value(one, i), again = samples_value(other, i);
         if (memcmp(one->bytes + i * size, other->bytes + i * size, size) == 0 || (isnan(got) && isnan(again)))
@@ -80,13 +84,14 @@ static size_t find_difference(const struct recheck *state)
     return one->count;
 }
 
+/* Describes memory and kernel variant for a message. */
 static const char *way_name(const struct run *run)
 {
     bool is_cpu = run->device->class == DEVICE_CPU, images = run->memory == MEMORY_IMAGE;
     return images ? "images" : is_cpu ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
 }
 
-/* Says where the difference is: "row 3, column 4, channel 0", of a pyramid on which page. */
+/* Fails with the position of the difference: "row 3, column 4, channel 0", for a pyramid also the page. */
 static enum status fail_difference(const struct recheck *state, const struct run *first, size_t place,
                                    struct error *error)
 {

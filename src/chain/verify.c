@@ -1,3 +1,12 @@
+/* Taps the data between reader, chain and writer, and has complete pieces computed again (recheck.c).
+ *
+ * A piece is a range of output rows together with the input rows that it needs. Pieces are drawn at
+ * random before the page is read. The reader's thread copies input rows into the pieces that need them;
+ * the writer's thread copies output rows, and rechecks each piece when it is complete, before its last
+ * rows are written. A pyramid is one piece.
+ *
+ * Pieces are small where the halo is small, so that the rows spread over the image. Chains with a large
+ * halo would compute hundreds of additional rows for each piece, so the whole share is one piece. */
 #include "chain/verify.h"
 
 #include "base/timing.h"
@@ -12,7 +21,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* xorshift64 (G. Marsaglia, J. Stat. Soft. 8, 2003). */
+/* Returns a random number below `below`: xorshift64 (G. Marsaglia, J. Stat. Soft. 8, 2003). */
 static uint64_t draw_random(struct verifier *verifier, uint64_t below)
 {
     uint64_t x = verifier->random_state;
@@ -66,7 +75,7 @@ void verifier_close(struct verifier *verifier)
     verifier->open = false;
 }
 
-/* Images go with kernels for GPUs wherever they are. */
+/* Images are only used with the kernel variants for GPUs. */
 void verifier_choose_way(struct verifier *verifier, const struct run *first, const struct plan *plan)
 {
     struct run *run = &verifier->run;
@@ -81,25 +90,25 @@ void verifier_choose_way(struct verifier *verifier, const struct run *first, con
         verifier->device.class = first->device->class == DEVICE_CPU ? DEVICE_GPU : DEVICE_CPU;
 }
 
-/* The least that is computed again at once; rows beside them are needed, too. */
+/* Minimum rows of a piece, as its halo is computed, too. */
 enum { LEAST_ROWS = 16 };
 
-/* A page that is being watched on its way from its reader to its writer. The reader's thread keeps what goes
- * in, the writer's what comes out; of a piece the first is over before the second begins. */
+/* A page whose data are tapped. The reader's thread writes the inputs of pieces, the writer's thread
+ * their outputs; a piece's inputs are complete before its first output. */
 struct page_tap {
     struct verifier *verifier;
     const struct page *page;
-    struct plan plan; /* of the other way */
+    struct plan plan; /* plan of the second computation */
     struct piece *pieces;
-    size_t count;
-    size_t reading, writing; /* the first pieces that are not complete */
-    int in_row, out_row;     /* of the page under way */
-    int out_pages;           /* that are complete */
-    struct image_info out;   /* the page that is being written */
+    size_t count;            /* of pieces */
+    size_t reading, writing; /* indices of the first pieces whose inputs or outputs are incomplete */
+    int in_row, out_row;     /* next rows of the current pages */
+    int out_pages;           /* number of complete output pages */
+    struct image_info out;   /* current output page */
 };
 
-/* Rows of each piece: as few as give the share a choice, but of deep chains, where each needs hundreds of
- * rows beside its own, all in one place. Where all of the input is needed, there is one. */
+/* Returns the rows of a piece: 1% of the image, with a large halo the whole share, and the whole image
+ * if every row depends on all of the input. */
 static int choose_unit(const struct page_tap *tap, int height)
 {
     const struct plan *plan = tap->page->plan;
@@ -113,7 +122,8 @@ static int choose_unit(const struct page_tap *tap, int height)
     return unit < plan->slice ? unit : plan->slice;
 }
 
-/* Selection sampling (D. Knuth, TAOCP 2, 3.4.2, algorithm S): so many units out of all, in order. */
+/* Draws the pieces by selection sampling (D. Knuth, TAOCP 2, 3.4.2, algorithm S): a given number out of
+ * all, in order. */
 static enum status choose_pieces(struct page_tap *tap, struct error *error)
 {
     const struct plan *plan = tap->page->plan;
@@ -136,6 +146,7 @@ static enum status choose_pieces(struct page_tap *tap, struct error *error)
     return STATUS_OK;
 }
 
+/* Adds an input page to a piece. */
 static enum status add_input(struct piece *piece, const struct image_info *info, struct rows rows,
                              struct error *error)
 {
@@ -146,7 +157,7 @@ static enum status add_input(struct piece *piece, const struct image_info *info,
     return input_page_init(&given[piece->input_count++], info, rows, error);
 }
 
-/* The page that is being read is another one. */
+/* Begins the next input page; of a pyramid each page is an input of the piece. */
 static enum status begin_input(struct page_tap *tap, struct error *error)
 {
     const struct image_info *info = reader_info(tap->page->reader);
@@ -156,7 +167,7 @@ static enum status begin_input(struct page_tap *tap, struct error *error)
     return add_input(&tap->pieces[0], info, rows_full((int)info->height), error);
 }
 
-/* Keeps what a piece needs of the rows [in_row, in_row + count). */
+/* Copies the rows of [in_row, in_row + count) that the piece needs. */
 static enum status keep_input(const struct page_tap *tap, struct piece *piece, const unsigned char *rows,
                               size_t pitch, int count, struct error *error)
 {
@@ -212,7 +223,7 @@ static enum status tap_begin_page(void *context, const struct image_info *info, 
     return writer_begin_page(tap->page->writer, info, error);
 }
 
-/* The piece is complete. */
+/* Rechecks a complete piece and frees it. */
 static enum status verify_piece(struct page_tap *tap, struct piece *piece, struct error *error)
 {
     double since = clock_seconds();
@@ -222,7 +233,7 @@ static enum status verify_piece(struct page_tap *tap, struct piece *piece, struc
     return status;
 }
 
-/* Takes what the piece needs of the rows [out_row, out_row + count). */
+/* Copies the output rows of [out_row, out_row + count) that belong to the piece. */
 static enum status keep_output(const struct page_tap *tap, struct piece *piece, const unsigned char *rows,
                                size_t pitch, int count, struct error *error)
 {
@@ -237,7 +248,7 @@ static enum status keep_output(const struct page_tap *tap, struct piece *piece, 
     return status;
 }
 
-/* Nothing is written that was found to be wrong. */
+/* Rechecks pieces that are complete now, and then writes the rows: rows found wrong are never written. */
 static enum status tap_write(void *context, const void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
@@ -269,6 +280,7 @@ static enum status tap_end_page(void *context, struct error *error)
     return status == STATUS_OK ? writer_end_page(tap->page->writer, error) : status;
 }
 
+/* Runs the page with a reader and a writer that tap its data. */
 static enum status flow_tapped(struct page_tap *tap, struct error *error)
 {
     const struct memory_source source = {tap, tap_read, tap_next_page};
