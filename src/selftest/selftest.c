@@ -1,4 +1,9 @@
-/* Puts the questions to a device and remembers what it found. */
+/* --selftest: runs the test cases on a device, prints the differences and stores the result.
+ *
+ * Each case runs in buffers and in images, unsliced and in slices of 7 rows, so that halos and borders
+ * of slices are covered. An answer is right within 1e-5 of full scale; kernels differ by rounding only,
+ * below a tenth of that. On exact devices the bits must also agree with sums.txt; other bits are
+ * reported, but are no failure. */
 #include "selftest/selftest.h"
 
 #include "base/timing.h"
@@ -11,27 +16,28 @@
 #include <string.h>
 #include <time.h>
 
-/* The largest error that passes, of full scale. Rounding stays below a tenth of it. */
+/* Largest error that passes; full scale is 1. Rounding stays below a tenth of it. */
 static const double TOLERANCE = 1e-5;
 
 enum { SLICE = 7 /* rows */, NAMES_SIZE = 256 };
 
+/* Progress and results of a self-test. */
 struct selftest_run {
     struct device *device;
-    struct run runs[2]; /* by memory */
+    struct run runs[2]; /* by kind of memory */
     struct profile profile;
     struct timing timing;
     FILE *out;
     bool verbose;
-    int asked, wrong, unanswered;
-    int other;               /* right answers whose bits are not those of exact devices */
-    double largest;          /* of the errors that are right */
-    char failed[NAMES_SIZE]; /* the stages that gave wrong answers */
+    int asked, wrong, unanswered; /* number of runs: all, with wrong output, failed */
+    int other;                    /* right outputs whose bits differ from those of exact devices */
+    double largest;               /* largest error of right outputs */
+    char failed[NAMES_SIZE];      /* stages with wrong outputs */
     struct selftest_result result;
-    struct error trouble; /* the first that came instead of an answer */
+    struct error trouble; /* first error of a case that did not run */
 };
 
-/* What questions without a stage ask about. */
+/* Name of test cases without a stage. */
 static const char SAMPLES[] = "samples";
 
 static const char *stage_name(const struct test_case *test_case)
@@ -39,7 +45,7 @@ static const char *stage_name(const struct test_case *test_case)
     return test_case->stage[0] ? test_case->stage : SAMPLES;
 }
 
-/* "--scale 4, 21x9, 1 channel of 16 bit, mirror". */
+/* Describes a test case: "--scale 4, image of 21x9, 1 channels, uint16 to uint16, mirror". */
 static void selftest_describe(const struct test_case *test_case, char *text, size_t size)
 {
     snprintf(text, size, "%s%s%s%s, %s of %dx%d, %d channels, %s to %s%s%s", test_case->stage[0] ? "--" : "",
@@ -49,13 +55,15 @@ static void selftest_describe(const struct test_case *test_case, char *text, siz
              test_case->linear ? ", linear, " : ", ", edge_words[test_case->edge]);
 }
 
+/* Notes a wrong output and, once, its stage. */
 static void note_failure(struct selftest_run *run, const struct test_case *test_case, double error)
 {
     const char *name = stage_name(test_case);
     char word[48];
     snprintf(word, sizeof word, "%s%s", test_case->stage[0] ? "--" : "", name);
     size_t used = strlen(run->failed), length = strlen(word);
-    bool named = used >= length && strcmp(run->failed + used - length, word) == 0; /* they come in a row */
+    bool named = used >= length &&
+                 strcmp(run->failed + used - length, word) == 0; /* a stage's cases are consecutive */
     run->wrong++;
     if (!named)
         snprintf(run->failed + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "", word);
@@ -74,7 +82,8 @@ static const char *slice_word(int slice)
     return slice > 0 ? ", in slices" : "";
 }
 
-/* One way of asking; *error grows to its error. `sum` is that of exact devices; *got becomes this one's. */
+/* Runs a case in one kind of memory, unsliced or in slices. `sum` is the CRC of exact devices; *got
+ * receives this one's, and *error grows to this error. */
 static void run_once(struct selftest_run *run, const struct test_case *test_case, const struct chain *chain,
                      enum memory memory, int slice, uint32_t sum, uint32_t *got, double *error)
 {
@@ -112,6 +121,7 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
     profile_discard(&run->profile);
 }
 
+/* Runs a case in all kinds of memory, unsliced and in slices. */
 static enum status run_all_ways(struct selftest_run *run, const struct test_case *test_case, uint32_t sum,
                                 struct error *error)
 {
@@ -135,20 +145,21 @@ static enum status run_all_ways(struct selftest_run *run, const struct test_case
     return status;
 }
 
-/* The kernels that ran, each once. */
+/* Prints the names of the kernels that ran, each once. */
 static void print_kernels(const struct selftest_run *run)
 {
     fputs("  kernels:", run->out);
     for (size_t i = 0; i < run->timing.kernel_count; i++) {
-        bool told = false;
+        bool is_printed = false;
         for (size_t k = 0; k < i; k++)
-            told = told || strcmp(run->timing.kernels[k].name, run->timing.kernels[i].name) == 0;
-        if (!told)
+            is_printed = is_printed || strcmp(run->timing.kernels[k].name, run->timing.kernels[i].name) == 0;
+        if (!is_printed)
             fprintf(run->out, " %s", run->timing.kernels[i].name);
     }
     fputc('\n', run->out);
 }
 
+/* Prints the summary and stores the result, unless some cases were left out or failed to run. */
 static void finish(struct selftest_run *run, double seconds)
 {
     struct error ignored = {.text = ""};
@@ -179,6 +190,7 @@ static void finish(struct selftest_run *run, double seconds)
     free(path);
 }
 
+/* Runs all selected test cases on an open device. */
 static enum status test_device(struct device *device, bool verbose, FILE *out, struct error *error)
 {
     struct selftest_run run = {.device = device, .out = out, .verbose = verbose};

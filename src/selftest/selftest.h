@@ -1,5 +1,10 @@
-/* Work on samples that climg makes itself: --selftest compares the results with known answers, --warm has
- * programs built. */
+/* Runs on generated samples: --selftest compares the results with known answers, --warm compiles
+ * programs in advance.
+ *
+ * Both open and close their own device. Test cases and answers are embedded files, written by
+ * tests/reference/make_answers.py in numpy, so they do not depend on climg's own results.
+ *
+ * Thread safety: one at a time, as both print to `out`. */
 #ifndef CLIMG_SELFTEST_SELFTEST_H
 #define CLIMG_SELFTEST_SELFTEST_H
 
@@ -11,74 +16,74 @@
 
 #include <stdio.h>
 
-/* Puts every question to the device that the settings name, in every memory that it has and, where the stage
- * can do without the rest of the image, in slices. Tells on `out` how large the errors are, with --verbose of
- * each question and which kernels ran, and remembers what it found (device/cache.h). STATUS_FAILED where an
- * answer is wrong: the message names the stages. */
+/* --selftest: runs all test cases on the device of the settings, in each kind of memory and, if the
+ * stage can be sliced, in slices. Prints the largest error to `out`; with --verbose each case's, and the
+ * kernels that ran. Stores the result (device/cache.h). Fails if an answer is wrong; the message names
+ * the stages. */
 enum status selftest(const struct settings *settings, FILE *out, struct error *error);
 
-/* Runs every example of every stage's manual, on samples like those of the files that it names, so that later
- * runs of such commands wait for no compiler: on the device that the settings name, or on both that "auto"
- * chooses from. With --verify it runs them a second time in the way of
- * --verify. PoCL's programs are kept in climg's cache (device/cache.h). Tells on `out` what was built and how
- * long it took. STATUS_FAILED if some examples failed. */
+/* --warm: runs every example of every stage's manual on samples like those of its files, so that later
+ * runs of such commands need not compile. Uses the device of the settings, or both devices that "auto"
+ * chooses from; with --verify also the second computation. PoCL's programs are stored in climg's cache
+ * (device/cache.h). Prints the programs and their compilation times to `out`. Fails if an example
+ * failed. */
 enum status warm(const struct command *command, FILE *out, struct error *error);
 
-/* What --selftest asks: a stage on samples that a formula gives. tests/reference/make_answers.py writes the
- * questions and their answers, in numpy, to answers.txt, which is embedded. */
+/* ---------------------------------------------------------------- test cases */
 
-enum { MAX_ANSWERS = 512, NO_ANSWER = -2147483647 - 1 /* where an error of rounding decides */ };
+enum { MAX_ANSWERS = 512, NO_ANSWER = -2147483647 - 1 /* no answer, as a rounding error could decide it */ };
 
-/* The unit of the answers, of full scale. */
+/* Unit of the answers; full scale is 1. */
 static const double ANSWER_UNIT = 1e-7;
 
+/* A stage, its input samples, given by a formula, and the expected output samples. */
 struct test_case {
-    char stage[24], value[96]; /* as on the command line; "": no stage, or no value */
+    char stage[24], value[96]; /* as on the command line; "" means no stage, or no value */
     int width, height, channels;
-    int alpha;  /* 1: the last channel is alpha, which is 0 in some pixels and else at least a half */
-    int levels; /* of a pyramid that goes in; 0: an image does */
-    int linear; /* 1: decoded to linear light and encoded again, by a power law unless it is 0 */
+    int alpha;  /* 1: the last channel is alpha, 0 in some pixels and at least a half in others */
+    int levels; /* levels if the input is a pyramid; 0 for an image */
+    int linear; /* 1: linear light, by a power law if the exponent is not 0 */
     double exponent;
     enum edge edge;
-    enum sample_type in, out; /* of images */
-    size_t step;              /* the answers are those of every step-th number that comes out */
-    int answers[MAX_ANSWERS]; /* of full scale, before samples were rounded */
-    size_t count;
+    enum sample_type in, out;
+    size_t step;              /* the answers are for every step-th output value */
+    int answers[MAX_ANSWERS]; /* in ANSWER_UNIT, before rounding to samples */
+    size_t count;             /* of answers */
 };
 
-/* Reads the question at *text and moves *text behind it. False at the end of the text. */
+/* Reads the test case at *text and advances *text. Returns false at the end. */
 bool test_case_next(const char **text, struct test_case *test_case);
 
-/* The first question: the file answers.txt. */
+/* All test cases: answers.txt. */
 extern const char selftest_answers[];
 
-/* The sums of what exact devices give, a line of 8 digits for each question: sums.txt. */
+/* CRC-32 of the output on exact devices, a line of 8 digits for each test case: sums.txt. */
 extern const char selftest_sums[];
 
-/* Whether CLIMG_ASK names the stage, or is not set. */
+/* True if CLIMG_ASK is not set or names the stage. */
 bool stage_is_selected(const struct environment *environment, const char *name);
 
-/* The words of enum edge. */
+/* Names of enum edge. */
 extern const char *const edge_words[];
 
-/* The question's stage as a chain. chain_free is needed also after a failure. */
+/* Builds the chain of a test case. Call chain_free also after a failure. */
 enum status test_case_chain(const struct test_case *test_case, struct chain *chain, struct error *error);
 
-/* A file that only this process sees, for a stage that reads one: its descriptor, to be closed, or -1. The
- * stage takes it as /proc/self/fd/N. */
+/* Creates a file in memory, for a stage that reads one as /proc/self/fd/N. Returns its descriptor, which
+ * the caller closes, or -1. */
 int memory_file(const void *bytes, size_t size);
 
-/* How the numbers that came out differ from the answers. */
+/* Difference between output and answers. */
 struct comparison {
-    double error; /* the largest, of full scale or of the answer where that is larger; infinite: no number */
-    size_t worst; /* its place */
+    double error; /* largest error, relative to full scale or to a larger answer; infinite for NaN */
+    size_t worst; /* index of its output value */
     double got, expected;
-    uint32_t sum; /* CRC-32 of what came out */
+    uint32_t sum; /* CRC-32 of the output */
 };
 
-/* Sends the question's samples through the chain as a file's would go, in slices of so many rows (0: at
- * once), and compares what comes out. *sliced says whether there were several slices. STATUS_FAILED: the
- * device could not do it. */
+/* Runs a test case through the code that processes files, in slices of `slice` rows (0: unsliced), and
+ * compares the output. *sliced receives true if there was more than one slice; otherwise a run with
+ * slices is skipped. Fails if the device cannot run the case. */
 enum status test_case_run(const struct test_case *test_case, const struct chain *chain, struct run *run,
                           struct timing *timing, int slice, bool *sliced, struct comparison *comparison,
                           struct error *error);

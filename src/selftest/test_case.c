@@ -1,3 +1,10 @@
+/* Reads test cases, generates their input, runs them and compares the output.
+ *
+ *     answers.txt ──▶ struct test_case ──▶ samples by a formula ──▶ chain ──▶ comparison with the answers
+ *
+ * Inputs are pseudo-random bits, so that errors at any position show. Some samples are denormal floats
+ * and some pixels have alpha 0, as devices and kernels treat these differently. The same formula is in
+ * tests/reference/make_answers.py, which computes the answers in double precision. */
 #include "selftest/selftest.h"
 
 #include "base/sums.h"
@@ -11,12 +18,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What `--convolve @matrix` reads: MATRIX of make_answers.py. */
+/* The file for `--convolve @matrix`: MATRIX of make_answers.py. */
 static const char matrix[] = "1 2 3 4 5\n-1 0 2 0 1\n0 1 0 3 -2\n";
 
 const char *const edge_words[] = {"clamp", "mirror", "wrap", "zero"};
 
-/* ---------------------------------------------------------------- the file */
+/* ---------------------------------------------------------------- reading answers.txt */
 
 static bool find_type(const char *word, enum sample_type *type)
 {
@@ -34,7 +41,8 @@ static bool find_edge(const char *word, enum edge *edge)
     return false;
 }
 
-/* A line of words and numbers, with tabs between them ("-": none), then one of answers ("x": none). */
+/* A test case is a line of fields with tabs between them ("-" for an empty one), then a line of answers
+ * ("x" for a missing one). */
 bool test_case_next(const char **text, struct test_case *test_case)
 {
     char edge[16], in[24], out[24], *end;
@@ -75,11 +83,11 @@ bool stage_is_selected(const struct environment *environment, const char *name)
     return wanted == NULL;
 }
 
-/* ---------------------------------------------------------------- the samples */
+/* ---------------------------------------------------------------- input samples */
 
-enum { HOLES = 11 }; /* one pixel of so many has alpha 0 */
+enum { HOLES = 11 }; /* one pixel in HOLES has alpha 0 */
 
-/* 32 bits that look random, of a number: the finalizer of MurmurHash3 (A. Appleby, public domain). */
+/* Returns pseudo-random bits for a number: the finalizer of MurmurHash3 (A. Appleby, public domain). */
 static uint32_t mix(uint32_t number)
 {
     number = (number ^ number >> 16) * 0x85ebca6bu;
@@ -87,7 +95,7 @@ static uint32_t mix(uint32_t number)
     return number ^ number >> 16;
 }
 
-/* From 0 to 1, in pyramids most of them small, but for one of 32 that is a denormal number. */
+/* Returns a float from 0 to 1, for pyramids mostly a small one; one in 32 is denormal. */
 static float real_number(uint32_t bits, bool pyramid)
 {
     float value = (float)(bits >> 8) * 0x1p-24f, square = value * value;
@@ -99,6 +107,7 @@ static float real_number(uint32_t bits, bool pyramid)
     return value;
 }
 
+/* Writes a sample made of pseudo-random bits. */
 static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, unsigned char *to)
 {
     uint16_t upper = (uint16_t)(bits >> 16), half = (uint16_t)(0x3800 | bits >> 22); /* from 0.5 to 1 */
@@ -115,7 +124,7 @@ static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, uns
         memcpy(to, &value, sizeof value);
 }
 
-/* The samples that go in, `count` of them from number `first` on, as rows hold them. */
+/* Writes `count` input samples from number `first` on. */
 static void write_samples(const struct test_case *test_case, enum sample_type type, size_t first,
                           size_t count, void *samples)
 {
@@ -132,11 +141,11 @@ static void write_samples(const struct test_case *test_case, enum sample_type ty
     }
 }
 
-/* ---------------------------------------------------------------- asking */
+/* ---------------------------------------------------------------- running */
 
 int memory_file(const void *bytes, size_t size)
 {
-    int file = memfd_create("given", MFD_CLOEXEC);
+    int file = memfd_create("input", MFD_CLOEXEC);
     if (file >= 0 && write(file, bytes, size) == (ssize_t)size)
         return file;
     if (file >= 0)
@@ -144,6 +153,7 @@ int memory_file(const void *bytes, size_t size)
     return -1;
 }
 
+/* Adds the stage to the chain. */
 static enum status add_stage(const struct test_case *test_case, struct chain *chain, const char *value,
                              struct error *error)
 {
@@ -152,6 +162,7 @@ static enum status add_stage(const struct test_case *test_case, struct chain *ch
     return status == STATUS_OK ? chain_prepare(chain, &settings, error) : status;
 }
 
+/* Adds the stage with a file in memory as its value. `format` makes the value from the descriptor. */
 static enum status add_with_file(const struct test_case *test_case, struct chain *chain, const char *bytes,
                                  size_t size, const char *format, struct error *error)
 {
@@ -165,7 +176,7 @@ static enum status add_with_file(const struct test_case *test_case, struct chain
     return status;
 }
 
-/* Writes the input, gray samples of 8 bit, as a PGM. */
+/* Adds the stage with the input, 8-bit gray, as its second image: a PGM in memory. */
 static enum status add_with_picture(const struct test_case *test_case, struct chain *chain,
                                     struct error *error)
 {
@@ -204,9 +215,9 @@ static struct shape input_shape(const struct test_case *test_case)
                           .levels = test_case->levels};
 }
 
-/* The picture, or a page of the pyramid; *given samples went into the pages before. */
+/* Generates the image, or a page of the pyramid. *written samples were generated for earlier pages. */
 static enum status make_input(const struct test_case *test_case, const struct shape *shape, int page,
-                              size_t *given, struct input_page *input, struct error *error)
+                              size_t *written, struct input_page *input, struct error *error)
 {
     int width = test_case->width, height = test_case->height;
     struct image_info info = {
@@ -221,12 +232,12 @@ static enum status make_input(const struct test_case *test_case, const struct sh
     if (input_page_init(input, &info, rows_full(height), error) != STATUS_OK)
         return STATUS_FAILED;
     const size_t count = (size_t)width * (size_t)height * (size_t)info.channels;
-    write_samples(test_case, info.type, *given, count, input->samples);
-    *given += count;
+    write_samples(test_case, info.type, *written, count, input->samples);
+    *written += count;
     return STATUS_OK;
 }
 
-/* How far off a sample may be by being rounded to what a file holds. */
+/* Returns the maximum error of rounding to the type. */
 static double rounding_of(enum sample_type type)
 {
     if (type == SAMPLE_FLOAT)
@@ -234,7 +245,7 @@ static double rounding_of(enum sample_type type)
     return type == SAMPLE_HALF ? 0x1p-12 : 0.5 / sample_full_scale(type);
 }
 
-/* Also samples without an answer must be numbers. */
+/* Compares the output with the answers. Values without an answer must be finite. */
 static struct comparison compare(const struct test_case *test_case, const struct sample_array *numbers)
 {
     struct comparison comparison = {
@@ -253,19 +264,20 @@ static struct comparison compare(const struct test_case *test_case, const struct
     return comparison;
 }
 
-/* With the inputs that `pages` has room for. */
+/* Generates the input pages, runs the plan and compares the output. */
 static enum status send(const struct test_case *test_case, const struct plan *plan, struct run *run,
                         struct timing *timing, struct input_page *inputs, int pages,
                         struct comparison *comparison, struct error *error)
 {
     struct page page = memory_page(run, plan, timing, test_case->linear, test_case->exponent);
-    /* Without a stage a command converts nothing; a question about samples alone asks for it all the same. */
+    /* A command without a stage does not convert to linear light; a test case of the conversion alone
+     * does. */
     page.from.linear = page.to.linear = test_case->linear;
     struct sample_array numbers = {.count = 0};
     enum status status = STATUS_OK;
-    size_t given = 0;
+    size_t written = 0;
     for (int i = 0; status == STATUS_OK && i < pages; i++)
-        status = make_input(test_case, &plan->shapes[0], i, &given, &inputs[i], error);
+        status = make_input(test_case, &plan->shapes[0], i, &written, &inputs[i], error);
     if (status == STATUS_OK)
         status = run_in_memory("selftest", &page, inputs, (size_t)pages, &numbers, error);
     if (status == STATUS_OK && numbers.count <= (test_case->count - 1) * test_case->step)

@@ -1,4 +1,10 @@
-/* Builds what the examples of the manual need, by running them on samples that climg makes. */
+/* --warm: compiles the programs that the examples of the manual need, by running them on generated
+ * images.
+ *
+ * Each example runs on its own kind of file and on the five usual kinds of samples, unsliced and in
+ * slices, since these select different programs. The images are 192x160, the smallest size at which all
+ * parts of an example still run: only compilation takes time. Files that examples name are replaced by
+ * files in memory. */
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/worker.h"
@@ -13,9 +19,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { MAX_WORDS = 64, WIDTH = 192, HEIGHT = 160 /* as small as all of an example still happens */ };
+enum { MAX_WORDS = 64, WIDTH = 192, HEIGHT = 160 /* pixels */ };
 
-/* The files that examples read, but for those of three channels of 8 bit. */
+/* Input files of examples that are not 8-bit RGB. */
 static const struct {
     const char *path;
     int channels;
@@ -26,7 +32,7 @@ static const struct {
     {"samples/gradient16.png", 1, SAMPLE_UINT16},
 };
 
-/* The usual kinds of samples, with which each example is run in addition to its own file. */
+/* Usual kinds of samples; each example runs with all of them and with its own. */
 static const struct image_info usual[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8},
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT8},
@@ -35,10 +41,11 @@ static const struct image_info usual[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT16},
 };
 
-/* The files that stages of examples read, in their places: what --convolve and --align take. */
+/* Files that --convolve and --align of examples read, and the content of the former. */
 static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samples/scene.tif";
 static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
+/* Device, files in memory and counts of a --warm. */
 struct warming {
     struct settings *settings; /* the worker's */
     struct worker worker;
@@ -47,13 +54,14 @@ struct warming {
     size_t count, failed;
 };
 
-/* A smooth texture, so that there is something to estimate, to align and to see: the same in 8 and in 16
- * bits. */
+/* Returns a sample of a smooth texture, which has something to estimate and to align; the same for 8 and
+ * 16 bits. */
 static int texture(int x, int y, int channel)
 {
     return (x * x + 3 * y * y + x * y + 40 * channel) / 16 % 256;
 }
 
+/* Fills the input with the texture. */
 static void fill(struct input_page *input)
 {
     const int channels = input->info.channels;
@@ -66,7 +74,7 @@ static void fill(struct input_page *input)
     }
 }
 
-/* The texture of three channels as a PPM. */
+/* Creates the texture in RGB as a PPM in memory; returns its descriptor. */
 static int make_reference(void)
 {
     static unsigned char picture[32 + WIDTH * HEIGHT * 3];
@@ -76,9 +84,9 @@ static int make_reference(void)
     return memory_file(picture, (size_t)header + (size_t)WIDTH * HEIGHT * 3);
 }
 
-/* ---------------------------------------------------------------- an example's words */
+/* ---------------------------------------------------------------- parsing an example */
 
-/* Takes the command apart as a shell does, with double quotes around words that have blanks. */
+/* Splits a command into words in place, as a shell does; double quotes group. */
 static int split(char *text, const char **words)
 {
     int count = 0;
@@ -99,7 +107,7 @@ static int split(char *text, const char **words)
     return count;
 }
 
-/* A copy of the command in which files are those in memory; to be freed. */
+/* Returns a copy of the command with files replaced by those in memory; the caller frees it. */
 static char *replace_files(const struct warming *warming, const char *command, struct error *error)
 {
     const char *const names[] = {kernel_name, reference_name}, *const paths[] = {warming->kernel,
@@ -117,6 +125,7 @@ static char *replace_files(const struct warming *warming, const char *command, s
     return text;
 }
 
+/* Returns the properties of an example's input file. */
 static struct image_info input_info(const char *path)
 {
     struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8};
@@ -129,9 +138,9 @@ static struct image_info input_info(const char *path)
     return info;
 }
 
-/* ---------------------------------------------------------------- running it */
+/* ---------------------------------------------------------------- running an example */
 
-/* With `verifier` it chooses its way for what ran. */
+/* Runs a chain. If there is a verifier, it then selects its other way for this plan. */
 static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
                           const struct chain *chain, const struct input_page *input, enum sample_type type,
                           struct verifier *verifier, struct error *error)
@@ -155,6 +164,7 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
     return status;
 }
 
+/* Runs a chain and, with --verify, the verifier's other way. */
 static enum status run_ways(struct worker *worker, const struct chain *chain, const struct input_page *input,
                             enum sample_type type, struct error *error)
 {
@@ -166,14 +176,14 @@ static enum status run_ways(struct worker *worker, const struct chain *chain, co
     return status;
 }
 
-/* `kind` is the image's; NULL: that of the command's file. */
+/* Runs a parsed example on an image of this kind; NULL: the kind of its file. */
 static enum status run_command(struct worker *worker, struct command *command, const struct image_info *kind,
                                struct error *error)
 {
     struct chain chain = {.count = 0};
     const struct image_info info = kind ? *kind : input_info(command->inputs[0]);
     struct input_page input = {.samples = NULL};
-    /* An example's own, or that of the command line. */
+    /* the example's border rule, or else the command line's */
     const enum edge edge = (enum edge)(
         command->settings.edge != EDGE_CLAMP ? command->settings.edge : worker->context->settings->edge);
     worker->run.edge = worker->verifier.run.edge = edge;
@@ -191,6 +201,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
     return status;
 }
 
+/* Parses and runs an example. */
 static enum status run_example(struct warming *warming, const char *text, const struct image_info *kind,
                                struct error *error)
 {
@@ -205,7 +216,7 @@ static enum status run_example(struct warming *warming, const char *text, const 
     return status;
 }
 
-/* Runs it whole, and in slices as large pictures are. */
+/* Runs an example unsliced, and in slices as large images are. */
 static enum status run_both_ways(struct warming *warming, const char *text, const struct image_info *kind,
                                  struct error *error)
 {
@@ -215,25 +226,28 @@ static enum status run_both_ways(struct warming *warming, const char *text, cons
     return status == STATUS_OK ? run_example(warming, text, kind, error) : status;
 }
 
-/* A stage may refuse usual kinds of samples. */
+/* Runs an example with all kinds of samples. Failures with the usual kinds are ignored, as a stage may
+ * not support them. */
 static enum status run_all_kinds(struct warming *warming, const char *text, struct error *error)
 {
     const bool linear = warming->settings->linear;
     struct error ignored;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
         run_both_ways(warming, text, &usual[i], &ignored);
-    warming->settings->linear = true; /* which has the same programs as other stages before and after */
+    warming->settings->linear = true; /* the programs of a stage between other stages */
     run_both_ways(warming, text, &usual[0], &ignored);
     warming->settings->linear = linear;
     return run_both_ways(warming, text, NULL, error);
 }
 
+/* Returns the compilation time so far. */
 static double build_seconds(struct worker *worker)
 {
     return timing_part(&worker->timing, PART_BUILD).seconds +
            timing_part(&worker->verifier.timing, PART_BUILD).seconds;
 }
 
+/* Runs and prints the examples of a stage. */
 static void run_examples(struct warming *warming, const struct stage *stage)
 {
     for (const struct example *example = stage->examples; example->command; example++) {
@@ -251,6 +265,7 @@ static void run_examples(struct warming *warming, const struct stage *stage)
     }
 }
 
+/* Opens the worker's device and runs all examples. */
 static enum status warm_device(struct warming *warming, struct error *error)
 {
     struct worker *worker = &warming->worker;
@@ -272,6 +287,7 @@ static enum status warm_device(struct warming *warming, struct error *error)
                : fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming->failed, warming->count);
 }
 
+/* Warms the device of this name. */
 static enum status warm_named(struct command *command, const char *name, FILE *out, struct error *error)
 {
     struct warming warming = {.settings = &command->settings, .out = out};
@@ -290,7 +306,7 @@ static enum status warm_named(struct command *command, const char *name, FILE *o
     return status;
 }
 
-/* A failure of the one leaves the other to be tried. */
+/* Warms the GPU and the CPU; a failure of one does not stop the other. */
 static enum status warm_both(struct command *command, FILE *out, struct error *error)
 {
     static const char *const kinds[] = {"gpu", "cpu"};
