@@ -181,10 +181,12 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
+    /* Border rule along y, once for all columns. */
     for (int j = item; j < WINDOW; j += GROUP)
         rows[j] = clamp_row(src_at, sample_at(down, first_row_of(y0) + j));
     barrier(CLK_LOCAL_MEM_FENCE);
 
+    /* Along y: Lo and Hi in the work-item's column. */
     vec low[ROWS], high[ROWS];
     filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * VEC_WIDTH), rows, z, w);
 #pragma unroll
@@ -197,6 +199,7 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
 
 #pragma unroll 1
     for (int j = 0; j < JOBS; j++) {
+        /* Along x: a unit in a pair of rows. */
         const int2 place = tile_index(j * GROUP + item, OUTPUTS);
         const int at = place.x * UNIT_VECS, p = place.y;
         const int n = (first + at) / UNIT_VECS * PAIRS, i = y0 / 2 + p;

@@ -221,6 +221,7 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
     const int item = get_local_id(0), item_row = ITEM_ROWS > 1 ? get_local_id(1) : 0, z = get_global_id(2);
     const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
     const int i0 = dst_at.first_row / RATE + GROUP_ROW * OUTPUTS;       /* its first row of coefficients */
+    /* Border rule along y, once for all columns: 2 * row of coefficients, + 1 if its even and odd row are exchanged. */
     for (int c = item_row * GROUP + item; c < WINDOW; c += ITEM_ROWS * GROUP) {
         const int row = reflect(2 * (i0 - REACH + c), 2 * subbands_at.height);
         rows[c] = 2 * clamp_row(subbands_at, row >> 1) + (row & 1);
@@ -233,6 +234,7 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
     const struct column g0 = item_row ? subbands_column(PLANES_ARG(subbands), 2, 3, n, z)
                                       : lowpass_column(PLANES_ARG(lowpass), crop, n, z);
 #endif
+    /* Along y: L, H or both in the work-item's column. */
     pair sum[SIDES * ROWS];
 #pragma unroll
     for (int r = 0; r < SIDES * ROWS; r++)

@@ -168,6 +168,7 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
 #pragma unroll
     for (int i = 0; i < FILTERS * OUTPUTS; i++)
         column[i] = 0.0f;
+    /* Along y: the work-item's column, with constant weights or, near the border, those in the tables. */
     if (columns_inside(src_at, along_y, first, y)) {
         filter_columns(column, PLANES_ARG(src), weights_y, along_y, first, y, z);
     } else {
@@ -182,6 +183,7 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item >= across || x >= dst_at.width)
         return;
+    /* Along x: from the columns of the group. */
     if (first >= 0 && first + (span.reach + 1) * LANES <= src_at.width) {
 #pragma unroll
         for (int f = 0; f < FILTERS; f++)
@@ -192,6 +194,7 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
         filter_block(sum + OUTPUTS, tile + TILE + item, x_table2, first, x);
 #endif
     }
+    /* A NaN or an infinity of weight 0 makes a sum NaN, too. */
     mend_rows(sum, PLANES_ARG(src), x_table, y_table, x, y, z);
 #if FILTERS == 2
     mend_rows(sum + OUTPUTS, PLANES_ARG(src), x_table2, y_table2, x, y, z);

@@ -95,6 +95,7 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
         if (x >= src_at.width || j >= range.y)
             return;
         const int y = clamp(2 * j, src_at.first_row, src_at.first_row + src_at.rows - 1);
+        /* Are all colours constant along the row? */
         mask same = MASK((COLOUR)(0.0f) == (COLOUR)(0.0f)), clipped[4];
         COLOUR left[4], right[4];
         for (int c = 0; c < colours; c++) {
@@ -104,6 +105,7 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
                 same &= MASK(shifted[k] == shifted[k - 1]);
             left[c] = shifted[2], right[c] = shifted[3];
         }
+        /* Clipping is tested in red, green and blue. */
         if (opponent)
             from_opponent(left), from_opponent(right);
         mask all = same;
@@ -111,6 +113,7 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
             clipped[c] = same | (is_clipped(left[c]) & is_clipped(right[c]));
             all = c == 0 ? clipped[0] : all & clipped[c];
         }
+        /* Packs a byte per channel, for both rows of cells. */
         cells v = 0;
         for (int c = 0; c < 4; c++) {
             const cells dead = OF_CELLS(c < colours ? clipped[c] : all);

@@ -28,6 +28,7 @@ __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours,
 #else
     const bool whole = x + LANES <= src_at.width;
 #endif
+    /* The usual case. */
     if (whole && are_finite(v))
         return;
     const float *values = (const float *)&v;

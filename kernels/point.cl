@@ -190,6 +190,7 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
         const float sample = ((const float *)&v)[lane];
         if (!(fabs(sample) < INFINITY))
             continue;
+        /* Inserts the sample into the sorted ones. */
         int at = count++;
         for (; at > 0 && sorted[at - 1] > sample; at--)
             sorted[at] = sorted[at - 1];
@@ -249,6 +250,7 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
 #endif
                 found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(BINS + 1);
             }
+            /* Lanes beyond the picture, or channels that are no colours, count as absent. */
             for (int i = there; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
                     bin[z * VALUES + i] = BINS + 1 - i * next_value; /* of the first histogram */

@@ -36,19 +36,24 @@ typedef int real_bits;
 /* Returns v^exponent for v >= 0 and exponent > 0. Results below 2^-126 are 0; NaN stays NaN. */
 static inline real power(real v, float exponent)
 {
+    /* v = 2^n * rest. Denormal numbers are scaled first. */
     const real scaled = v < 0x1p-126f ? v * 0x1p24f : v;
     const real_bits shift = (REAL_BITS(scaled) - 0x3f3504f3) >> 23;
     const real rest = BITS_REAL(REAL_BITS(scaled) - (shift << 23)), n = INT_REAL(shift) - (v < 0x1p-126f ? (real)(24.0f) : (real)(0.0f));
 
+    /* s + s_low = (rest - 1) / (rest + 1) */
     const real f = rest - 1.0f, g = rest + 1.0f, inverse = 1.0f / g, s = f * inverse; /* s + s_low is the quotient */
     const real s_low = mad(-s, rest - (g - 1.0f), mad(-s, g, f)) * inverse;
+    /* high + low = n + log2(rest) */
     const real t = s * s;
     const real tail = s * t * mad(t, mad(t, mad(t, (real)(0.32059890f), (real)(0.41219859f)), (real)(0.57707802f)), (real)(0.96179670f));
     const real p = s * 2.8853900f, p_low = mad(s_low, 2.8853900f, mad(s, 3.8519249e-8f, mad(s, 2.8853900f, -p)));
     const real sum = n + p, sum_low = (n - sum) + p + p_low + tail;
     const real high = sum + sum_low, low = (sum - high) + sum_low;
 
+    /* y + y_low = exponent * log2(v) */
     const real y = high * exponent, y_low = mad(low, exponent, mad(high, exponent, -y));
+    /* 2^y = 2^integer * 2^z, |z| <= 1/2 */
     const real inside = y > -126.0f ? y < 128.0f ? y : (real)(128.0f) : (real)(-126.0f);
     const real raised = inside + 0x1.8p23f; /* the last bits are y, rounded to an integer */
     const real z = (inside - (raised - 0x1.8p23f)) + y_low;

@@ -180,6 +180,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 sum[c][r] = 0.0f;
+        /* Adds the window piece by piece. If a piece is not in the tile, the tile is filled again from there on. */
         for (int x = columns.first; x < end;) {
             if (x < held || min(end, x + SPAN) > held_end) {
                 held = x;
@@ -198,6 +199,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
             for (int r = 0; r < ROWS; r++)
                 check += sum[c][r];
         const bool finite = is_finite(check.s0); /* a NaN or an infinity in the window reaches all lanes and rows */
+        /* Stores the rows that dst has. */
         for (int y = begin_y; y < end_y; y++) {
             const int r = y - block_y * ROWS;
             float16 value[MOST_PLANES];

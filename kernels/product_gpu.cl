@@ -100,6 +100,7 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
     const int held = first.first;
 #endif
     {
+        /* Along y: ROWS rows of A * src in column `item` of the tile. */
         const int x = held + item * LANES;
         if (x < end) {
             vec column[ROWS];
@@ -127,6 +128,7 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
                 tile[r * PITCH + item] = column[r];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        /* Along x: the part of the block's window that is in the tile. */
         const int from = max(columns.first, held), to = min(columns.first + columns.count, held + GROUP * LANES);
         for (int i = from; i < to; i += LANES)
             multiply_rows(sum, tile + (i - held) / LANES, weights + (i - columns.first) * LANES, ROWS);
@@ -134,6 +136,7 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     }
+    /* A NaN or an infinity of weight 0 makes a sum NaN, too. */
     if (!sums_are_finite(sum, ROWS))
         mend_sums(sum, ROWS, PLANES_ARG(src), rows, row_weights, columns, weights, z);
     store_sums(sum, tile, PLANES_ARG(other), PLANES_ARG(dst), epilogue, begin_x, end_x - begin_x, block_y * ROWS, z);

@@ -19,12 +19,14 @@
 /* The index of a pixel in memory, in pixels. */
 #define PIXEL_NUMBER(name, x, y, z) (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x))
 
+/* lanes: a value of each of LANES pixels. mask: results of a comparison, -1 for true in vectors and 1 in scalars. */
 #if LANES == 16
 typedef float16 lanes;
 typedef int16 mask;
 #define LANE_BITS(v) as_uint16(v)
 #define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
+/* Returns the number of lanes that are true. */
 static inline int popcount_mask(mask t)
 {
     const int8 a = t.lo + t.hi;
@@ -32,6 +34,7 @@ static inline int popcount_mask(mask t)
     return -(b.x + b.y + b.z + b.w);
 }
 
+/* Returns true if any lane is true. */
 static inline int is_any(mask t)
 {
     const int8 a = t.lo | t.hi;

@@ -340,6 +340,8 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
         from_chain(value, conversion);
 #endif
         __global uchar *p = raster + PIXEL_NUMBER(raster, to, y, z) * pixel_bytes;
+        /* Integers are scaled, counted if clipped, and clamped. Then samples are stored by type, or as words of a pixel
+         * each. */
         const bool whole = type != HALF && type != FLOAT;
         const bool words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
         if (!words)

@@ -74,6 +74,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     for (int j = item; j < WINDOW; j += GROUP) /* border rule, once for all columns */
         rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
+    /* Loads the work-item's column: energies of WINDOW rows, coefficients of the OUTPUTS rows in the middle. */
     vec energies[WINDOW], re[OUTPUTS], im[OUTPUTS], above2[OUTPUTS];
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
@@ -110,6 +111,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #else
     const float noise = 0.5f * sigma[sigma_at + channel], above = 0.5f * sigma[max(above_at, 0) + channel];
 #endif
+    /* Sums along x and shrinks. */
     const vec share = parent_share(noise, above);
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {

@@ -311,6 +311,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     const int reach_x = (int)ceil(TAPS / 2 * by->stretch_x), reach_y = (int)ceil(TAPS / 2 * by->stretch_y);
     texel sum = 0.0f;
     float across = 0.0f, down = 0.0f;
+    /* WIDTH columns of samples at a time: sums along y, then adds the weighted columns. */
     for (int left = 1 - reach_x; left <= reach_x; left += WIDTH) {
         const int x0 = at.x + left;
         const bool held = contains(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
