@@ -188,7 +188,7 @@ static void fill_matrix(struct table *table, int block, struct rows samples, flo
     }
 }
 
-/* Returns the offset of an earlier matrix that equals the newest one, at `used`; or `used` if there is none.
+/* Returns the offset of an earlier matrix that equals the newest one, at `used`; or `used` itself.
  */
 static size_t find_equal_matrix(const struct table *table, size_t length)
 {

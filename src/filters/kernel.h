@@ -1,7 +1,7 @@
 /* Convolution kernels: parsing the text or file that a user gives.
  *
- * kernel_parse() and kernel_read() allocate the weights, kernel_free() frees them. They leave *kernel empty
- * on failure. Afterwards a kernel is read-only and may be shared by threads. */
+ * kernel_parse() and kernel_read() allocate the weights, kernel_free() frees them. On failure nothing
+ * is allocated. Afterwards a kernel is read-only and may be shared by threads. */
 #ifndef CLIMG_FILTERS_KERNEL_H
 #define CLIMG_FILTERS_KERNEL_H
 

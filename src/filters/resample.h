@@ -17,7 +17,7 @@
  * A filter that keeps the size has period 1 and step 1, a reduction by n has step n, an enlargement by n has
  * period n. */
 struct filter {
-    const float *weights; /* period * taps; NULL: no filter */
+    const float *weights; /* period * taps; may be NULL */
     int taps, start, step, period, lead;
 };
 

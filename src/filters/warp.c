@@ -3,7 +3,7 @@
  *   output (x, y) = interpolation at (xx x + xy y + x0, yx x + yy y + y0) of the source
  *
  * A kernel computes positions in integers of 2^-40 pixels: float would err by 0.001 pixels in the middle of a
- * large picture. The cubics are those of D. Mitchell and A. Netravali (SIGGRAPH 1988): (B, C) = (0, 0.5) is
+ * large picture. Cubics follow D. Mitchell and A. Netravali (SIGGRAPH 1988): (B, C) = (0, 0.5) is
  * Keys' with a = -0.5, (1, 0) the B-spline. They are passed as polynomials, so one program serves both. If
  * the picture shrinks, the filter is stretched along x and y; that is the kernel warp_shrinking.
  *

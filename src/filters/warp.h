@@ -4,8 +4,8 @@
  * numbers. Positions are computed in integers of 2^-40 pixels (kernels/warp.cl), so results do not depend on
  * slices.
  *
- * Maps and options are values that nobody owns. warp_image() and move_image() allocate the planes of their
- * output; all functions only enqueue work. */
+ * Maps and options are plain values and own nothing. warp_image() and move_image() allocate the planes of
+ * their output; all functions only enqueue work. */
 #ifndef CLIMG_FILTERS_WARP_H
 #define CLIMG_FILTERS_WARP_H
 

@@ -1,3 +1,4 @@
+/* Gaussian blur (filters/gaussian.h). */
 #include "filters/gaussian.h"
 
 static const struct option options[] = {

@@ -1,3 +1,4 @@
+/* Magnitude of the gradient of a Gaussian (filters/gaussian.h). */
 #include "filters/gaussian.h"
 
 static const struct option options[] = {

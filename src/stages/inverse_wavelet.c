@@ -1,3 +1,4 @@
+/* Inverse dual-tree complex wavelet transform (wavelet/dtcwt.h). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 

@@ -1,3 +1,4 @@
+/* Negative: dst = 1 + least - src, where `least` is the smallest sample, 0 unless samples are signed. */
 #include "engine/run.h"
 
 static const struct option options[] = {{.type = OPTION_END}};

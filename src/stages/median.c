@@ -1,3 +1,4 @@
+/* Median: the rank filter with percent=50 (filters/rank.h). */
 #include "filters/rank.h"
 
 static const struct option options[] = {

@@ -1,3 +1,4 @@
+/* Rank filter of a window (filters/rank.h). */
 #include "filters/rank.h"
 
 static const struct option options[] = {

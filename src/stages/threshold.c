@@ -1,3 +1,12 @@
+/* Sets samples above a threshold to full scale, others to 0.
+ *
+ * `otsu` finds the threshold in the histogram of the whole picture (filters/histogram.h). It maximises the
+ * variance between the two classes, with weights w and means m:
+ *
+ *     w0 * w1 * (m0 - m1)^2
+ *
+ * N. Otsu, A threshold selection method from gray-level histograms, IEEE Transactions on Systems, Man, and
+ * Cybernetics 9 (1979). The comparison is a point operation (kernels/point.cl). */
 #include "filters/histogram.h"
 
 #include <math.h>
@@ -5,11 +14,11 @@
 
 struct limit {
     bool otsu;
-    struct amount amount;
+    struct amount amount; /* if not otsu */
 };
 
 struct threshold {
-    struct histogram_search_params search;
+    struct histogram_search_params search; /* must be first */
     struct limit limit;
 };
 
@@ -55,24 +64,23 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Rounds down: no float is above `value` that is not above the result. */
+/* Returns the largest float that is at most `value`. */
 static float float_below(double value)
 {
     const float nearest = (float)value;
     return (double)nearest > value ? nextafterf(nearest, -HUGE_VALF) : nearest;
 }
 
-/* N. Otsu, A threshold selection method from gray-level histograms, IEEE Transactions on Systems, Man, and
- * Cybernetics 9 (1979): the variance between the two classes is the largest. */
+/* Finds Otsu's threshold, halfway between the two values that it separates. */
 static void find_otsu(const void *params, const struct histogram *histogram, float found[2])
 {
     double sum = 0, below = 0, sum_below = 0, best = -1, last = 0;
-    bool split = false; /* the best one is between the last value and the next */
+    bool split = false; /* the best threshold so far is between the last value and the next one */
     (void)params;
     for (int bin = 0; bin < histogram->bins; bin++)
         if (histogram->counts[bin] > 0)
             sum += (double)histogram->counts[bin] * histogram_value(histogram, bin);
-    found[0] = found[1] = HUGE_VALF; /* one value alone is not above */
+    found[0] = found[1] = HUGE_VALF; /* a picture of one value has nothing above */
     for (int bin = 0; bin < histogram->bins; bin++) {
         if (histogram->counts[bin] == 0)
             continue;
@@ -97,8 +105,8 @@ static enum status threshold_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* What stages computed, such as the gray of equal colours, may be some roundings above the number that it
- * stands for. */
+/* Returns the user's threshold, increased by some roundings: a computed sample, such as the gray of three
+ * equal channels, may be slightly above the value that it represents. */
 static float user_limit(const struct threshold *threshold, const struct shape *shape)
 {
     const float value = amount_value(shape, &threshold->limit.amount);

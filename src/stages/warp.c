@@ -1,3 +1,5 @@
+/* Warps by a matrix of the user's: the parser of the matrix, and the limits; the work is in filters/warp.h.
+ */
 #include "filters/warp.h"
 
 #include <errno.h>
@@ -8,12 +10,12 @@
 struct warp {
     struct warp_options options;
     struct matrix {
-        struct affine affine;
-        const char *file; /* that it was read from; NULL: none */
+        struct affine affine; /* from the output to the input */
+        const char *file;     /* path from which it was read; may be NULL */
     } matrix;
 };
 
-/* "a b tx c d ty", with blanks or commas between. */
+/* Parses six numbers "a b tx c d ty", separated by blanks or commas. */
 static enum status take_numbers(const char *text, struct affine *affine, struct error *error)
 {
     double numbers[6];
@@ -31,7 +33,7 @@ static enum status take_numbers(const char *text, struct affine *affine, struct 
     return STATUS_OK;
 }
 
-/* The numbers themselves, or @FILE with them, as --align matrix=FILE writes it. */
+/* Parses the numbers, or @FILE that contains them, as --align matrix=FILE writes it. */
 static enum status parse_matrix(const char *text, void *field, struct error *error)
 {
     enum { LONGEST = 1024 }; /* bytes; all digits of six numbers take 150 */
@@ -116,7 +118,7 @@ static struct stage_caps warp_caps(const void *params)
                                .needs_all_rows = warp_needs_all_rows(affine, &warp->options),
                                .groups = true,
                                .relative_cost = 6,
-                               /* All of a line, or of the picture, may come from one place. */
+                               /* A singular matrix maps a line, or the whole picture, to one point. */
                                .new_geometry = affine->xx * affine->yy == affine->xy * affine->yx};
 }
 

@@ -1,3 +1,9 @@
+/* Forward dual-tree complex wavelet transform: options and rows; the transform is in wavelet/dtcwt.h.
+ *
+ * The parameters are stored in the shape of the pyramid, so that the inverse transform uses the same filters.
+ * A slice of a pyramid is the set of coefficients from which the inverse transform can compute rows `out` of
+ * the image. So wavelet_rows() first asks the inverse for its coefficients, then the forward transform for
+ * the rows of the image that these need. */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
@@ -66,7 +72,7 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
                                struct error *error)
 {
     struct dtcwt_rows needed = {.places = 0};
-    (void)params; /* the shape holds them: the inverse needs them too */
+    (void)params; /* they are in out->shape, since the inverse transform needs them as well */
     dtcwt_inverse_rows(&out->shape, out->rows, &needed);
     dtcwt_forward_rows(&out->shape, &needed);
     return dtcwt_forward(run, in, &needed, out, error);
