@@ -55,9 +55,9 @@ enum status samples_add(struct sample_array *numbers, enum sample_type type, con
     return STATUS_OK;
 }
 
-double samples_value(const struct sample_array *numbers, size_t place)
+double samples_value(const struct sample_array *numbers, size_t index)
 {
-    return sample_value(numbers->type, numbers->bytes, place);
+    return sample_value(numbers->type, numbers->bytes, index);
 }
 
 void samples_free(struct sample_array *numbers)

@@ -36,10 +36,10 @@ enum status samples_add(struct sample_array *numbers, enum sample_type type, con
                         struct error *error);
 
 /* Returns a value; full scale of integers is 1. */
-double samples_value(const struct sample_array *numbers, size_t place);
+double samples_value(const struct sample_array *numbers, size_t index);
 void samples_free(struct sample_array *numbers);
 
-/* Returns a page for a run in memory with this plan: the conversions are those of files without ranges. */
+/* Returns a page for a run in memory with this plan. Samples are converted as in files without --range. */
 struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
                         double exponent);
 

@@ -65,7 +65,7 @@ static bool is_unpredictable(const struct recheck *state, int y)
     return has_nonfinite(state->piece, rows[0]);
 }
 
-/* Returns the index of the first difference; the number of values if there is none. */
+/* Returns the index of the first difference, or else the number of values. */
 static size_t find_difference(const struct recheck *state)
 {
     const struct sample_array *one = &state->piece->output, *other = &state->again;
@@ -92,12 +92,12 @@ static const char *way_name(const struct run *run)
 }
 
 /* Fails with the position of the difference: "row 3, column 4, channel 0", for a pyramid also the page. */
-static enum status fail_difference(const struct recheck *state, const struct run *first, size_t place,
+static enum status fail_difference(const struct recheck *state, const struct run *first, size_t position,
                                    struct error *error)
 {
     const struct shape *shape = plan_output(state->page->plan);
     int width = shape->width, height = shape->height, index = 0;
-    size_t at = place, channels = (size_t)shape->channels, parts = 1;
+    size_t at = position, channels = (size_t)shape->channels, parts = 1;
     char where[80] = "";
     for (; shape->kind == KIND_PYRAMID; index++) {
         char name[PAGE_NAME_SIZE];
@@ -115,8 +115,8 @@ static enum status fail_difference(const struct recheck *state, const struct run
                 "--verify: %srow %zu, column %zu, channel %zu is %.9g (%s, %s), and %.9g when it is computed "
                 "again (%s, %s); one of them is wrong: see climg --selftest",
                 where, y, at % row / channels / parts, at / parts % channels,
-                samples_value(&state->piece->output, place) * scale, first->device->name, way_name(first),
-                samples_value(&state->again, place) * scale, state->verifier->device.name,
+                samples_value(&state->piece->output, position) * scale, first->device->name, way_name(first),
+                samples_value(&state->again, position) * scale, state->verifier->device.name,
                 way_name(&state->verifier->run));
 }
 
@@ -137,9 +137,9 @@ enum status recheck(struct verifier *verifier, const struct page *page, const st
         run_in_memory("--verify", &again, piece->inputs, piece->input_count, &state.again, error);
     if (status == STATUS_OK && state.again.count != piece->output.count)
         status = fail(error, STATUS_FAILED, "--verify: other sizes came out");
-    const size_t place = status == STATUS_OK ? find_difference(&state) : piece->output.count;
-    if (place < piece->output.count)
-        status = fail_difference(&state, page->run, place, error);
+    const size_t position = status == STATUS_OK ? find_difference(&state) : piece->output.count;
+    if (position < piece->output.count)
+        status = fail_difference(&state, page->run, position, error);
     samples_free(&state.again);
     return status;
 }

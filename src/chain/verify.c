@@ -127,21 +127,22 @@ static int choose_unit(const struct page_tap *tap, int height)
 static enum status choose_pieces(struct page_tap *tap, struct error *error)
 {
     const struct plan *plan = tap->page->plan;
-    int height = plan_output(plan)->height, unit = choose_unit(tap, height), left = (height - 1) / unit + 1;
-    double wanted = ceil(tap->verifier->share * height / unit - 0.5);
-    int missing = wanted < 1 ? 1 : wanted > left ? left : (int)wanted;
-    tap->pieces = allocate_zeroed((size_t)missing, sizeof *tap->pieces, "pieces to verify", error);
+    int height = plan_output(plan)->height, unit = choose_unit(tap, height),
+        remaining = (height - 1) / unit + 1;
+    double units = ceil(tap->verifier->share * height / unit - 0.5);
+    int to_draw = units < 1 ? 1 : units > remaining ? remaining : (int)units;
+    tap->pieces = allocate_zeroed((size_t)to_draw, sizeof *tap->pieces, "pieces to verify", error);
     if (!tap->pieces)
         return STATUS_FAILED;
-    for (int begin = 0; missing > 0; begin += unit, left--) {
-        if (draw_random(tap->verifier, (uint64_t)left) >= (uint64_t)missing)
+    for (int begin = 0; to_draw > 0; begin += unit, remaining--) {
+        if (draw_random(tap->verifier, (uint64_t)remaining) >= (uint64_t)to_draw)
             continue;
         struct piece *piece = &tap->pieces[tap->count++];
         struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
         piece->out = (struct rows){begin, begin + unit < height ? begin + unit : height};
         plan_rows(plan, piece->out, rows);
         piece->in = rows[0];
-        missing--;
+        to_draw--;
     }
     return STATUS_OK;
 }

@@ -35,7 +35,7 @@ static struct {
     bool trusts_all; /* --force or --selftest: also use devices that failed --selftest */
     bool verbose, quiet, has_work;
     struct workload work;
-} start;
+} startup;
 
 /* Reads a text property; "" if that fails. */
 static void device_text(cl_device_id id, cl_device_info what, char *text, size_t size)
@@ -130,14 +130,14 @@ static void add_platform(struct device_table *table, const struct environment *e
     }
 }
 
-static bool is_automatic(const char *wanted)
+static bool is_automatic(const char *name)
 {
-    return !*wanted || strcasecmp(wanted, "auto") == 0;
+    return !*name || strcasecmp(name, "auto") == 0;
 }
 
-static bool is_number(const char *wanted)
+static bool is_number(const char *name)
 {
-    return isdigit((unsigned char)wanted[0]) && wanted[strspn(wanted, "0123456789")] == '\0';
+    return isdigit((unsigned char)name[0]) && name[strspn(name, "0123456789")] == '\0';
 }
 
 /* Returns the index of the first device of the best kind, or -1. Only devices in `allowed` count, unless
@@ -159,11 +159,13 @@ static enum cost_class device_cost_class(const struct device *device)
     return device->shares_memory ? COST_GPU_SHARED : COST_GPU;
 }
 
+/* Returns the expected seconds of the command on the device. */
 static double device_cost(const struct device *device)
 {
-    return cost_total(device_cost_class(device), device->units, &start.work);
+    return cost_total(device_cost_class(device), device->units, &startup.work);
 }
 
+/* Returns the device's name for a message. */
 static const char *short_name(const struct device *device)
 {
     return (device->type & CL_DEVICE_TYPE_CPU) != 0 ? "the CPU" : device->name;
@@ -174,7 +176,7 @@ static const char *short_name(const struct device *device)
 static int pick_fastest(const struct device_table *table, const bool *allowed)
 {
     int first = -1, second = -1;
-    for (int i = 0; start.has_work && i < table->count; i++) {
+    for (int i = 0; startup.has_work && i < table->count; i++) {
         if (!allowed[i] || rank(&table->entries[i]) < RANK_CPU)
             continue;
         if (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])) {
@@ -184,7 +186,7 @@ static int pick_fastest(const struct device_table *table, const bool *allowed)
             second = i;
         }
     }
-    if (start.verbose && second >= 0)
+    if (startup.verbose && second >= 0)
         fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
                 device_cost(&table->entries[first]), short_name(&table->entries[second]),
                 device_cost(&table->entries[second]));
@@ -198,7 +200,7 @@ static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVIC
     int bad = -1, count = 0;
     for (int i = 0; i < table->count; i++) {
         struct selftest_result result = {.known = false};
-        if (!start.trusts_all && table->count > 1)
+        if (!startup.trusts_all && table->count > 1)
             selftest_result_load(&table->entries[i], &result);
         allowed[i] = !result.known || result.passed;
         count += allowed[i];
@@ -217,29 +219,29 @@ static int choose_automatically(const struct device_table *table)
     if (table->count <= 1)
         return table->count - 1;
     const int bad = find_allowed(table, allowed);
-    if (bad >= 0 && !start.quiet)
+    if (bad >= 0 && !startup.quiet)
         fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
                 table->entries[bad].name);
     return pick_fastest(table, allowed);
 }
 
-/* Returns the index of the best device that `wanted` names, or -1. */
-static int match_device(const struct device_table *table, const char *wanted)
+/* Returns the index of the best device that `name` names, or -1. */
+static int match_device(const struct device_table *table, const char *name)
 {
-    if (is_automatic(wanted))
+    if (is_automatic(name))
         return choose_automatically(table);
-    if (is_number(wanted)) {
-        long number = strtol(wanted, NULL, 10);
+    if (is_number(name)) {
+        long number = strtol(name, NULL, 10);
         return number < table->count ? (int)number : -1;
     }
-    bool gpu = strcasecmp(wanted, "gpu") == 0, cpu = strcasecmp(wanted, "cpu") == 0;
+    bool gpu = strcasecmp(name, "gpu") == 0, cpu = strcasecmp(name, "cpu") == 0;
     int best = -1;
     for (int i = 0; i < table->count; i++) {
         const struct device *device = &table->entries[i];
         bool fits = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
                     : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
-                          : contains(device->name, wanted) || contains(device->platform_name, wanted) ||
-                                contains(device->version, wanted); /* contains PoCL's name */
+                          : contains(device->name, name) || contains(device->platform_name, name) ||
+                                contains(device->version, name); /* contains PoCL's name */
         if (fits && (best < 0 || rank(device) > rank(&table->entries[best])))
             best = i;
     }
@@ -289,13 +291,12 @@ static const char gpu_drivers[] = "a GPU needs its OpenCL driver: nvidia-opencl-
                                   "mesa-opencl-icd on Debian and Ubuntu, ROCm for AMD";
 
 /* Names the option, or the variable if the option is not set. */
-static enum status choose_reject(const char *wanted, const struct environment *environment,
-                                 struct error *error)
+static enum status choose_reject(const char *name, const struct environment *environment, struct error *error)
 {
-    bool variable = environment->device && strstr(environment->device, wanted);
+    bool variable = environment->device && strstr(environment->device, name);
     return fail(error, STATUS_FAILED, "no OpenCL device fits %s%s; %s",
-                variable ? "CLIMG_DEVICE=" : "--device ", wanted,
-                strcasecmp(wanted, "gpu") == 0 ? gpu_drivers : "see --list-devices");
+                variable ? "CLIMG_DEVICE=" : "--device ", name,
+                strcasecmp(name, "gpu") == 0 ? gpu_drivers : "see --list-devices");
 }
 
 /* True if the command runs on the CPU regardless of other devices. */
@@ -305,8 +306,8 @@ static bool needs_cpu_only(const struct settings *settings)
         return false;
     if (strcasecmp(settings->device, "cpu") == 0)
         return true;
-    return is_automatic(settings->device) && start.has_work &&
-           cost_is_below_gpu_start((unsigned)workers_available(), &start.work);
+    return is_automatic(settings->device) && startup.has_work &&
+           cost_is_below_gpu_start((unsigned)workers_available(), &startup.work);
 }
 
 bool device_needs_workload(const struct settings *settings)
@@ -319,30 +320,30 @@ bool device_needs_workload(const struct settings *settings)
 void device_start(const struct settings *settings, const struct workload *work)
 {
     struct drivers drivers;
-    start.trusts_all = settings->force || settings->selftest;
-    start.quiet = settings->quiet;
-    start.verbose = settings->verbose && !settings->quiet;
-    start.has_work = work;
-    start.work = work ? *work : (struct workload){0};
+    startup.trusts_all = settings->force || settings->selftest;
+    startup.quiet = settings->quiet;
+    startup.verbose = settings->verbose && !settings->quiet;
+    startup.has_work = work;
+    startup.work = work ? *work : (struct workload){0};
     drivers_find(&settings->environment, &drivers);
     if (drivers.count > 1 && drivers.cpu[0] && needs_cpu_only(settings) && drivers_load_only(drivers.cpu) &&
-        start.verbose)
+        startup.verbose)
         fprintf(stderr, "climg: only the CPU's OpenCL driver is loaded, %s; --list-devices loads all\n",
                 drivers.cpu);
 }
 
-enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
+enum status device_choose(const char *name, const struct environment *environment, struct device *device,
                           struct error *error)
 {
     memset(device, 0, sizeof *device);
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
-    const int index = status == STATUS_OK ? match_device(table, wanted) : -1;
+    const int index = status == STATUS_OK ? match_device(table, name) : -1;
     if (index >= 0)
         *device = table->entries[index];
     else if (status == STATUS_OK)
-        status = choose_reject(wanted, environment, error);
-    if (status == STATUS_OK && start.verbose && !device_is_exact(device))
+        status = choose_reject(name, environment, error);
+    if (status == STATUS_OK && startup.verbose && !device_is_exact(device))
         fprintf(stderr, "climg: %s: results may differ from those of other devices in the last bit\n",
                 device->name);
     free(table);
@@ -361,27 +362,27 @@ static int list_best_kind(const struct device_table *table, int *numbers)
 
 /* Lists the devices of a list of names, in its order. */
 static enum status list_named(const struct device_table *table, const struct environment *environment,
-                              const char *wanted, int *numbers, int *count, struct error *error)
+                              const char *name, int *numbers, int *count, struct error *error)
 {
     char one[256]; /* device names are no longer */
     struct word word;
-    for (const char *cursor = wanted; text_next_word(&cursor, ',', &word);) {
+    for (const char *cursor = name; text_next_word(&cursor, ',', &word);) {
         if (word.length == 0)
-            return fail(error, STATUS_USAGE, "--device %s: an empty name is in it", wanted);
+            return fail(error, STATUS_USAGE, "--device %s: an empty name is in it", name);
         snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
         const int index = match_device(table, one);
         if (index < 0)
             return choose_reject(one, environment, error);
         for (int i = 0; i < *count; i++)
             if (numbers[i] == index)
-                return fail(error, STATUS_USAGE, "--device %s: device %d is in it twice", wanted, index);
+                return fail(error, STATUS_USAGE, "--device %s: device %d is in it twice", name, index);
         numbers[(*count)++] = index;
     }
     return STATUS_OK;
 }
 
-enum status device_numbers(const char *wanted, const struct environment *environment, int **numbers,
-                           int *count, struct error *error)
+enum status device_numbers(const char *name, const struct environment *environment, int **numbers, int *count,
+                           struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
@@ -392,13 +393,13 @@ enum status device_numbers(const char *wanted, const struct environment *environ
         status = *numbers ? STATUS_OK : STATUS_FAILED;
     }
     int whole =
-        status == STATUS_OK ? match_device(table, wanted) : -1; /* a device's name may contain a comma */
-    if (status == STATUS_OK && strcasecmp(wanted, "all") == 0)
+        status == STATUS_OK ? match_device(table, name) : -1; /* a device's name may contain a comma */
+    if (status == STATUS_OK && strcasecmp(name, "all") == 0)
         *count = list_best_kind(table, *numbers);
     else if (status == STATUS_OK && whole >= 0)
         (*numbers)[(*count)++] = whole;
     else if (status == STATUS_OK)
-        status = list_named(table, environment, wanted, *numbers, count, error);
+        status = list_named(table, environment, name, *numbers, count, error);
     free(table);
     return status;
 }

@@ -19,19 +19,19 @@ bool device_needs_workload(const struct settings *settings);
  * means unknown. Call it once, before the first OpenCL call and before there are threads. */
 void device_start(const struct settings *settings, const struct workload *work);
 
-/* Finds the device that `wanted` names: "auto" or "", "gpu", "cpu", a number of device_list, or a part
+/* Finds the device that `name` names: "auto" or "", "gpu", "cpu", a number of device_list, or a part
  * of its name or platform, ignoring case. "auto" is the CPU or GPU that is expected to finish the work
  * of device_start first; if the work is unknown, a GPU before a CPU, and simulators last. A device that
  * failed --selftest is only used if there is no other, or with --force or --selftest. Fails, with
  * advice, if there is no platform or no such device. */
-enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
+enum status device_choose(const char *name, const struct environment *environment, struct device *device,
                           struct error *error);
 
 /* Resolves a list of devices. "all" means all devices of the best kind: every GPU, or else every CPU, as
  * a much slower device would delay the end. Otherwise names of device_choose, separated by commas.
  * *numbers receives their numbers in --list-devices; the caller frees it. */
-enum status device_numbers(const char *wanted, const struct environment *environment, int **numbers,
-                           int *count, struct error *error);
+enum status device_numbers(const char *name, const struct environment *environment, int **numbers, int *count,
+                           struct error *error);
 
 /* Prints --list-devices: numbers, names, limits, and the device that "auto" uses for large work, with
  * the reason. `json`: as an array of objects. */

@@ -111,7 +111,7 @@ enum status device_open(struct device *device, struct error *error);
 
 /* Chooses a device by name (device_choose) and opens it. Unless `force`, fails for a device that failed
  * --selftest. Call device_close also after a failure. */
-enum status device_find(const char *wanted, const struct environment *environment, bool force,
+enum status device_find(const char *name, const struct environment *environment, bool force,
                         struct device *device, struct error *error);
 
 /* Opens a copy of an open device for another thread: same context and programs, own queues. The original

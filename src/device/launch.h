@@ -43,7 +43,8 @@ struct weights {
 
 /* Outputs per work-item and size of the work-groups. */
 struct launch_config {
-    int outputs;  /* outputs per work-item along the filtered axis, times its vector width: -DOUTPUTS */
+    int outputs;  /* outputs of a work-item along the filtered axis, not counting the elements of its vector:
+                     -DOUTPUTS */
     int group[2]; /* work-group size along x and y */
 };
 

@@ -20,7 +20,7 @@ struct serializer_queue {
 struct largest_grid {
     struct largest_grid *next;
     cl_program program;
-    const char *kernel; /* a literal */
+    const char *kernel; /* a string literal */
     size_t group[2], grid;
 };
 
@@ -60,12 +60,12 @@ enum status serializer_join(struct launch_serializer *serializer, cl_command_que
 void serializer_leave(struct launch_serializer *serializer, cl_command_queue queue)
 {
     pthread_rwlock_wrlock(&serializer->lock);
-    struct serializer_queue **place = &serializer->queues;
-    while (*place && (*place)->queue != queue)
-        place = &(*place)->next;
-    struct serializer_queue *found = *place;
+    struct serializer_queue **link = &serializer->queues;
+    while (*link && (*link)->queue != queue)
+        link = &(*link)->next;
+    struct serializer_queue *found = *link;
     if (found)
-        *place = found->next;
+        *link = found->next;
     pthread_rwlock_unlock(&serializer->lock);
     free(found);
 }

@@ -1,6 +1,6 @@
 /* Serializes launches on CPU devices that would crash PoCL.
  *
- * PoCL keeps a cache entry per kernel and work-group size, and replaces it when a grid is larger than
+ * PoCL keeps a cache entry per kernel and work-group size, and adds another one when a grid is larger than
  * all before. Up to version 5.0 a finishing launch releases the newest entry, whichever entry it started
  * with, and the process aborts if that one is not in use (pocl_release_dlhandle_cache: ref_count > 0).
  * So a launch that creates an entry runs alone: it starts after all others have finished, and others
@@ -37,7 +37,7 @@ void serializer_leave(struct launch_serializer *serializer, cl_command_queue que
 /* A launch that is about to be enqueued. */
 struct launch_request {
     cl_program program;
-    const char *kernel; /* a literal */
+    const char *kernel; /* a string literal */
     size_t group[2];
     size_t grid;    /* larger side of the grid */
     bool exclusive; /* the launch runs alone; set by serializer_begin */

@@ -79,10 +79,10 @@ enum status device_open(struct device *device, struct error *error)
     return status == STATUS_OK ? open_queues(device, error) : status;
 }
 
-enum status device_find(const char *wanted, const struct environment *environment, bool force,
+enum status device_find(const char *name, const struct environment *environment, bool force,
                         struct device *device, struct error *error)
 {
-    enum status status = device_choose(wanted, environment, device, error);
+    enum status status = device_choose(name, environment, device, error);
     if (status == STATUS_OK && !force)
         status = selftest_result_check(device, error);
     return status == STATUS_OK ? device_open(device, error) : status;

@@ -42,7 +42,7 @@ static const unsigned long long ROOM = 4 << 20;
 static const char MARKER[] = "climg-running-";
 
 static char directory[PATH_MAX]; /* cache directory that climg chose; "" if none */
-static char marker[PATH_MAX];    /* path of this process's marker; "" if there is none */
+static char marker[PATH_MAX];    /* path of this process's marker, or "" */
 static bool copies;              /* copy programs that were compiled for all users */
 
 /* ---------------------------------------------------------------- choice of the directory */
@@ -85,9 +85,10 @@ static bool is_ours(const char *path, const char *above)
     struct stat own, outer;
     if (lstat(path, &own) != 0 || stat(above, &outer) != 0)
         return false;
-    bool kept = (outer.st_uid == 0 || outer.st_uid == geteuid()) &&
-                (!(outer.st_mode & (S_IWGRP | S_IWOTH)) || (outer.st_mode & S_ISVTX));
-    return kept && S_ISDIR(own.st_mode) && own.st_uid == geteuid() && !(own.st_mode & (S_IRWXG | S_IRWXO));
+    bool is_protected = (outer.st_uid == 0 || outer.st_uid == geteuid()) &&
+                        (!(outer.st_mode & (S_IWGRP | S_IWOTH)) || (outer.st_mode & S_ISVTX));
+    return is_protected && S_ISDIR(own.st_mode) && own.st_uid == geteuid() &&
+           !(own.st_mode & (S_IRWXG | S_IRWXO));
 }
 
 /* Finds a directory below TMPDIR, the same one in all runs of a user. Another user may have created some

@@ -40,7 +40,7 @@ struct program_store {
     pthread_mutex_t lock; /* held while compiling, so that nothing is compiled twice */
     int users;            /* devices */
     struct compiled_program *compiled;
-    struct launch_serializer turns;
+    struct launch_serializer serializer;
 };
 
 /* A device's own kernel objects of a program: arguments are part of a kernel object. */
@@ -97,7 +97,7 @@ enum status programs_begin(struct device *device, struct error *error)
     if (!device->store)
         return STATUS_FAILED;
     pthread_mutex_init(&device->store->lock, NULL);
-    serializer_init(&device->store->turns);
+    serializer_init(&device->store->serializer);
     device->store->users = 1;
     return STATUS_OK;
 }
@@ -112,7 +112,7 @@ void programs_share(struct device *device)
 
 struct launch_serializer *programs_serializer(const struct device *device)
 {
-    return &device->store->turns;
+    return &device->store->serializer;
 }
 
 void programs_free(struct device *device)
@@ -135,7 +135,7 @@ void programs_free(struct device *device)
         compiled_free(store->compiled);
         store->compiled = next;
     }
-    serializer_free(&store->turns);
+    serializer_free(&store->serializer);
     pthread_mutex_destroy(&store->lock);
     free(store);
 }

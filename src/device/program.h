@@ -43,7 +43,8 @@ void program_list_add(struct program_list *program_list, const struct program_ke
  * launch anyway. Failures are reported by program_kernel. */
 void programs_build(struct device *device, const struct program_list *program_list);
 
-/* Initialise a device's programs: without any, or sharing those of the device that it was copied from. */
+/* Initialise a device's programs: programs_begin without any, programs_share with the programs of the
+ * device that it was copied from. */
 enum status programs_begin(struct device *device, struct error *error);
 void programs_share(struct device *device);
 

@@ -1,3 +1,4 @@
+/* Finds embedded kernel files and writes a program's text with its includes replaced. */
 #include "device/source.h"
 
 #include <stdbool.h>

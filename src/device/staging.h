@@ -17,14 +17,13 @@
 /* A staging buffer. */
 struct staging {
     struct device *device;
-    cl_mem object;       /* memory that kernels use */
-    cl_mem pinned;       /* pinned host memory if the device has its own memory; else NULL */
-    void *host;          /* address for the host; NULL while the device uses shared memory */
-    size_t size;         /* bytes */
-    cl_event host_ready; /* event after which the host may use `host`; NULL: it may now */
-    cl_event
-        kernels_done; /* own memory: event after the last kernel that uses `object`; NULL: none is pending */
-    bool recent;      /* used since the last trim */
+    cl_mem object;         /* memory that kernels use */
+    cl_mem pinned;         /* pinned host memory if the device has its own memory; else NULL */
+    void *host;            /* address for the host; NULL while the device uses shared memory */
+    size_t size;           /* bytes */
+    cl_event host_ready;   /* event after which the host may use `host`; NULL: it may now */
+    cl_event kernels_done; /* own memory: event after the last kernel that uses `object`; may be NULL */
+    bool recent;           /* used since the last trim */
     struct staging *next;
 };
 

@@ -59,7 +59,7 @@ int shape_planes(const struct shape *shape);
 /* True if there are three colours. */
 bool shape_is_colour(const struct shape *shape);
 
-/* Returns the index of the alpha channel, or -1 if there is none. */
+/* Returns the index of the alpha channel, or -1. */
 int shape_alpha(const struct shape *shape);
 
 /* Converts a sample value in file units (0..255, a float's own scale) to the chain's 0..1 scale. */
@@ -189,7 +189,7 @@ struct stage {
     /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
     void (*release)(void *params);
 
-    /* Returns the capabilities for these parameters. NULL: none. */
+    /* Returns the capabilities for these parameters. May be NULL. */
     struct stage_caps (*caps)(const void *params);
 
     /* Computes the shape of the output. NULL: the same as the input's. Fails if the input is not supported.

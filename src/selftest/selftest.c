@@ -30,11 +30,11 @@ struct selftest_run {
     FILE *out;
     bool verbose;
     int asked, wrong, unanswered; /* number of runs: all, with wrong output, failed */
-    int other;                    /* right outputs whose bits differ from those of exact devices */
+    int other;                    /* right outputs with other bits than exact devices */
     double largest;               /* largest error of right outputs */
     char failed[NAMES_SIZE];      /* stages with wrong outputs */
     struct selftest_result result;
-    struct error trouble; /* first error of a case that did not run */
+    struct error run_error; /* first error of a case that did not run */
 };
 
 /* Name of test cases without a stage. */
@@ -90,9 +90,9 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
     struct comparison comparison;
     char text[256];
     bool sliced = false;
-    struct error trouble = {.text = ""};
+    struct error run_error = {.text = ""};
     enum status status = test_case_run(test_case, chain, &run->runs[memory], &run->timing, slice, &sliced,
-                                       &comparison, &trouble);
+                                       &comparison, &run_error);
     if (slice > 0 && !sliced && status == STATUS_OK)
         return;
     run->asked++;
@@ -115,9 +115,9 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
         note_failure(run, test_case, comparison.error);
         return;
     }
-    fprintf(run->out, "%s\n", trouble.text);
+    fprintf(run->out, "%s\n", run_error.text);
     if (run->unanswered++ == 0)
-        run->trouble = trouble;
+        run->run_error = run_error;
     profile_discard(&run->profile);
 }
 
@@ -227,7 +227,7 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
                  device->name, run.failed);
     else if (status == STATUS_OK && run.unanswered > 0)
         status = fail(error, STATUS_FAILED, "%s: %d of %d questions have no answer: %s", device->name,
-                      run.unanswered, run.asked, run.trouble.text);
+                      run.unanswered, run.asked, run.run_error.text);
     return status;
 }
 

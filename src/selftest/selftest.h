@@ -22,7 +22,7 @@
  * the stages. */
 enum status selftest(const struct settings *settings, FILE *out, struct error *error);
 
-/* --warm: runs every example of every stage's manual on samples like those of its files, so that later
+/* --warm: runs every example of every stage's manual on samples of its files' kinds, so that later
  * runs of such commands need not compile. Uses the device of the settings, or both devices that "auto"
  * chooses from; with --verify also the second computation. PoCL's programs are stored in climg's cache
  * (device/cache.h). Prints the programs and their compilation times to `out`. Fails if an example

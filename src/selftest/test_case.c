@@ -73,14 +73,14 @@ bool test_case_next(const char **text, struct test_case *test_case)
 
 bool stage_is_selected(const struct environment *environment, const char *name)
 {
-    const char *wanted = environment->ask;
+    const char *selected = environment->ask;
     const size_t length = strlen(name);
-    for (const char *at = wanted; at; at = strchr(at, ',')) {
+    for (const char *at = selected; at; at = strchr(at, ',')) {
         at += *at == ',';
         if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
             return true;
     }
-    return wanted == NULL;
+    return selected == NULL;
 }
 
 /* ---------------------------------------------------------------- input samples */
@@ -251,11 +251,11 @@ static struct comparison compare(const struct test_case *test_case, const struct
     struct comparison comparison = {
         .error = 0, .sum = isal_crc32(0, numbers->bytes, numbers->count * sample_size(numbers->type))};
     for (size_t i = 0; i < numbers->count; i++) {
-        const size_t place = i / test_case->step;
+        const size_t index = i / test_case->step;
         bool asked =
-            i % test_case->step == 0 && place < test_case->count && test_case->answers[place] != NO_ANSWER;
+            i % test_case->step == 0 && index < test_case->count && test_case->answers[index] != NO_ANSWER;
         double got = samples_value(numbers, i);
-        double expected = asked ? ANSWER_UNIT * test_case->answers[place] : got;
+        double expected = asked ? ANSWER_UNIT * test_case->answers[index] : got;
         double off = fabs(got - expected) - rounding_of(numbers->type);
         double error = isfinite(got) ? off / fmax(1, fabs(expected)) : INFINITY;
         if (error > comparison.error)

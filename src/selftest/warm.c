@@ -3,8 +3,8 @@
  *
  * Each example runs on its own kind of file and on the five usual kinds of samples, unsliced and in
  * slices, since these select different programs. The images are 192x160, the smallest size at which all
- * parts of an example still run: only compilation takes time. Files that examples name are replaced by
- * files in memory. */
+ * parts of an example still run, as only the compilation matters. Files that examples name are replaced
+ * by files in memory. */
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/worker.h"
@@ -329,11 +329,11 @@ static enum status warm_both(struct command *command, FILE *out, struct error *e
 
 enum status warm(const struct command *command, FILE *out, struct error *error)
 {
-    struct command kept = *command;
-    const char *wanted = command->settings.device;
-    kept.settings.environment.keep = true;
-    program_cache_clean(&kept.settings.environment);
-    return wanted[0] == '\0' || strcasecmp(wanted, "auto") == 0 || strcasecmp(wanted, "all") == 0
-               ? warm_both(&kept, out, error)
-               : warm_named(&kept, wanted, out, error);
+    struct command warmed = *command;
+    const char *name = command->settings.device;
+    warmed.settings.environment.keep = true;
+    program_cache_clean(&warmed.settings.environment);
+    return name[0] == '\0' || strcasecmp(name, "auto") == 0 || strcasecmp(name, "all") == 0
+               ? warm_both(&warmed, out, error)
+               : warm_named(&warmed, name, out, error);
 }
