@@ -3,3 +3,4 @@
 #include "dtcwt_forward_cpu.cl"
 #include "dtcwt_inverse_cpu.cl"
 #include "shrink_cpu.cl"
+#include "constant.h"

@@ -160,31 +160,6 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     }
 }
 
-/* Counts for each colour of an image, which is in opponent colours if it says so, at how many of columns x rows places in the rows from
- * range.x to range.y it has the same value as two pixels to the right. The grid: the places, images. */
-__kernel void noise_constant(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent, volatile __global uint *counts)
-{
-    const int i = get_global_id(0), j = get_global_id(1), image = get_global_id(2);
-    if (i >= columns || j >= rows)
-        return;
-    const int x = place(i, columns, src_at.width), y = place(j, rows, src_at.height);
-    if (y < range.x || y >= range.y)
-        return;
-    float8 v[3];
-    for (int c = 0; c < 3; c++) {
-        float line[3];
-        for (int k = 0; k < 3; k++)
-            line[k] = channel_of(PLANES_ARG(src), min(x + k, src_at.width - 1), y, 0, image, c, channels);
-        v[c] = (float8)(line[0], line[1], line[2], line[0], line[0], line[0], line[0], line[0]);
-    }
-    if (opponent)
-        from_opponent(v);
-    const float most = fmax(1.0f, fmax(fabs(v[0].s0), fmax(fabs(v[1].s0), fabs(v[2].s0))));
-    for (int c = 0; c < 3; c++)
-        if (fabs(v[c].s1 - v[c].s0) <= 1e-6f * most && fabs(v[c].s2 - v[c].s0) <= 1e-6f * most)
-            atomic_inc(counts + image * 3 + c);
-}
-
 /* The bin that a share of the counts ends in: its number, the counts below it and its own. */
 static inline void find_quantile(__global const uint *counts, int classes, uint total, uint parts, __global uint *to)
 {

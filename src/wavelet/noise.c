@@ -389,9 +389,10 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
     const cl_int columns = noise_places(planes->width), rows = noise_places(planes->height),
                  channels = shape->channels, is_opponent = opponent;
     const cl_int2 range = {{own.begin, own.end}};
-    struct work work = run_work(run, "noise", "noise_constant", planes);
-    work.vector_width = VECTOR_SCALAR;
-    work.width = columns;
+    struct work work = run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "constant", "noise_constant", planes);
+    work.vector_width = run_is_cpu(run) ? VECTOR_FULL : VECTOR_SCALAR;
+    work.outlined = run_is_cpu(run);
+    work.width = columns * launch_lanes(run->device, run->memory, work.vector_width);
     work.height = rows;
     work.depth = shape->images;
     return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG(columns), ARG(rows), ARG(range),

@@ -1,0 +1,5 @@
+/* Colours that are constant: constant.h. */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "constant.h"

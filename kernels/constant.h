@@ -1,0 +1,54 @@
+/* Colours that are constant, for --denoise and --shrink with a number. Programs for CPUs that are loaded anyway include this, as another one
+ * takes 8 ms to load; for other devices constant.cl has it alone. */
+#pragma once
+#include "planes.h"
+#include "places.h"
+#define COLOUR float
+#include "opponent.h"
+
+static inline float colour_at(PLANES_IN(src), int x, int y, int image, int channel, int channels)
+{
+#ifdef IMAGES
+    const float4 v = load(PLANES_ARG(src), x, y, 0);
+    return channel == 0 ? v.x : channel == 1 ? v.y : v.z;
+#else
+    return src[offset(src_at, x, y, image * channels + channel)];
+#endif
+}
+
+/* Counts for each colour of an image, which is in opponent colours if it says so, at how many of columns x rows places in the rows from
+ * range.x to range.y it has the same value as two pixels to the right. The grid: the places, images. */
+NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent,
+                                 volatile __global uint *counts, WORK_ITEM_PARAMS)
+{
+#pragma unroll 1
+    for (int i = first_item; i < first_item + RUN; i++) {
+        const int j = item_y, image = item_z;
+        if (i >= columns || j >= rows)
+            return;
+        const int x = place(i, columns, src_at.width), y = place(j, rows, src_at.height);
+        if (y < range.x || y >= range.y)
+            return;
+        float v[3][3], most = 1.0f; /* by colour, of three neighbours */
+        for (int k = 0; k < 3; k++) {
+            float colours[3];
+            for (int c = 0; c < 3; c++)
+                colours[c] = colour_at(PLANES_ARG(src), min(x + k, src_at.width - 1), y, image, c, channels);
+            if (opponent)
+                from_opponent(colours);
+            for (int c = 0; c < 3; c++) {
+                v[c][k] = colours[c];
+                most = fmax(most, fabs(v[c][k]));
+            }
+        }
+        for (int c = 0; c < 3; c++)
+            if (fabs(v[c][1] - v[c][0]) <= 1e-6f * most && fabs(v[c][2] - v[c][0]) <= 1e-6f * most)
+                atomic_inc(counts + image * 3 + c);
+    }
+}
+
+__kernel void noise_constant(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent,
+                             volatile __global uint *counts)
+{
+    noise_constant_run(PLANES_ARG(src), columns, rows, range, channels, opponent, counts, WORK_ITEM_ARGS);
+}
