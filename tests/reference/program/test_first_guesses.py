@@ -84,7 +84,7 @@ def with_value(words, option, value):
 
 READINGS = [
     (r"leave the word out, as in (climg .+)$", lambda words, m: fill(m[1])),
-    (r"(?:inputs stand alone|stages are options), as in (climg .+)$", lambda words, m: fill(m[1])),
+    (r"(?:inputs need no option|stages are options), as in (climg .+)$", lambda words, m: fill(m[1])),
     (r"stages are options: (climg .+)$", lambda words, m: fill(m[1])),
     (r"no input is named; (climg .+?) is an example", lambda words, m: fill(m[1])),
     (r"^--help=(\w+): .*did you mean (\S+)\?$", lambda words, m: ["climg", m[2]]),
