@@ -132,8 +132,8 @@ static const struct step *analysis_step(const struct plan *analysis, struct run 
 static enum status analysis_add(const struct slice *slice, const struct value *value, struct error *error)
 {
     const struct step *step = analysis_step(slice->plan, slice->run);
-    enum status status = step->stage->analysis->take(slice->run, step->params, value, slice->out,
-                                                     run_analysis_result(slice->run, step->params), error);
+    enum status status = step->stage->analysis->add(slice->run, step->params, value, slice->out,
+                                                    run_analysis_result(slice->run, step->params), error);
     run_end_stage(slice->run);
     return status;
 }

@@ -130,11 +130,13 @@ static void add_platform(struct device_table *table, const struct environment *e
     }
 }
 
+/* True if the name means "auto". */
 static bool is_automatic(const char *name)
 {
     return !*name || strcasecmp(name, "auto") == 0;
 }
 
+/* True if the name is a number of --list-devices. */
 static bool is_number(const char *name)
 {
     return isdigit((unsigned char)name[0]) && name[strspn(name, "0123456789")] == '\0';
@@ -404,12 +406,14 @@ enum status device_numbers(const char *name, const struct environment *environme
     return status;
 }
 
+/* Returns the kind of device for --list-devices. */
 static const char *kind_name(const struct device *device)
 {
     static const char *const names[] = {"simulator", "accelerator", "CPU", "GPU"};
     return names[rank(device)];
 }
 
+/* Returns the reason why "auto" uses the device. */
 static const char *reason(const struct device_table *table, const struct device *device)
 {
     return table->count == 1                   ? "it is the only one"
@@ -418,6 +422,7 @@ static const char *reason(const struct device_table *table, const struct device 
                                                : "no usable GPU is there";
 }
 
+/* Prints the stored result of --selftest. */
 static void print_selftest_result(FILE *out, const struct device *device)
 {
     struct selftest_result result;
@@ -451,6 +456,7 @@ static void print_device(FILE *out, const struct device_table *table, int index,
         fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
 }
 
+/* Writes the stored result of --selftest as JSON. */
 static void put_selftest_result(struct json_writer *out, const struct device *device)
 {
     struct selftest_result result;

@@ -79,6 +79,7 @@ static cl_int set_arguments(cl_kernel kernel, const struct argument *arguments, 
     return code;
 }
 
+/* Rounds up to a multiple of `unit`. */
 static size_t round_up(size_t value, size_t unit)
 {
     return (value + unit - 1) / unit * unit;
@@ -130,6 +131,7 @@ static cl_int enqueue_serialized(const struct device *device, const char *name, 
     return code;
 }
 
+/* Returns the launch's own configuration, or the default one. */
 static struct launch_config work_launch_config(const struct device *device, const struct work *work)
 {
     return work->config.outputs > 0 ? work->config : device_launch_config(device, work->memory, NULL);

@@ -72,7 +72,8 @@ static int choose_pitch(const struct device *device, int width)
     return pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
 }
 
-/* True if the allocation is free, large enough, and at most four times the request. */
+/* True if the allocation is free, large enough, and at most four times the request: larger ones stay
+ * free for larger requests. */
 static bool fits(const struct pool_entry *entry, const struct planes *planes)
 {
     if (entry->taken || entry->memory != planes->memory)
@@ -81,8 +82,7 @@ static bool fits(const struct pool_entry *entry, const struct planes *planes)
         (entry->width < planes->width || entry->rows < planes->rows || entry->layers < planes->layers))
         return false;
     size_t need = planes_bytes(planes);
-    return entry->size >= need &&
-           entry->size / 4 <= need; /* large allocations stay free for large requests */
+    return entry->size >= need && entry->size / 4 <= need;
 }
 
 /* Fails if the planes exceed the device's limits of images. */
@@ -104,6 +104,7 @@ static enum status check_image_limits(const struct device *device, const struct 
                 planes->width, planes->rows, device->name, device->image_width, device->image_height);
 }
 
+/* Creates a 2-D image array of float4 texels. */
 static cl_mem create_image(const struct device *device, const struct planes *planes, cl_int *code)
 {
     cl_image_format format = {CL_RGBA, CL_FLOAT};
@@ -214,6 +215,7 @@ void planes_release(struct pool *pool, struct planes *planes)
     planes->object = NULL;
 }
 
+/* Releases an allocation and its entry. */
 static void free_entry(const struct pool *pool, struct pool_entry *entry)
 {
     if (!device_is_dry_run(pool->device))
@@ -288,11 +290,13 @@ struct constant {
     unsigned char key_bytes[];
 };
 
+/* Sets the error for a failed allocation of constants or counters. */
 static enum status no_memory(const struct device *device, const char *what, cl_int code, struct error *error)
 {
     return fail_memory(error, "%s: no memory for %s (%s)", device->name, what, cl_error_name(code));
 }
 
+/* True if the keys are equal. */
 static bool is_same(const struct constant_key *a, const struct constant_key *b)
 {
     return strcmp(a->what, b->what) == 0 && a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
@@ -302,7 +306,7 @@ bool constants_find(struct constants *constants, const struct constant_key *key,
 {
     for (struct constant **at = &constants->first; *at; at = &(*at)->next) {
         struct constant *known = *at;
-        if (is_same(&known->key, key)) {
+        if (is_same(&known->key, key)) { /* move it to the front */
             *at = known->next;
             known->next = constants->first;
             constants->first = known;
@@ -313,6 +317,7 @@ bool constants_find(struct constants *constants, const struct constant_key *key,
     return false;
 }
 
+/* Frees a constant and all later ones in the list. */
 static void free_from(struct constant **at)
 {
     while (*at) {
@@ -323,6 +328,7 @@ static void free_from(struct constant **at)
     }
 }
 
+/* Frees the least recently used constants beyond the limits. */
 static void free_oldest(struct constants *constants)
 {
     struct constant **at = &constants->first;

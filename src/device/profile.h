@@ -33,6 +33,7 @@ struct profile_record {
     uint64_t bytes; /* bytes read and written; each plane counts once */
 };
 
+/* Records of a device's launches and copies. */
 struct profile {
     struct profile_record *records; /* not collected yet */
     size_t count, capacity;

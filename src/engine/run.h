@@ -63,9 +63,8 @@ struct value {
     struct shape shape;
     struct rows rows; /* rows that are present, or requested */
     struct planes planes[1 + MAX_LEVELS];
-    bool opponent; /* the three colours are luma and two differences: kernels/opponent.h */
-    const struct raster
-        *raster; /* samples that the stage reads or writes directly instead of planes; may be NULL */
+    bool opponent;               /* the three colours are luma and two differences: kernels/opponent.h */
+    const struct raster *raster; /* samples that the stage uses directly instead of planes; may be NULL */
 };
 
 /* Noise of one image; full scale is 1. sigma is the standard deviation of white noise of the same
@@ -89,7 +88,7 @@ struct estimate {
 
 /* Result of the page's first --align. */
 struct alignment {
-    struct affine affine; /* as --warp takes it */
+    struct affine affine; /* the map in the form of --warp's parameters */
     double confidence;
     bool found; /* the other fields are valid, also with a low confidence */
 };
@@ -222,7 +221,7 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
  * kernel.
  *
  *     group k      |halo|  inner items  |halo|
- *     group k + 1                  |halo|  inner items  |halo| */
+ *     group k + 1                 |halo|  inner items  |halo| */
 void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work);
 
 /* Copies floats to the device, such as the weights of a filter. Equal contents share one object. Valid

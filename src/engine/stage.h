@@ -21,10 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Kinds of values that stages process. */
 enum kind { KIND_IMAGE, KIND_PYRAMID };
 
 enum { MAX_LEVELS = 16, ORIENTATIONS = 6, SUBBAND_LAYERS = 2 * ORIENTATIONS };
 
+/* Rules for samples beyond the border of an image. */
 enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
 
 /* The rows [begin, end) of an image. */
@@ -79,8 +81,7 @@ struct rows rows_aligned(struct rows rows, int unit);
 struct rows rows_same(const void *params, const struct shape *in, struct rows out);
 struct rows rows_all(const void *params, const struct shape *in, struct rows out);
 
-/* An example of use: printed by --help=STAGE and run as a test. */
-
+/* An example of use, printed by --help=STAGE and run as a test. */
 struct example {
     const char *command; /* a command line that reads from samples/ and ends with its output file */
     const char *shows;   /* its purpose, one line */
@@ -155,8 +156,8 @@ struct analysis {
      * They never wait. */
     enum status (*begin)(struct run *run, const void *params, const struct shape *in,
                          struct analysis_result *analysis_result, struct error *error);
-    enum status (*take)(struct run *run, const void *params, const struct value *in, struct rows part,
-                        struct analysis_result *analysis_result, struct error *error);
+    enum status (*add)(struct run *run, const void *params, const struct value *in, struct rows part,
+                       struct analysis_result *analysis_result, struct error *error);
     enum status (*end)(struct run *run, const void *params, const struct shape *in,
                        struct analysis_result *analysis_result, struct error *error);
 };
@@ -169,14 +170,14 @@ struct chroma {
     const struct shape *in, *out; /* luma shapes before and after the stage */
 };
 
+/* A stage. Constant; defined in src/stages. */
 struct stage {
     const char *name;   /* the long option: "blur" */
     const char *brief;  /* one line for the list in --help */
     const char *manual; /* paragraphs for --help=STAGE and the man page, separated by blank lines */
     const struct example *examples; /* ends with a NULL command */
-    const struct option
-        *options;       /* the PRIMARY option (name NULL) first, if there is one; ends with OPTION_END */
-    size_t params_size; /* bytes of the struct that `options` fills */
+    const struct option *options;   /* the PRIMARY (name NULL) first, if any; ends with OPTION_END */
+    size_t params_size;             /* bytes of the struct that `options` fills */
     enum kind in, out;
 
     /* Checks parameters together, after all were parsed and before any file is opened. May be NULL. */

@@ -29,10 +29,10 @@ struct selftest_run {
     struct timing timing;
     FILE *out;
     bool verbose;
-    int asked, wrong, unanswered; /* number of runs: all, with wrong output, failed */
-    int other;                    /* right outputs with other bits than exact devices */
-    double largest;               /* largest error of right outputs */
-    char failed[NAMES_SIZE];      /* stages with wrong outputs */
+    int tried, wrong, not_run;     /* number of runs: all, with wrong output, failed */
+    int other_bits;                /* right outputs with other bits than exact devices */
+    double largest_error;          /* largest error of right outputs */
+    char wrong_stages[NAMES_SIZE]; /* stages with wrong outputs */
     struct selftest_result result;
     struct error run_error; /* first error of a case that did not run */
 };
@@ -40,6 +40,7 @@ struct selftest_run {
 /* Name of test cases without a stage. */
 static const char SAMPLES[] = "samples";
 
+/* Returns the name of a case's stage for messages. */
 static const char *stage_name(const struct test_case *test_case)
 {
     return test_case->stage[0] ? test_case->stage : SAMPLES;
@@ -61,12 +62,12 @@ static void note_failure(struct selftest_run *run, const struct test_case *test_
     const char *name = stage_name(test_case);
     char word[48];
     snprintf(word, sizeof word, "%s%s", test_case->stage[0] ? "--" : "", name);
-    size_t used = strlen(run->failed), length = strlen(word);
+    size_t used = strlen(run->wrong_stages), length = strlen(word);
     bool named = used >= length &&
-                 strcmp(run->failed + used - length, word) == 0; /* a stage's cases are consecutive */
+                 strcmp(run->wrong_stages + used - length, word) == 0; /* a stage's cases are consecutive */
     run->wrong++;
     if (!named)
-        snprintf(run->failed + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "", word);
+        snprintf(run->wrong_stages + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "", word);
     if (run->wrong == 1)
         snprintf(run->result.stage, sizeof run->result.stage, "%.31s", word);
     run->result.error = fmax(run->result.error, error);
@@ -95,11 +96,11 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
                                        &comparison, &run_error);
     if (slice > 0 && !sliced && status == STATUS_OK)
         return;
-    run->asked++;
+    run->tried++;
     if (status == STATUS_OK && comparison.error <= TOLERANCE) {
         *error = fmax(*error, comparison.error);
         *got = comparison.sum;
-        run->other += comparison.sum != sum;
+        run->other_bits += comparison.sum != sum;
         if (comparison.sum != sum && run->verbose) {
             selftest_describe(test_case, text, sizeof text);
             fprintf(run->out, "  OTHER BITS %s; %s memory%s\n", text, memory_word(memory), slice_word(slice));
@@ -116,7 +117,7 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
         return;
     }
     fprintf(run->out, "%s\n", run_error.text);
-    if (run->unanswered++ == 0)
+    if (run->not_run++ == 0)
         run->run_error = run_error;
     profile_discard(&run->profile);
 }
@@ -138,7 +139,7 @@ static enum status run_all_ways(struct selftest_run *run, const struct test_case
         run_once(run, test_case, &chain, (enum memory)memory, SLICE, sum, &got, &largest);
     }
     chain_free(&chain);
-    run->largest = fmax(run->largest, largest);
+    run->largest_error = fmax(run->largest_error, largest);
     selftest_describe(test_case, text, sizeof text);
     if (status == STATUS_OK && run->verbose)
         fprintf(run->out, "  %.1e  %08x  %s\n", largest, got, text);
@@ -168,9 +169,9 @@ static void finish(struct selftest_run *run, double seconds)
     char *path = NULL;
     time_t now = time(NULL);
     struct tm date;
-    const int right = run->asked - run->wrong - run->unanswered;
+    const int right = run->tried - run->wrong - run->not_run;
     result->passed = run->wrong == 0;
-    result->error = result->passed ? run->largest : result->error;
+    result->error = result->passed ? run->largest_error : result->error;
     if (gmtime_r(&now, &date))
         strftime(result->date, sizeof result->date, "%Y-%m-%d", &date);
     if (run->verbose)
@@ -178,10 +179,11 @@ static void finish(struct selftest_run *run, double seconds)
     fprintf(run->out,
             "%d of %d answers right, the largest error of those %.1e; %.2f s, %.2f of them to build %d "
             "programs\n%d of them are the same bits as on other devices\n",
-            right, run->asked, run->largest, seconds, built.seconds, built.count, right - run->other);
+            right, run->tried, run->largest_error, seconds, built.seconds, built.count,
+            right - run->other_bits);
     if (result->passed && run->device->environment->ask)
         fputs("not remembered: these were not all questions\n", run->out);
-    else if (result->passed && run->unanswered > 0)
+    else if (result->passed && run->not_run > 0)
         fputs("not remembered: some questions have no answer\n", run->out);
     else if (selftest_result_save(run->device, result, &path, &ignored) == STATUS_OK)
         fprintf(run->out, "remembered in %s\n", path);
@@ -224,10 +226,10 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
     if (status == STATUS_OK && run.wrong > 0)
         status =
             fail(error, STATUS_FAILED, "%s: wrong answers from %s; climg does not use it without --force",
-                 device->name, run.failed);
-    else if (status == STATUS_OK && run.unanswered > 0)
+                 device->name, run.wrong_stages);
+    else if (status == STATUS_OK && run.not_run > 0)
         status = fail(error, STATUS_FAILED, "%s: %d of %d questions have no answer: %s", device->name,
-                      run.unanswered, run.asked, run.run_error.text);
+                      run.not_run, run.tried, run.run_error.text);
     return status;
 }
 
