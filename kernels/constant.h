@@ -22,7 +22,7 @@ NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 ran
                                  volatile __global uint *counts, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
-    for (int i = first_item; i < first_item + RUN; i++) {
+    for (int i = first_item; i < first_item + ITEMS_PER_CALL; i++) {
         const int j = item_y, image = item_z;
         if (i >= columns || j >= rows)
             return;
