@@ -87,6 +87,7 @@ void box_print(FILE *file, const void *params)
         fprintf(file, "+%d+%d", box->x, box->y);
 }
 
+/* Converts a length to pixels, at least one. */
 static int in_pixels(const struct length *length, int whole)
 {
     const double pixels = length->percent ? fmax(1, round(whole * length->number / 100)) : length->number;
@@ -119,6 +120,7 @@ enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, cons
                                 const struct chroma *chroma, struct error *error)
 {
     const struct place at = box_place(box, part, whole);
+    /* A chroma pixel cannot be split between the part and the rest. */
     if (at.x % chroma->across != 0 || at.y % chroma->down != 0)
         return fail(error, STATUS_FAILED,
                     "the part begins at +%d+%d, between two pixels of the video's colour; begin it at "

@@ -39,6 +39,7 @@ enum { MARGIN = 6 };
 /* Standard deviation of the reducing and the interpolating Gaussian, in coarse samples: s above. */
 static const double SIGMA = 0.93;
 
+/* Returns sigma along an axis in pixels of the plane. */
 static double sigma_along(const struct gaussian *gaussian, int by)
 {
     return gaussian->sigma / (by > 0 ? by : 1);
@@ -59,6 +60,7 @@ static void fill_weights(double sigma, int taps, float *weights)
     }
 }
 
+/* Returns weights for both the filter and its derivative, which the caller frees; NULL on failure. */
 static float *make_weights(double sigma, double truncate, int *taps, struct error *error)
 {
     const int radius = (int)(truncate > 0 ? floor(truncate * sigma + 0.5) : ceil(UNTRUNCATED * sigma - 0.5));

@@ -54,6 +54,7 @@ float amount_value(const struct shape *shape, const struct amount *amount)
 
 /* ---------------------------------------------------------------- counting */
 
+/* True for float pictures, whose full scale is 1. */
 static bool holds_floats(const struct shape *shape)
 {
     return shape->full == 1;
@@ -70,6 +71,7 @@ static int spacing(const struct shape *shape)
     return count_bins(shape) + 2 * ORIGIN;
 }
 
+/* Returns the number of histograms: one per colour channel, or one. */
 static int count_histograms(const struct histogram_search_params *search, const struct shape *shape)
 {
     return search->each ? shape->channels - shape->alpha : 1;
@@ -101,6 +103,7 @@ static enum status add_rows(struct run *run, const struct histogram_search_param
     const cl_int copies = histogram_copies(shape), histograms = count_histograms(search, shape),
                  colours = shape->channels - shape->alpha, alpha = shape_alpha(shape),
                  floats = holds_floats(shape);
+    /* The origin must be known before the first float is counted. */
     if (floats && rows.begin == 0) {
         struct work find = run_work(run, "point", "find_origin", src);
         find.config = (struct launch_config){1, {1, 1}};
@@ -112,9 +115,9 @@ static enum status add_rows(struct run *run, const struct histogram_search_param
             return status;
     }
     struct work work = run_work(run, "point", "count", src);
-    work.depth = 1;
+    work.depth = 1; /* a work-item counts all channels of a pixel */
     work.height = rows.end - rows.begin;
-    if (run_is_cpu(run)) {
+    if (run_is_cpu(run)) { /* a work-item counts every nth row */
         work.config = (struct launch_config){1, {1, 1}};
         work.width = 1;
         work.height = copies;
@@ -181,6 +184,7 @@ static enum status histogram_find(struct run *run, const void *params, const str
     }
     if (status == STATUS_OK)
         run_count_missing(run, params, 0, missing);
+    /* Channels without a histogram of their own use the first result. */
     for (int i = count; status == STATUS_OK && i < shape->channels; i++)
         memcpy(found + 2 * i, found, 2 * sizeof *found);
     free(counts);

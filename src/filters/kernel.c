@@ -26,6 +26,7 @@ static const double ZERO_SUM = 1e-9;
 /* Largest file in bytes: KERNEL_MAX_SIZE squared numbers of 30 characters. */
 enum { FILE_MAX = 32 << 20 };
 
+/* A growing list of numbers; the owner frees `values`. */
 struct sample_array {
     double *values;
     int count;
@@ -53,7 +54,7 @@ static enum status reject_number(const char *text, struct error *error)
     const int length = (int)strcspn(text, " \t,\r\n");
     const bool divides = strcspn(text, "/;") < (size_t)length;
     return fail(error, STATUS_USAGE, "'%.*s' is not a number%s", length, text,
-                divides ? "; a matrix stands in a file, a row a line, and is named as @FILE" : "");
+                divides ? "; write a matrix into a file, one row per line, and use @FILE" : "");
 }
 
 /* Appends the numbers of a text up to `stop`, '#', a newline or the end, and sets *end to that position. */
@@ -86,6 +87,7 @@ static enum status check_size(int width, int height, struct error *error)
     return STATUS_OK;
 }
 
+/* Returns the sum of values, or of their absolute values. */
 static double sum_of(const double *values, int count, bool absolute)
 {
     double sum = 0;
@@ -100,6 +102,7 @@ static double divisor(double sum, double absolute, bool normalize)
     return normalize && fabs(sum) > ZERO_SUM * absolute ? sum : 1;
 }
 
+/* Returns values / divide as floats, which the caller frees; NULL on failure. */
 static float *to_floats(const double *values, int count, double divide, struct error *error)
 {
     float *floats = allocate_zeroed((size_t)count, sizeof *floats, "a convolution kernel", error);
@@ -108,6 +111,7 @@ static float *to_floats(const double *values, int count, double divide, struct e
     return floats;
 }
 
+/* Stores a separable kernel. Only the taps along x are divided by the sum of the whole kernel. */
 static enum status make_separable(const double *x, int width, const double *y, int height, bool normalize,
                                   struct kernel *kernel, struct error *error)
 {
@@ -164,6 +168,7 @@ static bool split_rank_1(const double *matrix, int width, int height, double *x,
     return true;
 }
 
+/* Stores a matrix, or its two factors if it has rank 1. */
 static enum status make_kernel(const double *matrix, int width, int height, bool normalize,
                                struct kernel *kernel, struct error *error)
 {
@@ -251,6 +256,7 @@ enum status kernel_read(const char *path, bool normalize, struct kernel *kernel,
     return STATUS_FAILED;
 }
 
+/* Does the same as sum_of() for floats. */
 static double float_sum(const float *values, int count, bool absolute)
 {
     double sum = 0;

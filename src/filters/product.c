@@ -44,6 +44,7 @@ struct tables {
     int rows;      /* number of blocks along y */
 };
 
+/* Returns the tables of both axes and the range of blocks that covers dst. */
 static enum status make_tables(struct run *run, const struct product *product, struct blocking across,
                                struct tables *tables, struct error *error)
 {
@@ -188,6 +189,8 @@ static bool border_fits(const struct axis *x)
     return abs(left - right) <= 1 && x->samples >= x->filter.taps + 40;
 }
 
+/* True if kernels/filter_gpu.cl can compute the product: GPU buffers, plain filters, a short reach along x.
+ */
 static bool fits_fused(const struct run *run, const struct product *product)
 {
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
@@ -267,6 +270,7 @@ enum status gradient_magnitude(struct run *run, const struct product *product, c
     if (run_scratch(run, dst->width, dst->height, (struct rows){dst->first_row, dst->first_row + dst->rows},
                     1, dst->channels, &first.dst, error) != STATUS_OK)
         return STATUS_FAILED;
+    /* The epilogue of the second product combines it with the first. */
     second.epilogue.op = EPILOGUE_MAGNITUDE;
     second.other = first.dst;
     if (product_run(run, &first, error) != STATUS_OK)

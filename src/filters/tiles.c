@@ -21,7 +21,7 @@ enum status tiles_copy(struct run *run, const struct planes *src, struct rows ro
 /* Returns the width of a tile without its halo. */
 static int tile_width(const struct run *run, const struct shape *image, bool whole)
 {
-    const int forced = run->device->environment->tile;
+    const int forced = run->device->environment->tile; /* columns; 0: not set */
     const double values = (double)image->width * image->channels;
     int tiles = forced > 0 ? ceil_div(image->width, forced) : (int)(values / TILE_VALUES + 0.5);
     if (whole || tiles < 2 || image->images > 1 || !run_is_cpu(run))
@@ -90,7 +90,7 @@ enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, 
         tile.own = rows_clip(tile.own, image->width);
         tile.held = tiling->columns(tiling->params, image, tile.own);
         tile.held = rows_clip(rows_aligned(tile.held, TILE_UNIT), image->width);
-        if (width == image->width)
+        if (width == image->width) /* a single tile has no halo */
             tile.held = tile.own;
         status = run_tile(run, tiling, &tile, in, out, error);
     }

@@ -41,7 +41,7 @@ struct steps {
     cl_float stretch_x, stretch_y;
     cl_float fill[4];
     cl_int copies;
-    cl_int columns, rows, pitch, left, top;
+    cl_int columns, rows, pitch, left, top; /* tile of a group */
 };
 
 enum status warp_parse_size(const char *text, void *field, struct error *error)
@@ -106,11 +106,14 @@ static double stretch(const struct warp_options *options, double across, double 
     return stretches && apart > 1 + 1e-9 ? apart : 1;
 }
 
+/* Converts pixels to units of 2^-UNIT_BITS. */
 static cl_long to_units(double value)
 {
     return llrint(ldexp(value, UNIT_BITS));
 }
 
+/* Computes the kernel's arguments, except for the tile. Copies round to the nearest pixel, so their positions
+ * are half a pixel farther and then rounded down. */
 static struct steps find_steps(const struct affine *affine, const struct warp_options *options)
 {
     double half = is_copy(options) ? 0.5 : 0;
@@ -139,6 +142,7 @@ static double count_samples(const struct affine *affine, const struct warp_optio
 struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma)
 {
     const double across = chroma->across, down = chroma->down;
+    /* From chroma to luma positions, through the map, and back to chroma. */
     const struct affine to = {.xx = across, .x = chroma->left, .yy = down, .y = chroma->top},
                         back = {.xx = 1 / across,
                                 .x = -chroma->left / across,
@@ -169,6 +173,7 @@ enum status warp_adapt_options_to_chroma(struct warp_options *options, const str
 enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
                        const struct shape *out, struct error *error)
 {
+    /* Bounds of the distance of any position from the origin, along x and along y. */
     double x = fabs(affine->xx) * out->width + fabs(affine->xy) * out->height + fabs(affine->x);
     double y = fabs(affine->yx) * out->width + fabs(affine->yy) * out->height + fabs(affine->y);
     double samples = count_samples(affine, options) * out->width * out->height;
@@ -262,6 +267,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);
     work.depth /= planes;
+    /* Images have a texture cache, copies read each sample once, and a large tile does not fit. */
     if (run->memory == MEMORY_IMAGE || steps.copies || tile > MAX_TILE || tile > run->device->local_memory)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
                       ARG(steps));

@@ -35,6 +35,7 @@ struct background {
 
 enum { MAX_RADIUS = 1000 };
 
+/* Callback `unused` of counts=. */
 static const char *needs_ball(const void *params)
 {
     return ((const struct background *)params)->method == BALL ? NULL : "belongs to method=ball";
@@ -246,6 +247,7 @@ static enum status divide(struct run *run, const struct background *background, 
     struct value filled = {.shape = in->shape}, weights = {.shape = in->shape},
                  blurred = {.shape = out->shape, .rows = out->rows}, blurred_weights = blurred;
     bool has_missing;
+    /* Only if values are missing are the picture filled and the weights blurred as well. */
     enum status status =
         missing_count(run, background, in, rows_full(in->shape.width), out->rows, &has_missing, error);
     if (status == STATUS_OK && has_missing)

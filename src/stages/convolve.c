@@ -15,10 +15,10 @@
 #include <string.h>
 
 struct convolve {
-    const char *text;
+    const char *text; /* as typed: lists of taps, or @FILE */
     bool normalize;
-    double bias;
-    struct kernel kernel;
+    double bias;          /* 1 is full scale */
+    struct kernel kernel; /* set by check (lists) or prepare (files); owned */
 };
 
 /* Prints the kernel. For a file it prints a checksum: outputs depend on its content, not on its name. */
@@ -128,6 +128,7 @@ struct matrix {
 static enum status pad_matrix(struct run *run, const struct kernel *kernel, int unit, struct matrix *matrix,
                               struct weights *weights, struct error *error)
 {
+    /* `centre` columns are before the centre, of which the first `before` are zeros. */
     int centre = (kernel->width / 2 + unit - 1) / unit * unit, before = centre - kernel->width / 2;
     const int columns = (before + kernel->width + unit - 1) / unit * unit;
     size_t width = (size_t)columns, row = (size_t)kernel->width, height = (size_t)kernel->height;
@@ -156,6 +157,7 @@ static enum status convolve_strips(struct run *run, struct work *work, const str
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
     const struct launch_config *config = &work->config;
+    /* The strip holds all rows that the group needs, or as many as local memory allows. */
     size_t needed = (size_t)(config->group[1] * config->outputs + matrix->height - 1);
     size_t row = (size_t)(config->group[0] + matrix->width - 1) * 4 * sizeof(float);
     size_t local = run->device->local_memory, room = local < MAX_STRIP ? local : MAX_STRIP;

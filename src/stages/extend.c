@@ -26,6 +26,7 @@ struct extend {
     bool linear; /* planes hold linear light */
 };
 
+/* Parses color=. White and black are colours; zero differs from black by being transparent with alpha. */
 static enum status parse_fill(const char *text, void *field, struct error *error)
 {
     struct fill *fill = field;
@@ -124,6 +125,7 @@ static enum status extend_shape(const void *params, const struct shape *in, stru
                 in->width, in->height, out->width, out->height, at.x, at.y);
 }
 
+/* Returns rows that may be outside the picture only if the border rule applies to them. */
 static struct rows extend_rows(const void *params, const struct shape *in, struct rows out)
 {
     const int y = place_on_canvas(params, in).y;
@@ -219,7 +221,7 @@ static enum status run_extend(struct run *run, const void *params, const struct 
     struct warp_options copying = {.copies = true,
                                    .outside = extend->fill.kind == FILL_EDGE ? OUTSIDE_EDGE : OUTSIDE_ZERO};
     double channels[4];
-    if (out->raster)
+    if (out->raster) /* unchanged samples of the file */
         return extend_samples(run, extend, in, out, error);
     find_channels(&extend->fill, &out->shape, channels);
     for (int c = 0; c < out->shape.channels; c++)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct gain {
-    const char *text;
+    const char *text;              /* as typed, for messages */
     float factors[1 + MAX_LEVELS]; /* [0]: the lowpass, [n]: level n; 1 leaves it unchanged */
 };
 

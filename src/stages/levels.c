@@ -22,6 +22,7 @@ struct levels {
     double gamma;
 };
 
+/* Parses "auto" or "BLACK,WHITE". Both must differ, even after rounding to float. */
 static enum status parse_ends(const char *text, void *field, struct error *error)
 {
     struct ends ends = {.automatic = strcmp(text, "auto") == 0};
@@ -137,7 +138,7 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     float ends[8];
     cl_float4 black, gain;
     enum status status = levels->search.find ? histogram_search(run, params, in, ends, error) : STATUS_OK;
-    for (int c = 0; c < 4; c++) {
+    for (int c = 0; c < 4; c++) { /* dst = (src - black) * gain */
         const float low = levels->search.find ? ends[2 * c] : amount_value(shape, &levels->ends.black);
         const float high = levels->search.find ? ends[2 * c + 1] : amount_value(shape, &levels->ends.white);
         black.s[c] = low == high ? 0 : low;
@@ -156,6 +157,8 @@ static enum status run_levels(struct run *run, const void *params, const struct 
                   ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
 }
 
+/* Numbers from 0 to 1 are probably meant as fractions of full scale (caps.takes_fractions): the pipeline
+ * warns for integer samples. */
 static struct stage_caps levels_caps(const void *params)
 {
     const struct levels *levels = params;

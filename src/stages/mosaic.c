@@ -114,6 +114,7 @@ struct drawing {
     bool phase;     /* a work-item writes all channels of a pixel */
 };
 
+/* Fills the picture with opaque black. */
 static enum status clear(const struct drawing *drawing, struct error *error)
 {
     struct work work = drawing->work;
@@ -124,6 +125,7 @@ static enum status clear(const struct drawing *drawing, struct error *error)
     return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(drawing->dst), ARG(drawing->alpha));
 }
 
+/* Finds the largest magnitude of a level, then draws its six subbands at `at`. */
 static enum status draw_level(const struct drawing *drawing, int level, struct place at, struct error *error)
 {
     const struct planes *subbands = &drawing->in->planes[level];

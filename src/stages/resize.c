@@ -40,10 +40,11 @@ static bool read_side(const char **at, int *side)
     return *side > 0;
 }
 
+/* Parses "640x480", "640x", "x480" or "50%". */
 static enum status parse_size(const char *text, void *field, struct error *error)
 {
     struct size *size = field;
-    const char *const typed = text;
+    const char *const typed = text; /* text moves on */
     char *end;
     double percent = strtod(text, &end);
     *size = (struct size){0};
@@ -54,6 +55,7 @@ static enum status parse_size(const char *text, void *field, struct error *error
     if (read_side(&text, &size->width) && *text++ == 'x' && read_side(&text, &size->height) &&
         *text == '\0' && (size->width > 0 || size->height > 0))
         return STATUS_OK;
+    /* Suggest what the user may have meant. */
     if (end != typed && *end == '\0' && percent > 0 && percent < 1)
         return fail(error, STATUS_USAGE, "not a size; did you mean %.10g%%?", 100 * percent);
     if (size->width > 0 && size->height > 0 &&
@@ -207,7 +209,7 @@ static enum status resize_adapt_to_chroma(void *params, const struct chroma *chr
     struct axis x, y;
     find_axes(resize, chroma->in, &x, &y);
     if (x.outputs != x.resize.to || y.outputs != y.resize.to)
-        return fail(error, STATUS_FAILED, "fit=cover does not work on video; put --crop behind fit=exact");
+        return fail(error, STATUS_FAILED, "fit=cover does not work on video; put --crop after fit=exact");
     resize->fit = FIT_EXACT;
     resize->luma_in = *chroma->in;
     resize->luma_out = *chroma->out;

@@ -137,6 +137,7 @@ static struct stage_caps rotate_caps(const void *params)
                                .relative_cost = quarters(rotate) >= 0 && is_whole ? 1 : 6};
 }
 
+/* Quarter turns work for all subsampling, other angles if across and down are equal. */
 static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;

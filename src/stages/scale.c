@@ -28,7 +28,7 @@ static enum status parse_factor(const char *text, void *field, struct error *err
 {
     char *end;
     double factor = strtod(text, &end);
-    if (end != text && *end == '/') {
+    if (end != text && *end == '/') { /* a fraction */
         const char *below = end + 1;
         double divisor = strtod(below, &end);
         factor = end != below && divisor > 0 ? factor / divisor : NAN;
@@ -46,7 +46,7 @@ static enum status parse_factor(const char *text, void *field, struct error *err
                           "not a power of two; 2, 4, 8, 1/2, 1/4, 0.25 are, and --resize takes any size");
     if (factor > MAX_FACTOR || factor < 1.0 / MAX_FACTOR)
         return fail(error, STATUS_USAGE, "beyond 1/%d to %d; use --scale twice", MAX_FACTOR, MAX_FACTOR);
-    *(int *)field = exponent - 1;
+    *(int *)field = exponent - 1; /* frexp() returned 0.5 * 2^exponent */
     return STATUS_OK;
 }
 
@@ -127,6 +127,7 @@ static enum status scale_shape(const void *params, const struct shape *in, struc
     return STATUS_OK;
 }
 
+/* Returns an axis of `samples` pixels; its weights are in params. */
 static struct axis scale_find_axis(const struct scale *scale, int samples, enum edge edge)
 {
     struct axis axis = {.samples = samples,

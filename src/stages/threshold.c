@@ -77,10 +77,12 @@ static void find_otsu(const void *params, const struct histogram *histogram, flo
     double sum = 0, below = 0, sum_below = 0, best = -1, last = 0;
     bool split = false; /* the best threshold so far is between the last value and the next one */
     (void)params;
+    /* First pass: the sum of all values. */
     for (int bin = 0; bin < histogram->bins; bin++)
         if (histogram->counts[bin] > 0)
             sum += (double)histogram->counts[bin] * histogram_value(histogram, bin);
     found[0] = found[1] = HUGE_VALF; /* a picture of one value has nothing above */
+    /* Second pass: each split between two values that occur. */
     for (int bin = 0; bin < histogram->bins; bin++) {
         if (histogram->counts[bin] == 0)
             continue;
@@ -136,6 +138,8 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                   ARG(channels), ARG(alpha));
 }
 
+/* A number between 0 and 1 is probably meant as a fraction of full scale: the pipeline warns for integer
+ * samples. */
 static struct stage_caps threshold_caps(const void *params)
 {
     const struct threshold *threshold = params;

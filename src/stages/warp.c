@@ -99,6 +99,7 @@ static enum status warp_shape(const void *params, const struct shape *in, struct
     return warp_check("--warp", &warp->matrix.affine, &warp->options, out, error);
 }
 
+/* Returns the width of the output: size=, or the input's. */
 static int output_width(const struct warp *warp, const struct shape *in)
 {
     return warp->options.size.width > 0 ? warp->options.size.width : in->width;
