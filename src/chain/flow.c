@@ -13,7 +13,7 @@
  * When a part fails, the error that comes first in page order is reported: the writer works on earlier slices
  * than the device, and the device on earlier ones than the reader.
  *
- * Analysis passes (struct survey of engine/stage.h) read the page before its slices. A file whose rows need
+ * Analysis passes (struct analysis of engine/stage.h) read the page before its slices. A file whose rows need
  * no decoding is read again. The decoded rows of other files are kept in a temporary file. */
 
 #include "base/files.h"

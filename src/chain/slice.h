@@ -55,8 +55,8 @@ enum status slice_run(struct slice *slice, struct error *error);
  * file are then the samples of the output. */
 bool chain_only_moves(const struct plan *plan, const struct conversion *from, const struct conversion *to);
 
-/* Enqueue an analysis pass (struct survey of engine/stage.h): its beginning, and its end after the last part.
- * slice_run enqueues the parts. */
+/* Enqueue an analysis pass (struct analysis of engine/stage.h): its beginning, and its end after the last
+ * part. slice_run enqueues the parts. */
 enum status analysis_begin(const struct plan *analysis, struct run *run, struct error *error);
 enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error);
 

@@ -107,8 +107,8 @@ struct page_tap {
     struct image_info out;   /* current output page */
 };
 
-/* Returns the rows of a piece: 1% of the image, with a large halo the whole share, and the whole image
- * if every row depends on all of the input. */
+/* Returns the number of rows of a piece, from LEAST_ROWS to a slice: 1% of the image, or with a large
+ * halo the whole share. It is the whole image if every row depends on all of the input. */
 static int choose_unit(const struct page_tap *tap, int height)
 {
     const struct plan *plan = tap->page->plan;

@@ -47,7 +47,7 @@ static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
 /* Device, files in memory and counts of a --warm. */
 struct warming {
-    struct settings *settings; /* the worker's */
+    struct settings *settings; /* settings of the worker, changed for each run */
     struct worker worker;
     char kernel[32], reference[32]; /* paths of files in memory */
     FILE *out;
@@ -234,7 +234,7 @@ static enum status run_all_kinds(struct warming *warming, const char *text, stru
     struct error ignored;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
         run_both_ways(warming, text, &usual[i], &ignored);
-    warming->settings->linear = true; /* the programs of a stage between other stages */
+    warming->settings->linear = true; /* linear light: the programs of a stage that is between others */
     run_both_ways(warming, text, &usual[0], &ignored);
     warming->settings->linear = linear;
     return run_both_ways(warming, text, NULL, error);
