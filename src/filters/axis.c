@@ -58,6 +58,7 @@ struct axis axis_filtered(const float *weights, int taps, int start, int samples
                          .filter = {weights, taps, start, .step = 1, .period = 1}};
 }
 
+/* Does axis_taps() for a filter. */
 static struct rows filter_taps(const struct filter *filter, int o, double *weights)
 {
     int begin = (o + filter->lead) / filter->period * filter->step + filter->start;
@@ -83,7 +84,7 @@ int axis_max_taps(const struct axis *axis)
  * and independently of its blocks, because it changes the order of summation. */
 static bool is_periodic(const struct axis *axis)
 {
-    double apart = (double)axis->samples / axis->outputs;
+    double apart = (double)axis->samples / axis->outputs; /* samples from output to output */
     return !axis->cut && axis->edge == EDGE_WRAP &&
            axis_max_taps(axis) + (MAX_OUTPUTS + 1) * apart + MATRIX_UNIT < axis->samples;
 }
@@ -130,6 +131,7 @@ static struct rows outputs_of(const struct axis *axis, int size, int begin, int 
     return (struct rows){begin * size, after < axis->outputs ? after : axis->outputs};
 }
 
+/* Returns outputs `out`, extended to whole blocks along y. */
 static struct rows round_to_blocks(const struct axis *axis, struct rows out)
 {
     return outputs_of(axis, PRODUCT_ROWS, out.begin / PRODUCT_ROWS, ceil_div(out.end, PRODUCT_ROWS));

@@ -66,7 +66,7 @@ static int count_bins(const struct shape *shape)
 }
 
 /* Distance between two histograms in words. */
-static int spacing(const struct shape *shape)
+static int histogram_spacing(const struct shape *shape)
 {
     return count_bins(shape) + 2 * ORIGIN;
 }
@@ -86,16 +86,17 @@ int histogram_copies(const struct shape *shape)
 }
 
 /* Allocates zeroed counters for all copies of all histograms. */
-static enum status begin(struct run *run, const struct histogram_search_params *search,
-                         const struct shape *shape, cl_mem *words, struct error *error)
+static enum status histogram_begin(struct run *run, const struct histogram_search_params *search,
+                                   const struct shape *shape, cl_mem *words, struct error *error)
 {
     const int count = count_histograms(search, shape) * histogram_copies(shape);
-    return counters_acquire(run->device, (size_t)count * (size_t)spacing(shape), words, error);
+    return counters_acquire(run->device, (size_t)count * (size_t)histogram_spacing(shape), words, error);
 }
 
 /* Enqueues the counting of some rows. On CPU devices one work-item counts all rows of a copy. */
-static enum status add_rows(struct run *run, const struct histogram_search_params *search,
-                            const struct value *image, struct rows rows, cl_mem words, struct error *error)
+static enum status histogram_add_rows(struct run *run, const struct histogram_search_params *search,
+                                      const struct value *image, struct rows rows, cl_mem words,
+                                      struct error *error)
 {
     const struct shape *shape = &image->shape;
     const struct planes *src = &image->planes[0];
@@ -150,7 +151,7 @@ static enum status read_histogram(struct run *run, const struct histogram_search
     memset(sums, 0, (size_t)bins * sizeof *sums);
     *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = holds_floats(shape)};
     for (int i = index; i < step * histogram_copies(shape); i += step) {
-        const size_t first = (size_t)i * (size_t)spacing(shape);
+        const size_t first = (size_t)i * (size_t)histogram_spacing(shape);
         if (words_read(run->device, words, first, (size_t)bins + 1, counts, true, error) != STATUS_OK)
             return STATUS_FAILED;
         *missing += counts[bins];
@@ -159,7 +160,8 @@ static enum status read_histogram(struct run *run, const struct histogram_search
             histogram->total += counts[bin];
         }
     }
-    return words_read(run->device, words, (size_t)index * (size_t)spacing(shape) + (size_t)bins + ORIGIN, 1,
+    return words_read(run->device, words,
+                      (size_t)index * (size_t)histogram_spacing(shape) + (size_t)bins + ORIGIN, 1,
                       &histogram->origin, true, error);
 }
 
@@ -201,13 +203,13 @@ static bool needs_analysis(const void *params, const struct shape *in)
 static enum status analysis_begin(struct run *run, const void *params, const struct shape *in,
                                   struct analysis_result *result, struct error *error)
 {
-    return begin(run, params, in, &result->words, error);
+    return histogram_begin(run, params, in, &result->words, error);
 }
 
 static enum status analysis_add(struct run *run, const void *params, const struct value *in, struct rows part,
                                 struct analysis_result *result, struct error *error)
 {
-    return add_rows(run, params, in, part, result->words, error);
+    return histogram_add_rows(run, params, in, part, result->words, error);
 }
 
 static enum status analysis_end(struct run *run, const void *params, const struct shape *in,
@@ -244,9 +246,9 @@ enum status histogram_search(struct run *run, const void *params, const struct v
         memcpy(found, result->numbers, sizeof result->numbers);
         return STATUS_OK;
     }
-    enum status status = begin(run, params, &in->shape, &words, error);
+    enum status status = histogram_begin(run, params, &in->shape, &words, error);
     if (status == STATUS_OK)
-        status = add_rows(run, params, in, rows_full(in->shape.height), words, error);
+        status = histogram_add_rows(run, params, in, rows_full(in->shape.height), words, error);
     if (status == STATUS_OK)
         status = histogram_find(run, params, &in->shape, words, found, error);
     memory_release(words);

@@ -1,6 +1,6 @@
 /* Parser of convolution kernels.
  *
- *   text   scan() -> one or two lists of numbers -> make_separable()
+ *   text   kernel_scan() -> one or two lists of numbers -> make_separable()
  *   file   read_text() -> kernel_read_rows() -> split_rank_1() -> make_separable(), or a matrix
  *
  * A matrix of rank 1 becomes two passes, which costs width + height instead of width * height products per
@@ -58,8 +58,8 @@ static enum status reject_number(const char *text, struct error *error)
 }
 
 /* Appends the numbers of a text up to `stop`, '#', a newline or the end, and sets *end to that position. */
-static enum status scan(const char *text, char stop, struct sample_array *numbers, const char **end,
-                        struct error *error)
+static enum status kernel_scan(const char *text, char stop, struct sample_array *numbers, const char **end,
+                               struct error *error)
 {
     while (is_separator(*text))
         text++;
@@ -78,7 +78,7 @@ static enum status scan(const char *text, char stop, struct sample_array *number
     return STATUS_OK;
 }
 
-static enum status check_size(int width, int height, struct error *error)
+static enum status kernel_check_size(int width, int height, struct error *error)
 {
     if (width < 1 || height < 1)
         return fail(error, STATUS_USAGE, "no numbers in the kernel");
@@ -97,7 +97,7 @@ static double sum_of(const double *values, int count, bool absolute)
 }
 
 /* Returns the divisor of the weights: their sum, or 1 if that counts as 0 or `normalize` is off. */
-static double divisor(double sum, double absolute, bool normalize)
+static double kernel_divisor(double sum, double absolute, bool normalize)
 {
     return normalize && fabs(sum) > ZERO_SUM * absolute ? sum : 1;
 }
@@ -118,7 +118,7 @@ static enum status make_separable(const double *x, int width, const double *y, i
     double sum = sum_of(x, width, false) * sum_of(y, height, false);
     double absolute = sum_of(x, width, true) * sum_of(y, height, true);
     *kernel = (struct kernel){.width = width, .height = height, .separable = true};
-    kernel->along_x = to_floats(x, width, divisor(sum, absolute, normalize), error);
+    kernel->along_x = to_floats(x, width, kernel_divisor(sum, absolute, normalize), error);
     kernel->along_y = to_floats(y, height, 1, error);
     if (kernel->along_x && kernel->along_y)
         return STATUS_OK;
@@ -130,14 +130,14 @@ enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel
 {
     struct sample_array x = {0}, y = {0};
     const char *end;
-    enum status status = scan(text, '/', &x, &end, error);
+    enum status status = kernel_scan(text, '/', &x, &end, error);
     bool two = status == STATUS_OK && *end == '/';
     if (two)
-        status = scan(end + 1, '\0', &y, &end, error);
+        status = kernel_scan(end + 1, '\0', &y, &end, error);
     if (status == STATUS_OK && *end)
         status = fail(error, STATUS_USAGE, "a list of taps ends before '%s'", *end == '\n' ? "\\n" : "#");
     if (status == STATUS_OK)
-        status = check_size(x.count, two ? y.count : x.count, error);
+        status = kernel_check_size(x.count, two ? y.count : x.count, error);
     if (status == STATUS_OK) {
         const struct sample_array *along_y = two ? &y : &x;
         status = make_separable(x.values, x.count, along_y->values, along_y->count, normalize, kernel, error);
@@ -176,7 +176,7 @@ static enum status make_kernel(const double *matrix, int width, int height, bool
     if (split_rank_1(matrix, width, height, x, y))
         return make_separable(x, width, y, height, normalize, kernel, error);
     int count = width * height;
-    double divide = divisor(sum_of(matrix, count, false), sum_of(matrix, count, true), normalize);
+    double divide = kernel_divisor(sum_of(matrix, count, false), sum_of(matrix, count, true), normalize);
     *kernel = (struct kernel){.width = width, .height = height};
     kernel->matrix = to_floats(matrix, count, divide, error);
     return kernel->matrix ? STATUS_OK : STATUS_FAILED;
@@ -220,7 +220,7 @@ static enum status kernel_read_rows(const char *text, struct sample_array *numbe
          line += strcspn(line, "\n"), line += *line != 0) {
         int before = numbers->count;
         const char *end;
-        status = scan(line, '\0', numbers, &end, error);
+        status = kernel_scan(line, '\0', numbers, &end, error);
         int found = numbers->count - before;
         if (status != STATUS_OK || found == 0)
             continue;
@@ -229,7 +229,7 @@ static enum status kernel_read_rows(const char *text, struct sample_array *numbe
             status = fail(error, STATUS_USAGE, "row %d has %d numbers, the first %d", *height, found, *width);
         *width = found;
         if (status == STATUS_OK)
-            status = check_size(*width, *height, error);
+            status = kernel_check_size(*width, *height, error);
     }
     return status;
 }
@@ -244,7 +244,7 @@ enum status kernel_read(const char *path, bool normalize, struct kernel *kernel,
     char *text = read_text(file, error);
     enum status status = text ? kernel_read_rows(text, &numbers, &width, &height, error) : STATUS_FAILED;
     if (status == STATUS_OK)
-        status = check_size(width, height, error);
+        status = kernel_check_size(width, height, error);
     if (status == STATUS_OK && numbers.values)
         status = make_kernel(numbers.values, width, height, normalize, kernel, error);
     fclose(file);

@@ -195,38 +195,38 @@ static double resize_kernel(const struct resize *by, double x)
 }
 
 /* Returns the distance between outputs, in samples. */
-static double scale(const struct resize *by)
+static double resize_scale(const struct resize *by)
 {
     return (double)by->from / by->to;
 }
 
 /* Returns the factor by which the filter is widened. */
-static double stretch(const struct resize *by)
+static double resize_stretch(const struct resize *by)
 {
-    return fmax(scale(by), 1);
+    return fmax(resize_scale(by), 1);
 }
 
 /* Returns the radius of the filter in samples. */
-static double support(const struct resize *by)
+static double resize_support(const struct resize *by)
 {
     static const double supports[] = {3, 2, 1, 0.5};
     double reach = by->filter < RESIZE_GAUSSIAN ? supports[by->filter] : RESIZE_GAUSSIAN_CUT * by->sigma;
-    return reach * stretch(by);
+    return reach * resize_stretch(by);
 }
 
 /* Returns the position of output i, if sample 0 extends from 0 to 1. */
-static double center(const struct resize *by, int i)
+static double resize_center(const struct resize *by, int i)
 {
-    return (by->begin + i + 0.5) * scale(by) + by->margin;
+    return (by->begin + i + 0.5) * resize_scale(by) + by->margin;
 }
 
-static int sample_count(const struct resize *by)
+static int resize_samples(const struct resize *by)
 {
     return (by->held > 0 ? by->held : by->from) + 2 * by->margin;
 }
 
 /* True if the axis keeps its size and is copied. A Gaussian (not cut) smooths even then. */
-static bool is_same(const struct resize *by, bool cut)
+static bool resize_is_copy(const struct resize *by, bool cut)
 {
     return by->from == by->to && cut;
 }
@@ -249,46 +249,46 @@ static struct rows box_window(const struct resize *by, int i)
 }
 
 /* Returns the samples under the filter of output i. Without `cut` some of them may be outside the axis. */
-static struct rows window(const struct resize *by, bool cut, int i)
+static struct rows resize_window(const struct resize *by, bool cut, int i)
 {
     if (by->filter == RESIZE_BOX) {
         const struct rows box = box_window(by, i);
-        const int last = sample_count(by) - 1;
+        const int last = resize_samples(by) - 1;
         return (struct rows){box.begin < last ? box.begin : last, box.end <= last ? box.end : last + 1};
     }
-    double middle = center(by, i), reach = support(by);
+    double middle = resize_center(by, i), reach = resize_support(by);
     double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
     if (!cut)
         return (struct rows){(int)begin, (int)end};
-    return (struct rows){(int)fmax(begin, 0), (int)fmin(end, sample_count(by))};
+    return (struct rows){(int)fmax(begin, 0), (int)fmin(end, resize_samples(by))};
 }
 
 int resize_max_taps(const struct resize *by, bool cut)
 {
-    double max = ceil(2 * support(by)) + 1;
-    if (is_same(by, cut))
+    double max = ceil(2 * resize_support(by)) + 1;
+    if (resize_is_copy(by, cut))
         return 1;
-    return cut && max > sample_count(by) ? sample_count(by) : (int)max;
+    return cut && max > resize_samples(by) ? resize_samples(by) : (int)max;
 }
 
 /* Returns the factor that turns a Gaussian into its derivative: distance / variance, in outputs. x is the
  * distance in samples of the coarser side. */
-static double slope(const struct resize *by, double x)
+static double resize_slope(const struct resize *by, double x)
 {
-    return x / (by->sigma * by->sigma) * scale(by);
+    return x / (by->sigma * by->sigma) * resize_scale(by);
 }
 
 struct rows resize_weigh(const struct resize *by, bool cut, int i, double *weights)
 {
     struct rows under =
-        is_same(by, cut) ? (struct rows){by->begin + i, by->begin + i + 1} : window(by, cut, i);
-    double middle = center(by, i), shrink = 1 / stretch(by), sum = 0;
+        resize_is_copy(by, cut) ? (struct rows){by->begin + i, by->begin + i + 1} : resize_window(by, cut, i);
+    double middle = resize_center(by, i), shrink = 1 / resize_stretch(by), sum = 0;
     for (int k = under.begin; weights && k < under.end; k++)
         sum += weights[k - under.begin] = resize_kernel(by, (k - middle + 0.5) * shrink);
     for (int k = under.begin; weights && k < under.end; k++) {
         weights[k - under.begin] /= sum;
         if (by->filter == RESIZE_SLOPE)
-            weights[k - under.begin] *= slope(by, (k - middle + 0.5) * shrink);
+            weights[k - under.begin] *= resize_slope(by, (k - middle + 0.5) * shrink);
     }
     return under;
 }

@@ -3,12 +3,12 @@
  *   output (x, y) = interpolation at (xx x + xy y + x0, yx x + yy y + y0) of the source
  *
  * A kernel computes positions in integers of 2^-40 pixels: float would err by 0.001 pixels in the middle of a
- * large picture. Cubics follow D. Mitchell and A. Netravali (SIGGRAPH 1988): (B, C) = (0, 0.5) is
- * Keys' with a = -0.5, (1, 0) the B-spline. They are passed as polynomials, so one program serves both. If
- * the picture shrinks, the filter is stretched along x and y; that is the kernel warp_shrinking.
+ * large picture. Cubics follow D. Mitchell and A. Netravali (SIGGRAPH 1988): (B, C) = (0, 0.5) is Keys' with
+ * a = -0.5, (1, 0) the B-spline. They are passed as polynomials, so one program serves both. If the picture
+ * shrinks, the filter is stretched along x and y by the kernel warp_shrinking.
  *
  * In buffers, a group whose source tile fits into local memory copies it there first (the kernels that end in
- * _tiled). The choice depends on the matrix only and compiles nothing. The number of planes is a -D: as an
+ * _tiled). All kernels are one program, so this choice compiles nothing. The number of planes is a -D: as an
  * argument, --rotate 33 of RGB took a CPU 1.21 times as long.
  *
  * Moves of rasters copy whole pixels in units of up to 16 bytes and never convert a sample. */
@@ -61,6 +61,7 @@ void warp_print_size(FILE *file, const void *params)
         fprintf(file, "%dx%d", size->width, size->height);
 }
 
+/* True if samples are copied instead of interpolated. */
 static bool is_copy(const struct warp_options *options)
 {
     return options->copies || options->resampler == RESAMPLE_NEAREST;
@@ -99,7 +100,7 @@ static void set_cubic(struct steps *steps, double b, double c)
 
 /* Returns the factor by which the filter is widened along one source axis: the length of a step of one output
  * pixel along x and y. An output pixel is a parallelogram of the source; this ignores its shear. */
-static double stretch(const struct warp_options *options, double across, double down)
+static double find_stretch(const struct warp_options *options, double across, double down)
 {
     bool stretches = options->antialias && !is_copy(options);
     double apart = exact_hypot(across, down);
@@ -127,8 +128,8 @@ static struct steps find_steps(const struct affine *affine, const struct warp_op
     bool smooths = options->resampler == RESAMPLE_BSPLINE;
     memcpy(steps.fill, options->fill, sizeof steps.fill);
     set_cubic(&steps, smooths ? 1 : 0, smooths ? 0 : 0.5);
-    steps.stretch_x = (float)stretch(options, affine->xx, affine->xy);
-    steps.stretch_y = (float)stretch(options, affine->yx, affine->yy);
+    steps.stretch_x = (float)find_stretch(options, affine->xx, affine->xy);
+    steps.stretch_y = (float)find_stretch(options, affine->yx, affine->yy);
     return steps;
 }
 
@@ -136,7 +137,8 @@ static struct steps find_steps(const struct affine *affine, const struct warp_op
 static double count_samples(const struct affine *affine, const struct warp_options *options)
 {
     double taps = is_copy(options) ? 1 : count_taps(options);
-    return taps * stretch(options, affine->xx, affine->xy) * taps * stretch(options, affine->yx, affine->yy);
+    return taps * find_stretch(options, affine->xx, affine->xy) * taps *
+           find_stretch(options, affine->yx, affine->yy);
 }
 
 struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma)

@@ -106,7 +106,7 @@ static enum status align_prepare(void *params, const struct settings *settings, 
     return status;
 }
 
-static void release(void *params)
+static void align_release(void *params)
 {
     struct align *align = params;
     if (align->levels)
@@ -161,7 +161,7 @@ static void align_note(struct run *run, const struct registration *found)
 }
 
 /* Writes the matrix with all digits, so that --warp @FILE gives the same samples. */
-static enum status write_matrix(const char *path, const struct affine *affine, struct error *error)
+static enum status align_write_matrix(const char *path, const struct affine *affine, struct error *error)
 {
     FILE *file = side_open(path, "the matrix", error);
     if (!file)
@@ -173,7 +173,7 @@ static enum status write_matrix(const char *path, const struct affine *affine, s
 
 /* Returns the warp's options, without antialiasing if that would widen the filter by less than a tenth: it
  * would hardly change the result and take several times as long. */
-static struct warp_options find_options(const struct align *align, const struct affine *affine)
+static struct warp_options align_warp_options(const struct align *align, const struct affine *affine)
 {
     const double least = 1.1;
     struct warp_options found = align->options;
@@ -197,10 +197,10 @@ static enum status run_align(struct run *run, const void *params, const struct v
             "cannot be aligned to %s: confidence %.2f, and confidence=%.2g is asked for; do both show "
             "the same?",
             align->path, found.confidence, align->confidence);
-    const struct warp_options warping = find_options(align, &found.affine);
+    const struct warp_options warping = align_warp_options(align, &found.affine);
     status = warp_check("--align", &found.affine, &warping, &out->shape, error);
     if (status == STATUS_OK && align->matrix && !device_is_dry_run(run->device))
-        status = write_matrix(align->matrix, &found.affine, error);
+        status = align_write_matrix(align->matrix, &found.affine, error);
     return status == STATUS_OK ? warp_image(run, &found.affine, &warping, in, out, error) : status;
 }
 
@@ -241,7 +241,7 @@ const struct stage stage_align = {
     .out = KIND_IMAGE,
     .check = align_check,
     .prepare = align_prepare,
-    .release = release,
+    .release = align_release,
     .shape = align_shape,
     .rows = rows_all,
     .caps = align_caps,

@@ -153,8 +153,8 @@ static struct rows ball_source_rows(const struct background *background, int hei
 }
 
 /* Reduces `src`, multiplied by sign, to the minima of its blocks. */
-static enum status reduce(struct run *run, const struct ball *ball, float sign, const struct planes *src,
-                          struct planes *reduced, struct error *error)
+static enum status ball_reduce(struct run *run, const struct ball *ball, float sign, const struct planes *src,
+                               struct planes *reduced, struct error *error)
 {
     const cl_int factor = ball->factor;
     const struct rows rows = {src->first_row / factor, ceil_div(src->first_row + src->rows, factor)};
@@ -168,8 +168,9 @@ static enum status reduce(struct run *run, const struct ball *ball, float sign, 
 
 /* Enqueues one pass of kernels/ball.cl. The output is `margin` pixels larger on each side; a negative margin
  * makes it smaller. */
-static enum status roll(struct run *run, const struct ball *ball, cl_mem heights, int margin,
-                        const struct planes *src, struct rows rows, struct planes *dst, struct error *error)
+static enum status ball_roll(struct run *run, const struct ball *ball, cl_mem heights, int margin,
+                             const struct planes *src, struct rows rows, struct planes *dst,
+                             struct error *error)
 {
     const struct {
         cl_int reach, shift;
@@ -194,9 +195,9 @@ static enum status find_surface(struct run *run, const struct ball *ball, double
     const struct rows around = {rows.begin, /* row 0 of centres is row -reach of the reduced picture */
                                 rows.end + 2 * ball->reach};
     if (run_heights(run, ball, counts, &heights, error) != STATUS_OK ||
-        roll(run, ball, heights, ball->reach, reduced, around, &centres, error) != STATUS_OK)
+        ball_roll(run, ball, heights, ball->reach, reduced, around, &centres, error) != STATUS_OK)
         return STATUS_FAILED;
-    const enum status status = roll(run, ball, heights, -ball->reach, &centres, rows, surface, error);
+    const enum status status = ball_roll(run, ball, heights, -ball->reach, &centres, rows, surface, error);
     run_scratch_done(run, &centres);
     return status;
 }
@@ -211,7 +212,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
     const cl_int shift = ball.shift, light = background->light, alpha = shape_alpha(&out->shape);
     const cl_float sign = background->light ? -1 : 1;
     struct planes reduced, surface;
-    if (reduce(run, &ball, sign, src, &reduced, error) != STATUS_OK ||
+    if (ball_reduce(run, &ball, sign, src, &reduced, error) != STATUS_OK ||
         find_surface(run, &ball, background->counts, &reduced, needed, &surface, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "background", "above", dst);
@@ -238,8 +239,8 @@ static enum status subtract_opening(struct run *run, const struct background *ba
 
 /* Divides the picture by its blur. If values are missing, they are filled with 0, and the blur is normalised
  * by the blur of the weights (1, or 0 where a value is missing). */
-static enum status divide(struct run *run, const struct background *background, const struct value *in,
-                          const struct value *out, struct error *error)
+static enum status divide_by_blur(struct run *run, const struct background *background,
+                                  const struct value *in, const struct value *out, struct error *error)
 {
     const struct planes *dst = &out->planes[0];
     const cl_float gain = background->light ? 1 : 0.5F;
@@ -301,7 +302,7 @@ static enum status run_background(struct run *run, const void *params, const str
     if (background->method == BALL)
         return subtract_ball(run, background, in, out, error);
     return background->method == TOPHAT ? subtract_opening(run, background, in, out, error)
-                                        : divide(run, background, in, out, error);
+                                        : divide_by_blur(run, background, in, out, error);
 }
 
 const struct stage stage_background = {

@@ -90,7 +90,7 @@ static enum status convolve_prepare(void *params, const struct settings *setting
     return kernel_read(convolve->text + 1, convolve->normalize, &convolve->kernel, error);
 }
 
-static void release(void *params)
+static void convolve_release(void *params)
 {
     kernel_free(&((struct convolve *)params)->kernel);
 }
@@ -266,7 +266,7 @@ const struct stage stage_convolve = {
     .out = KIND_IMAGE,
     .check = convolve_check,
     .prepare = convolve_prepare,
-    .release = release,
+    .release = convolve_release,
     .rows = convolve_rows,
     .caps = convolve_caps,
     .adapt_to_chroma = convolve_adapt_to_chroma,

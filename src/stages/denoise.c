@@ -5,7 +5,7 @@
  * --blur 2, 30 times with quality=high. */
 #include "wavelet/denoise.h"
 
-static void print_sigma(FILE *file, const void *params)
+static void denoise_print_sigma(FILE *file, const void *params)
 {
     shrink_print_sigma(file, ((const struct denoise *)params)->sigma);
 }
@@ -19,7 +19,7 @@ static const struct option options[] = {
      .help = "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; "
              "auto estimates it",
      .parse = shrink_parse_sigma,
-     .print = print_sigma},
+     .print = denoise_print_sigma},
     {.name = "levels",
      .type = OPTION_INTEGER,
      .offset = offsetof(struct denoise, levels),

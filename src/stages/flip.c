@@ -29,7 +29,7 @@ static const struct example examples[] = {
 };
 
 /* Returns the map from the output to the input; a flip is its own inverse. */
-static struct affine find_affine(const struct flip *flip, const struct shape *in)
+static struct affine flip_map(const struct flip *flip, const struct shape *in)
 {
     if (flip->is_chroma)
         return flip->map;
@@ -53,7 +53,7 @@ static struct rows flip_rows(const void *params, const struct shape *in, struct 
 
 static struct affine flip_inverse_map(const void *params, const struct shape *in)
 {
-    const struct affine affine = find_affine(params, in);
+    const struct affine affine = flip_map(params, in);
     return affine_counted(&affine, 0.5);
 }
 
@@ -72,7 +72,7 @@ static enum status flip_adapt_to_chroma(void *params, const struct chroma *chrom
 {
     struct flip *flip = params;
     (void)error;
-    const struct affine luma = find_affine(flip, chroma->in);
+    const struct affine luma = flip_map(flip, chroma->in);
     flip->map = warp_chroma_map(&luma, chroma);
     flip->is_chroma = true;
     return STATUS_OK;
@@ -81,7 +81,7 @@ static enum status flip_adapt_to_chroma(void *params, const struct chroma *chrom
 static enum status run_flip(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
-    const struct affine affine = find_affine(params, &in->shape);
+    const struct affine affine = flip_map(params, &in->shape);
     if (interpolates(params))
         return warp_image(run, &affine, &interpolation, in, out, error);
     return move_image(run, &affine, in, out, error);

@@ -31,7 +31,7 @@ static const struct example examples[] = {
 };
 
 /* Parses "1:1.5" or "low:0". `seen` detects levels that are given twice. */
-static enum status parse_pair(struct gain *gain, const char *pair, bool *seen, struct error *error)
+static enum status gain_parse_pair(struct gain *gain, const char *pair, bool *seen, struct error *error)
 {
     const char *colon = strchr(pair, ':');
     char *end = NULL;
@@ -59,7 +59,7 @@ static enum status gain_check(void *params, struct error *error)
     for (int i = 0; i <= MAX_LEVELS; i++)
         gain->factors[i] = 1;
     while (status == STATUS_OK && rest)
-        status = parse_pair(gain, strsep(&rest, ","), seen, error);
+        status = gain_parse_pair(gain, strsep(&rest, ","), seen, error);
     free(list);
     return status;
 }
@@ -76,8 +76,8 @@ static enum status gain_shape(const void *params, const struct shape *in, struct
 }
 
 /* Enqueues dst = factor * src for the planes of a level; alpha is copied. */
-static enum status multiply(struct run *run, float factor, int alpha, const struct planes *src,
-                            struct planes *dst, struct error *error)
+static enum status gain_multiply(struct run *run, float factor, int alpha, const struct planes *src,
+                                 struct planes *dst, struct error *error)
 {
     const cl_float by = factor, offset = 0;
     const cl_int kept = alpha;
@@ -98,8 +98,8 @@ static enum status run_gain(struct run *run, const void *params, const struct va
         if (gain->factors[i] == 1)
             out->planes[i] = in->planes[i];
         else
-            status = multiply(run, gain->factors[i], shape_alpha(&in->shape), &in->planes[i], &out->planes[i],
-                              error);
+            status = gain_multiply(run, gain->factors[i], shape_alpha(&in->shape), &in->planes[i],
+                                   &out->planes[i], error);
     }
     return status;
 }

@@ -8,9 +8,9 @@
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
  *
- * clear() fills the gaps. Then, level by level, one kernel finds the largest magnitude, for normalisation,
- * and another draws the six subbands; the magnitude stays on the device. The lowpass is divided by its DC
- * gain, 2^(levels - 1). */
+ * mosaic_clear() fills the gaps. Then, level by level, one kernel finds the largest magnitude, for
+ * normalisation, and another draws the six subbands; the magnitude stays on the device. The lowpass is
+ * divided by its DC gain, 2^(levels - 1). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
@@ -115,7 +115,7 @@ struct drawing {
 };
 
 /* Fills the picture with opaque black. */
-static enum status clear(const struct drawing *drawing, struct error *error)
+static enum status mosaic_clear(const struct drawing *drawing, struct error *error)
 {
     struct work work = drawing->work;
     work.kernel = "mosaic_clear";
@@ -179,7 +179,7 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
     define(&drawing.work.defines, "VIEW", view);
     if (run_output(run, out, error) != STATUS_OK ||
         run_counters(run, 1 + MAX_LEVELS, &drawing.largest, error) != STATUS_OK ||
-        clear(&drawing, error) != STATUS_OK)
+        mosaic_clear(&drawing, error) != STATUS_OK)
         return STATUS_FAILED;
     for (int level = 1; level <= in->shape.levels; level++)
         if (draw_level(&drawing, level, layout.origin[level], error) != STATUS_OK)

@@ -37,7 +37,7 @@ static const struct example examples[] = {
 };
 
 /* Returns the number of quarter turns, 0 to 3, or -1 for other angles. */
-static int quarters(const struct rotate *rotate)
+static int quarter_turns(const struct rotate *rotate)
 {
     double turn = fmod(rotate->degrees, 360);
     turn += turn < 0 ? 360 : 0;
@@ -50,14 +50,14 @@ static void find_direction(const struct rotate *rotate, double *cosine, double *
     static const int cosines[] = {1, 0, -1, 0};
     static const double PI = 3.14159265358979323846;
     double angle = fmod(rotate->degrees, 360) * PI / 180;
-    int quarter = quarters(rotate);
+    int quarter = quarter_turns(rotate);
     *cosine = quarter >= 0 ? cosines[quarter] : exact_cos(angle);
     *sine = quarter >= 0 ? cosines[(quarter + 3) % 4] : exact_sin(angle);
 }
 
 /* Computes the size of the canvas: size=, or the bounding box of the rotated picture. The box is rounded up,
  * but an excess of a thousandth of a pixel, which is rounding, does not add a pixel. */
-static void find_size(const struct rotate *rotate, const struct shape *in, double *width, double *height)
+static void rotate_size(const struct rotate *rotate, const struct shape *in, double *width, double *height)
 {
     double cosine, sine;
     find_direction(rotate, &cosine, &sine);
@@ -70,13 +70,13 @@ static void find_size(const struct rotate *rotate, const struct shape *in, doubl
 }
 
 /* Returns the map from the output to the input, which maps one centre to the other. */
-static struct affine find_affine(const struct rotate *rotate, const struct shape *in)
+static struct affine rotate_map(const struct rotate *rotate, const struct shape *in)
 {
     double cosine, sine, width, height;
     if (rotate->is_chroma)
         return rotate->map;
     find_direction(rotate, &cosine, &sine);
-    find_size(rotate, in, &width, &height);
+    rotate_size(rotate, in, &width, &height);
     double x = (width - 1) / 2, y = (height - 1) / 2;
     return (struct affine){cosine, sine,   (in->width - 1) / 2.0 - cosine * x - sine * y,
                            -sine,  cosine, (in->height - 1) / 2.0 + sine * x - cosine * y};
@@ -84,10 +84,11 @@ static struct affine find_affine(const struct rotate *rotate, const struct shape
 
 /* Returns the warp's options. Quarter turns copy samples, unless size= puts the centres half a pixel apart.
  */
-static struct warp_options find_options(const struct rotate *rotate, const struct affine *affine)
+static struct warp_options rotate_warp_options(const struct rotate *rotate, const struct affine *affine)
 {
     struct warp_options found = rotate->options;
-    found.copies = quarters(rotate) >= 0 && affine->x == floor(affine->x) && affine->y == floor(affine->y);
+    found.copies =
+        quarter_turns(rotate) >= 0 && affine->x == floor(affine->x) && affine->y == floor(affine->y);
     return found;
 }
 
@@ -96,30 +97,30 @@ static enum status rotate_shape(const void *params, const struct shape *in, stru
 {
     const struct rotate *rotate = params;
     double width, height;
-    find_size(rotate, in, &width, &height);
+    rotate_size(rotate, in, &width, &height);
     if (width > WARP_MAX_SIDE || height > WARP_MAX_SIDE)
         return fail(error, STATUS_FAILED,
                     "--rotate would make %.0fx%.0f pixels of %dx%d; a side is at most %d", width, height,
                     in->width, in->height, WARP_MAX_SIDE);
     out->width = (int)fmax(width, 1);
     out->height = (int)fmax(height, 1);
-    struct affine affine = find_affine(rotate, in);
+    struct affine affine = rotate_map(rotate, in);
     return warp_check("--rotate", &affine, &rotate->options, out, error);
 }
 
 static struct rows rotate_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct rotate *rotate = params;
-    struct affine affine = find_affine(rotate, in);
-    struct warp_options found = find_options(rotate, &affine);
+    struct affine affine = rotate_map(rotate, in);
+    struct warp_options found = rotate_warp_options(rotate, &affine);
     double width, height;
-    find_size(rotate, in, &width, &height);
+    rotate_size(rotate, in, &width, &height);
     return warp_source_rows(&affine, &found, (int)width, in, out);
 }
 
 static struct affine rotate_inverse_map(const void *params, const struct shape *in)
 {
-    const struct affine affine = find_affine(params, in);
+    const struct affine affine = rotate_map(params, in);
     return affine_counted(&affine, 0.5);
 }
 
@@ -132,19 +133,19 @@ static struct stage_caps rotate_caps(const void *params)
     const bool is_whole = !rotate->is_chroma || warp_is_whole(&rotate->map);
     return (struct stage_caps){.needs_all_rows = warp_needs_all_rows(&linear, &rotate->options),
                                .lossless_move =
-                                   quarters(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
+                                   quarter_turns(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
                                .groups = true,
-                               .relative_cost = quarters(rotate) >= 0 && is_whole ? 1 : 6};
+                               .relative_cost = quarter_turns(rotate) >= 0 && is_whole ? 1 : 6};
 }
 
 /* Quarter turns work for all subsampling, other angles if across and down are equal. */
 static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;
-    const struct affine luma = find_affine(rotate, chroma->in);
+    const struct affine luma = rotate_map(rotate, chroma->in);
     rotate->map = warp_chroma_map(&luma, chroma);
     rotate->is_chroma = true;
-    if (quarters(rotate) >= 0 && rotate->options.size.width == 0) {
+    if (quarter_turns(rotate) >= 0 && rotate->options.size.width == 0) {
         rotate->options.outside = OUTSIDE_EDGE; /* chroma between samples is interpolated */
         return STATUS_OK;
     }
@@ -160,10 +161,10 @@ static enum status run_rotate(struct run *run, const void *params, const struct 
                               struct error *error)
 {
     const struct rotate *rotate = params;
-    struct affine affine = find_affine(rotate, &in->shape);
+    struct affine affine = rotate_map(rotate, &in->shape);
     if (out->raster)
         return move_pixels(run, &affine, in, out, error);
-    struct warp_options found = find_options(rotate, &affine);
+    struct warp_options found = rotate_warp_options(rotate, &affine);
     return warp_image(run, &affine, &found, in, out, error);
 }
 

@@ -93,7 +93,7 @@ static const struct example examples[] = {
 };
 
 /* Returns the scaled size of an axis, rounded up. */
-static int scaled(int n, int exponent)
+static int scale_side(int n, int exponent)
 {
     return exponent >= 0 ? n << exponent : (n + (1 << -exponent) - 1) >> -exponent;
 }
@@ -122,8 +122,8 @@ static enum status scale_shape(const void *params, const struct shape *in, struc
     if (exponent > 0 && (in->width > largest >> exponent || in->height > largest >> exponent))
         return fail(error, STATUS_FAILED, "--scale %d of %dx%d pixels is beyond 2^30 along an axis",
                     1 << exponent, in->width, in->height);
-    out->width = scaled(in->width, exponent);
-    out->height = scaled(in->height, exponent);
+    out->width = scale_side(in->width, exponent);
+    out->height = scale_side(in->height, exponent);
     return STATUS_OK;
 }
 
@@ -131,7 +131,7 @@ static enum status scale_shape(const void *params, const struct shape *in, struc
 static struct axis scale_find_axis(const struct scale *scale, int samples, enum edge edge)
 {
     struct axis axis = {.samples = samples,
-                        .outputs = scaled(samples, scale->exponent),
+                        .outputs = scale_side(samples, scale->exponent),
                         .edge = edge,
                         .filter = scale->filter};
     axis.filter.weights = scale->weights;
