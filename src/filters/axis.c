@@ -190,8 +190,7 @@ static void fill_matrix(struct table *table, int block, struct rows samples, flo
     }
 }
 
-/* Returns the offset of an earlier matrix that equals the newest one, at `used`; or `used` itself.
- */
+/* Returns the offset of an earlier matrix equal to the newest one (at `used`), or `used`. */
 static size_t find_equal_matrix(const struct table *table, size_t length)
 {
     const float *made = table->values + table->used;

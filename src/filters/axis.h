@@ -21,8 +21,7 @@ struct axis {
     struct resize resize;
 };
 
-/* Returns the axis of a filter that keeps the size: output o uses samples o + start to o + start + taps - 1.
- */
+/* Returns the axis of a filter that keeps the size. Output o begins at sample o + start. */
 struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge);
 
 /* Returns the samples [begin, end) of output o, before the border rule, and stores their weights. `weights`
@@ -54,8 +53,7 @@ int axis_max_samples(const struct axis *axis, struct blocking blocking, int coun
  * kernels/product.h. */
 enum { PRODUCT_ROWS = 8 };
 
-/* Returns the table of an axis in device memory: TABLE of kernels/product.h. The caller must not release it.
- */
+/* Returns the table of an axis (TABLE of kernels/product.h). The caller must not release it. */
 enum status axis_table(struct run *run, const struct axis *axis, struct blocking blocking, cl_mem *table,
                        struct error *error);
 

@@ -186,8 +186,7 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
     return STATUS_OK;
 }
 
-/* Allocates `out` and returns the product that computes it. On the coarse grid, enqueues the products before.
- */
+/* Allocates `out` and returns the product that computes it. Enqueues the products before that one. */
 static enum status gaussian_prepare(struct run *run, const struct gaussian *gaussian,
                                     const struct epilogue *epilogue, const struct value *in,
                                     struct value *out, struct product *product, struct error *error)

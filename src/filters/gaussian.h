@@ -40,7 +40,7 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
                           const struct value *in, struct value *out, struct error *error);
 
 /* Enqueues the gradient magnitude of the blurred input, and allocates the planes of `out`. Alpha is copied.
- * On the coarse grid the derivative is that of the interpolating Gaussian. */
+ * On the coarse grid the interpolating Gaussian is differentiated. */
 enum status gaussian_gradient(struct run *run, const struct gaussian *gaussian, const struct value *in,
                               struct value *out, struct error *error);
 

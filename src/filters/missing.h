@@ -19,8 +19,7 @@ enum { MISSING_RADIUS = 3 };
 enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
                           struct rows rows, bool *has_missing, struct error *error);
 
-/* Copies an image. Each missing value becomes the mean of the valid values at most `near` pixels away, or 0.
- */
+/* Copies an image. A missing value becomes the mean of the valid ones at most `near` pixels away, or 0. */
 enum status missing_fill(struct run *run, const struct value *image, int near, struct value *filled,
                          struct error *error);
 

@@ -14,7 +14,7 @@
  *   kernels with length or factor at build time   0.4 to 1.6 s per value to compile on an H100; on a CPU the
  *                                                 product takes 0.72 to 1.02 of their time
  *   a launch per axis                             17 taps on an H100: 2.05 times as long as copying the
- *                                                 planes; one launch 1.38
+ *                                                 planes; a probe with one launch 1.38
  *   the wavelet transform as a product            level 1 of four planes of 1024x1024 on two cores: 14.3 ms;
  *                                                 the transform's own kernels 6.6 */
 #include "filters/product.h"
@@ -158,6 +158,7 @@ struct window {
     cl_int start, taps;
 };
 
+/* Outputs per work-item along y, and group sizes. */
 static const struct kernel_configs one_filter = {.kernel = "filter_both", .gpu = {8, {128, 1}}},
                                    two_filters = {.kernel = "filter_both", .gpu = {4, {64, 1}}};
 
@@ -178,7 +179,7 @@ static bool is_plain(const struct axis *axis)
            axis->filter.lead == 0;
 }
 
-/* Longest filter of kernels/filter_gpu.cl in columns (129 taps). Beyond, product_gpu.cl is as fast. */
+/* Longest filter of kernels/filter_gpu.cl in columns of four: 129 taps. Beyond, product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
 /* True if a tile near the border contains the samples that replace those beyond the border. This holds for
@@ -189,8 +190,7 @@ static bool border_fits(const struct axis *x)
     return abs(left - right) <= 1 && x->samples >= x->filter.taps + 40;
 }
 
-/* True if kernels/filter_gpu.cl can compute the product: GPU buffers, plain filters, a short reach along x.
- */
+/* True if kernels/filter_gpu.cl can compute the product. */
 static bool fits_fused(const struct run *run, const struct product *product)
 {
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];

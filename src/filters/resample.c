@@ -133,8 +133,7 @@ void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float 
             (grid == GRID_CORNERS ? corner_phase : center_phase)(resampler, factor, p, weights + p * taps);
 }
 
-/* Output d coincides with corner factor * d + factor / 2, so the window is odd. Returns the number of taps.
- */
+/* Output d is at corner factor * d + factor / 2, so the window is odd. Returns the number of taps. */
 static int reduce_corners(enum resampler resampler, int factor, int stretch, float *weights, int *start)
 {
     double corners[MAX_RESAMPLE_TAPS * MAX_FACTOR], sum = 0;

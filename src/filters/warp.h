@@ -22,7 +22,7 @@ enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
 enum { WARP_MAX_SIDE = 1 << 20, WARP_MAX_POSITION = 1 << 22 };
 
 /* Limit of the work: outputs times samples per output. Reducing a picture of 2^36 pixels with a cubic reads
- * 16 times as many samples, whatever the factor. */
+ * 16 times as many samples, for every factor. */
 static const double WARP_MAX_SAMPLES = 0x1p40;
 
 struct warp_size {
@@ -40,7 +40,6 @@ struct warp_options {
 };
 
 /* Rows of the option table. */
-
 #define WARP_OPTIONS                                                                                         \
     {.name = "size",                                                                                         \
      .type = OPTION_CUSTOM,                                                                                  \

@@ -132,8 +132,7 @@ static enum status run_heights(struct run *run, const struct ball *ball, double 
     return status;
 }
 
-/* Returns the rows of the reduced picture (of `height` rows) from which output rows `out` are interpolated.
- */
+/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need. */
 static struct rows reduced_rows(const struct ball *ball, int height, struct rows out)
 {
     const int last = height > 1 ? height - 2 : 0;

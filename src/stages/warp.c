@@ -1,5 +1,4 @@
-/* Warps by a matrix of the user's: the parser of the matrix, and the limits; the work is in filters/warp.h.
- */
+/* Warps by a matrix of the user's. This file parses the matrix; the work is in filters/warp.h. */
 #include "filters/warp.h"
 
 #include <errno.h>
