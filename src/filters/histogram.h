@@ -21,7 +21,7 @@ struct amount {
 /* Parses "128" or "50%" and advances *text past it. Returns false if there is no number up to 1e30. */
 bool amount_parse(const char **text, struct amount *amount);
 
-/* True for a number from 0 to 1 without a percent sign, which for integer samples is probably a mistake. */
+/* True for a number from 0 to 1 without a percent sign, probably a mistake if samples are integers. */
 bool amount_is_fraction(const struct amount *amount);
 
 void amount_print(FILE *file, const struct amount *amount);

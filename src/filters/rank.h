@@ -1,4 +1,7 @@
-/* Rank filters on the device: see kernels/rank*.cl. */
+/* Rank filters: medians, minima, maxima and any percentile of square and round windows.
+ *
+ * Results are bit for bit one of the samples of the window, and the same for every kernel (kernels/rank*.cl).
+ * NaN sorts last. struct rank is plain data; functions only enqueue work. */
 #ifndef CLIMG_FILTERS_RANK_H
 #define CLIMG_FILTERS_RANK_H
 
@@ -9,9 +12,9 @@ enum { RANK_MAX_RADIUS = 127 };
 
 enum rank_shape { RANK_SQUARE, RANK_DISC };
 
-/* The sample of a window that n * percent / 100 of its n samples, rounded down, stand before, or the last
- * one: the rule of scipy.ndimage.percentile_filter. A square has 2 * radius + 1 samples a side, a disc all
- * that are not further than the radius from its middle. */
+/* The params of such a stage. The result is the sample at index floor(n * percent / 100) of the n sorted
+ * samples of the window, at most the last one: the rule of scipy.ndimage.percentile_filter. A square has 2 *
+ * radius + 1 samples a side; a disc has all samples at most radius away from its centre. */
 struct rank {
     int radius; /* 1 to RANK_MAX_RADIUS */
     int shape;  /* enum rank_shape */
@@ -31,15 +34,15 @@ struct rank {
         .help = "of the window; a disc has the pixels at most RADIUS from its centre"                        \
     }
 
-/* As `rows` and `traits` of a stage whose params are a struct rank. */
+/* Callbacks `rows` and `caps` of a stage whose params are a struct rank. */
 struct rows rank_rows(const void *params, const struct shape *in, struct rows out);
 struct stage_caps rank_traits(const void *params);
 
-/* The radius becomes that along the axis where video's colour is the smallest, rounded up. */
+/* Callback `adapt_to_chroma`: divides the radius by the larger subsampling factor, rounded up. */
 enum status rank_coarsen(void *params, const struct chroma *chroma, struct error *error);
 
-/* As `run` of such a stage. Allocates out's planes, unless it is samples; then `in` is samples, too. Alpha
- * stays. */
+/* Callback `run`: enqueues the filter. Works from raster to raster, or from planes to planes that it
+ * allocates. Alpha is copied. */
 enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);
 

@@ -157,8 +157,7 @@ static enum status run_levels(struct run *run, const void *params, const struct 
                   ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
 }
 
-/* Numbers from 0 to 1 are probably meant as fractions of full scale (caps.takes_fractions): the pipeline
- * warns for integer samples. */
+/* Numbers from 0 to 1 are probably fractions of full scale: the pipeline warns if samples are integers. */
 static struct stage_caps levels_caps(const void *params)
 {
     const struct levels *levels = params;

@@ -138,8 +138,7 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                   ARG(channels), ARG(alpha));
 }
 
-/* A number between 0 and 1 is probably meant as a fraction of full scale: the pipeline warns for integer
- * samples. */
+/* A number from 0 to 1 is probably a fraction of full scale: the pipeline warns if samples are integers. */
 static struct stage_caps threshold_caps(const void *params)
 {
     const struct threshold *threshold = params;
