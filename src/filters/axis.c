@@ -11,7 +11,7 @@
  * ends, and the kernel wraps them. Otherwise every block at an end would need the whole axis.
  *
  * Blocks with equal matrices share one: a blur has one matrix for its interior and some at each end, an
- * enlargement by 2 has one as well. Without sharing, --blur 2 took an H200 481 us instead of 390.
+ * enlargement by 2 has one as well. In a probe of --blur 2 on an H200, sharing saved 91 of 481 us.
  *
  * A table is cached by a key of all members that determine it; weights enter the key as a hash. */
 #include "filters/axis.h"
