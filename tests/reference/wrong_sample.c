@@ -108,13 +108,22 @@ static cl_mem memory_of(const struct known *known, int index)
     return memory;
 }
 
+/* True if it is a product that reads or writes rasters: arguments 0 and 1 are the input raster and its
+ * geometry, 2 to 5 planes and their geometries, and 6 is the output raster. */
+static int is_product_of_samples(const struct known *known)
+{
+    return strcmp(known->name, "product") == 0 && known->sizes[7] == sizeof(cl_int);
+}
+
 static void alter_planes(cl_command_queue queue, const struct known *known)
 {
     struct geometry at;
-    memcpy(&at, known->values[1], sizeof at);
-    size_t plane = draw((size_t)at.layers * (size_t)at.channels), row = draw((size_t)at.rows);
+    const int samples = is_product_of_samples(known), from = samples && memory_of(known, 2) ? 2 : 0;
+    memcpy(&at, known->values[from + 1], sizeof at);
+    size_t plane = samples && from == 0 ? 0 : draw((size_t)at.layers * (size_t)at.channels);
+    size_t row = draw((size_t)at.rows);
     size_t place = (plane * (size_t)at.spacing + row) * (size_t)at.pitch + draw((size_t)at.width);
-    alter(queue, memory_of(known, 0), place * sizeof(float), sizeof(float));
+    alter(queue, memory_of(known, from), place * sizeof(float), sizeof(float));
 }
 
 /* A raster is its memory, then pitch, first row, rows from image to image and width, all ints. */
@@ -140,9 +149,8 @@ static int gives(const struct known *known)
     memcpy(&subband, known->values[4], sizeof subband);
     if (strcmp(known->name, "pack_subband") == 0)
         return subband == 0;
-    if (strcmp(known->name, "product") ==
-        0) /* its third argument is a raster or planes, which have a geometry */
-        return known->sizes[5] == sizeof(cl_int);
+    if (strcmp(known->name, "product") == 0)
+        return is_product_of_samples(known) && memory_of(known, 6);
     return strcmp(known->name, "pack") == 0 ||
            (length > 5 && strcmp(known->name + length - 5, "_pack") == 0) ||
            (length > 8 && strcmp(known->name + length - 8, "_samples") == 0);
