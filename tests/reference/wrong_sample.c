@@ -151,6 +151,10 @@ static int gives(const struct known *known)
         return subband == 0;
     if (strcmp(known->name, "product") == 0)
         return is_product_of_samples(known) && memory_of(known, 6);
+    if (strcmp(known->name, "rank_network") == 0)
+        return known->sizes[6] == sizeof(cl_int); /* argument 5 is the output raster */
+    if (strcmp(known->name, "rank_histogram") == 0)
+        return memory_of(known, 6) != NULL; /* the output raster */
     return strcmp(known->name, "pack") == 0 ||
            (length > 5 && strcmp(known->name + length - 5, "_pack") == 0) ||
            (length > 8 && strcmp(known->name + length - 8, "_samples") == 0);
