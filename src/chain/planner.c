@@ -102,11 +102,12 @@ static uint64_t host_bytes(const struct run *run, const struct need *need)
     return need->samples + (run->device->shares_memory ? need->planes : 0);
 }
 
-/* True if the device holds the planes, and the samples if its memory is its own. */
+/* True if the device holds the planes and the samples in staging buffers; an eighth is left for the driver.
+ */
 static bool fits_device(const struct run *run, const struct need *need)
 {
-    const uint64_t samples = run->device->shares_memory ? 0 : need->samples - need->held;
-    return need->largest <= run->device->allocation && need->planes + samples <= run->limits.device;
+    const uint64_t bytes = need->planes + need->samples - need->held;
+    return need->largest <= run->device->allocation && bytes <= run->limits.device - run->limits.device / 8;
 }
 
 /* Prints the size in KiB or MiB, whichever still shows a difference. */
