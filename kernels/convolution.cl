@@ -21,12 +21,13 @@ struct matrix {
     int has_zeros; /* not 0: some weights are 0 */
 };
 
-/* Whether row j of a work-item's window is one of output row r, and the weights of the matrix' row that it meets. */
+/* True if output row r uses row j of the work-item's window. */
 static inline bool meets(const struct matrix matrix, int j, int r)
 {
     return j - r >= 0 && j - r < matrix.height;
 }
 
+/* Returns the weights for row j of the window and output row r. */
 static inline WEIGHTS const float *row_of(WEIGHTS const float *weights, const struct matrix matrix, int j, int r)
 {
     return weights + (j - r) * matrix.width;

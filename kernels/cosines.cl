@@ -112,7 +112,7 @@ static inline float sum_of(float8 v)
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
 }
 
-/* Where a block's 64 values stand in memory, and behind those of all blocks of a row their weights. */
+/* Returns the position of the 64 values of a block in memory. The weights of a row's blocks follow all their values. */
 static inline size_t block_at(int pitch, int spacing, int i, int j, int plane)
 {
     return ((size_t)plane * spacing + j) * pitch + (size_t)i * SIDE * SIDE;
@@ -164,7 +164,7 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
     }
 }
 
-/* What is made of one value: `mean`, and a share of the pilot's; where there is no noise, the pilot's. */
+/* Returns `mean` with a share of the pilot's value mixed in; without noise the pilot's value. */
 static inline float settle(float mean, float old, float share, float noise)
 {
     return noise == 0.0f ? old : mean + share * (old - mean);

@@ -40,7 +40,7 @@ static inline vec load_at(PLANES_IN(s), int x, int y, int z, int wraps)
 #endif
 }
 
-/* Whether sample i of n is so near to the border that zeros beyond it count. */
+/* True if the window of sample i of n reaches zeros beyond the border. */
 static inline bool meets_zero(int i, int n, int reach)
 {
     return reach > 0 && (i < reach || i + reach >= n);

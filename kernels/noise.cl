@@ -21,7 +21,7 @@
 #define LIVE_CELLS 2041           /* 9/10 of nine cells of 252 */
 #define NOT_ZERO   1e-11f
 
-/* As in src/wavelet/noise.c: counts of energies, 8 bins an octave. The upper bits of floats are in the order of the values. */
+/* Histogram of energies, 8 bins an octave, also in src/wavelet/noise.c. The upper bits of floats sort like their values. */
 #define CLASSES   2
 #define BINS      512
 #define SHIFT     20
@@ -79,7 +79,7 @@ static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const u
     }
 }
 
-/* Which coefficients of a row are live in byte c of their cells. */
+/* Returns true for the coefficients of a row whose cells are live in byte c. */
 static inline int8 is_live(uint8 even, uint8 odd, int c)
 {
     const uint8 v = c % 2 == 0 ? even : odd;
@@ -174,8 +174,8 @@ static inline void find_quantile(__global const uint *counts, int classes, uint 
     to[0] = bin, to[1] = below, to[2] = own;
 }
 
-/* Of the counts of a plane of a level, for the upper class and for both together: their number, and the bins of the 5% quantile
- * and of the median. The grid: planes and levels. */
+/* Computes, for each plane and level, the number of counts and the bins of the 5% quantile and the median, of the upper class and
+ * of both classes together. The grid: planes times levels. */
 __kernel void noise_quantiles(__global const uint *bins, int count, __global uint *found, int found_at)
 {
     const int item = get_global_id(0);

@@ -12,13 +12,13 @@
 #define GROUP 32
 #endif
 
-/* `rank` of the keys of a window stand before the one that is wanted. A window's row k rows from its middle reaches over
- * reach[k] columns on either side. Digits have `bits`: 4 or 8. A work-item has so many rows of outputs. */
+/* The output is the key of rank `rank` in its window. Row k of a window, counted from its middle, covers reach[k] columns on
+ * either side. Digits have 4 or 8 `bits`. `rows` are the output rows of a work-item. */
 struct ranking {
     int radius, rank, bits, rows;
 };
 
-/* What is known of the key that is wanted: the bits `known` are those of `found`. Digits at `shift` are counted, whose
+/* State of the radix search: the bits in mask `known` are found and stored in `found`. The digit at `shift` is counted next; its
  * largest value is `last`. */
 struct search {
     uint found, known, last;

@@ -1,10 +1,10 @@
-/* Medians of windows of 3x3 and 5x5 samples by networks of comparators. The file that includes this defines `keys`, the type of a
- * register: samples side by side, for which min() and max() are defined. `radius` is 1 or 2, a constant wherever these functions
- * are used.
+/* Medians of windows of 3x3 and 5x5 samples by networks of comparators. The file that includes this defines
+ * `keys`, the type of a register: samples side by side, for which min() and max() are defined. `radius` is 1
+ * or 2, a constant wherever these functions are used.
  *
- * Columns are sorted first, once for all the windows that they are in (after A. Adams, "Fast median filters using separable
- * sorting networks", ACM TOG 40, 2021). Two outputs next to each other share the columns between their outermost ones, two
- * above each other the rows. */
+ * Columns are sorted first, once for all the windows that they are in (after A. Adams, "Fast median filters
+ * using separable sorting networks", ACM TOG 40, 2021). Two outputs next to each other share the columns
+ * between their outermost ones, two above each other the rows. */
 #pragma once
 
 enum { MOST_SIDE = 5, MOST_COLUMNS = MOST_SIDE + 1 }; /* rows and columns of two windows next to each other */
@@ -45,14 +45,16 @@ static inline keys middle_of_three(keys a, keys b, keys c)
     return max(min(a, b), min(max(a, b), c));
 }
 
-/* The medians of columns [0, 3) and [1, 4): of the largest of the smallest, the middle of the middle, and the smallest of
- * the largest keys of their columns. */
+/* The medians of columns [0, 3) and [1, 4): of the largest of the smallest, the middle of the middle, and the
+ * smallest of the largest keys of their columns. */
 INLINE void medians_of_nine(keys column[MOST_COLUMNS][MOST_SIDE], keys *first, keys *second)
 {
     const keys low = max(column[1][0], column[2][0]), high = min(column[1][2], column[2][2]);
     const keys less = min(column[1][1], column[2][1]), more = max(column[1][1], column[2][1]);
-    *first = middle_of_three(max(low, column[0][0]), max(less, min(more, column[0][1])), min(high, column[0][2]));
-    *second = middle_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
+    *first =
+        middle_of_three(max(low, column[0][0]), max(less, min(more, column[0][1])), min(high, column[0][2]));
+    *second =
+        middle_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
 }
 
 /* Two sorted columns to one of ten: Batcher's odd-even merge. */
@@ -84,8 +86,8 @@ static inline keys outer(keys a, keys b, bool largest)
     return largest ? max(a, b) : min(a, b);
 }
 
-/* Brings the three outermost of five keys of which a turn is rising and falling to k[2], k[3], k[4], the outermost one
- * last: the largest ones, or the smallest. */
+/* Brings the three outermost of five keys of which a turn is rising and falling to k[2], k[3], k[4], the
+ * outermost one last: the largest ones, or the smallest. */
 INLINE void three_outermost(keys *k, bool largest)
 {
     keys a = outer(k[0], k[1], !largest), b = outer(k[0], k[1], largest);
@@ -96,7 +98,8 @@ INLINE void three_outermost(keys *k, bool largest)
     k[3] = outer(d, k[4], !largest), k[4] = outer(d, k[4], largest);
 }
 
-/* Of the twenty keys of two sorted tens, the six in the middle: those that can be the median once five more are there. */
+/* Returns the middle six of the twenty keys in two sorted tens: only these can be the median once five more
+ * keys are added. */
 INLINE void middle_six(keys *middle, const keys *a, const keys *b)
 {
     keys low[5], high[5];

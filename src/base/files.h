@@ -11,11 +11,10 @@
 /* Writes all bytes, in one write if the system accepts them. Returns false with errno set on failure. */
 bool write_whole(int descriptor, const void *data, size_t size);
 
-/* What climg remembers between runs: files under $XDG_CACHE_HOME/climg, or ~/.cache/climg where that is not
- * set or relative. */
+/* Cache files under $XDG_CACHE_HOME/climg, or ~/.cache/climg if that is not set or relative. */
 
-/* The path of a file of the cache, to be freed; NULL where there is no home to keep it in. `base` and `home`
- * are what XDG_CACHE_HOME and HOME say, or NULL. */
+/* Returns the path of a cache file, or NULL if there is no home directory. The caller frees it. `base` and
+ * `home` are the values of XDG_CACHE_HOME and HOME; may be NULL. */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
 /* Creates the directories above a file. Failures show when the file is opened. */

@@ -1,3 +1,4 @@
+/* Checksums: FNV-1a, and CRC-32 by ISA-L. */
 #include "base/sums.h"
 
 #include <fcntl.h>

@@ -1,6 +1,5 @@
-/* Where the time goes: one list of events, of host and device alike. --timing's table and JSON, --report's
- * seconds and the trace are views of it. Parts work at the same time, so their seconds do not add up to the
- * wall clock.
+/* Timing: one list of events of host and device. The table and JSON of --timing, the seconds of --report and
+ * the trace are views of it. Parts work at the same time, so their seconds do not add up to the wall clock.
  *
  * Thread safety: any thread may call. */
 #ifndef CLIMG_BASE_TIMING_H

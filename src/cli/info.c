@@ -23,7 +23,7 @@ enum {
     DIGITS = 9
 };
 
-/* What --info prints of a file. */
+/* A file as --info prints it. */
 struct file_info {
     const char *name;
     const struct image_info *info;

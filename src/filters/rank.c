@@ -1,3 +1,14 @@
+/* Median and other ranks of square and round windows. Which kernel runs depends on device, samples and
+ * radius:
+ *
+ *     percent 0, 100 of squares   filters/extrema.h: a running minimum or maximum
+ *     median of 3x3, 5x5          rank_network_*: sorting networks on columns
+ *     CPU, 8-bit values           rank_histogram_cpu: histograms of columns (Perreault and Hebert 2007); the
+ * cost of a square does not depend on the radius CPU, other values           rank_tiles_cpu GPU
+ * rank_columns_gpu (squares up to radius 31), rank_digits_gpu: radix search
+ *
+ * Keys are integers that sort like the values, so one order serves all types; NaN is sorted last, as in
+ * scipy.ndimage. */
 #include "filters/rank.h"
 
 #include "filters/extrema.h"
@@ -9,18 +20,18 @@ static const struct kernel_configs network = {.kernel = "rank_network",
                                               .gpu = {4, {32, 4}},
                                               .gpu_images = {2, {32, 4}}};
 
-/* As in kernels/rank_network_cpu.cl: outputs of a work-item along x. */
+/* Outputs of a work-item of kernels/rank_network_cpu.cl along x. */
 enum { SEGMENT = 128 };
 
-/* Of kernels/rank_columns_gpu.cl: work-items of a group, which holds twice as many columns; the fewest
- * rows of a group. */
+/* kernels/rank_columns_gpu.cl: work-items of a group, which has twice as many columns, and the fewest rows of
+ * a group. */
 enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS = 32 };
 
-/* Of kernels/rank_digits_gpu.cl: work-items of a group, each with a bin of 16 bits for 256 digits or values;
- * up to how many samples digits of four bits cost less than those of eight. */
+/* kernels/rank_digits_gpu.cl: work-items of a group, each with 256 bins of 16 bits. Up to DIGITS_FEW samples,
+ * digits of four bits cost less than digits of eight. */
 enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
 
-/* Rows of such a work-item: the more, the less often a window is begun, while work-items are left to keep a
+/* Output rows of such a work-item. More rows start fewer windows; enough work-items must remain to keep a
  * device busy. */
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
@@ -28,11 +39,11 @@ enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
  * kernels/rank_histogram_cpu.cl for each compute unit. */
 enum { TILE = 128, TILES_ITEMS = 4 };
 
-/* As in kernels/rank_histogram_cpu.cl: bytes of a column's histograms. The columns of a block of squares,
- * with their histograms, should stay in a core's second cache. */
+/* kernels/rank_histogram_cpu.cl: bytes of the histograms of a column, and columns of a block. The histograms
+ * of a block of squares should stay in a core's second-level cache. */
 enum { COLUMN_BYTES = 17 * 32, SQUARES_WIDTH = 6 * TILE, DISCS_WIDTH = 2 * TILE };
 
-/* Outputs of a block of kernels/rank_histogram_cpu.cl, and how many there are of a plane. */
+/* Size of a block of kernels/rank_histogram_cpu.cl in outputs, and the number of blocks of a plane. */
 struct blocks {
     cl_int width, height, across, down;
 };
@@ -49,7 +60,7 @@ static bool is_small_median(const struct rank *rank)
     return rank->radius <= 2 && rank->shape == RANK_SQUARE && rank->percent == 50;
 }
 
-/* How far the row k rows from the window's middle reaches to either side. */
+/* Returns the columns on either side that row k of a window covers, counted from its middle. */
 static int row_reach(const struct rank *rank, int k)
 {
     int reach = rank->radius;
@@ -66,14 +77,14 @@ static int window_samples(const struct rank *rank)
     return samples;
 }
 
-/* How many samples of a window stand before the one that is wanted. */
+/* Returns the rank of the output in its sorted window. */
 static int wanted_rank(const struct rank *rank)
 {
     int samples = window_samples(rank), wanted = (int)(samples * rank->percent / 100);
     return wanted < samples ? wanted : samples - 1;
 }
 
-/* True if the minimum or the maximum of a square is wanted. */
+/* True if the output is the minimum or the maximum of a square. */
 static bool is_extreme(const struct rank *rank)
 {
     const int wanted = wanted_rank(rank);

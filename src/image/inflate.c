@@ -1,3 +1,4 @@
+/* Inflation of zlib streams by ISA-L, whose Adler-32 is compared by ISA-L, too. */
 #include "image/inflate.h"
 
 #include "base/sums.h"

@@ -139,7 +139,7 @@ static struct agreement compare_block(const struct refining *refining, const str
                               .variance = variance_a};
 }
 
-/* How each unknown changes the reference's values at LANES neighbouring pixels. */
+/* Computes the derivatives of the reference by each unknown at LANES neighbouring pixels. */
 static void find_motions(enum model model, const float *x, float y, const float *across, const float *down,
                          float unknown[][LANES])
 {

@@ -5,10 +5,10 @@
 
 enum { SIDE = 8, STEP = 2, VALUES = SIDE * SIDE + 1 }; /* as in kernels/cosines.cl; with its weight */
 
-/* Blocks take 65 bytes a pixel of each plane: so many of them at once, or of few rows. */
+/* Bytes of the blocks of a band, at 65 bytes a pixel and plane, and the fewest rows of a band. */
 enum { BAND_SIZE = 16 << 20, LEAST_ROWS = 16 };
 
-/* Of the pilot: what gives the highest PSNR (docs/denoising.md). */
+/* Share of the pilot that gives the highest PSNR (docs/denoising.md). */
 static const cl_float SHARE = 0.2F;
 
 struct rows cosines_rows(int height, struct rows out)

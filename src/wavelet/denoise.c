@@ -18,13 +18,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The lowpass of three levels takes 0.75 bytes a pixel of a colour picture, and three times that while
- * coarser levels are made of it. Where that would be much, four levels: a quarter, and twice the rows beside
- * a slice. */
+/* Fine levels that are processed in slices. The lowpass of three levels takes 0.75 bytes a pixel of a colour
+ * picture, and three times that while the coarser levels are computed. Larger pictures have four: a quarter
+ * of the memory, and twice the halo. */
 enum { FINE_LEVELS = 3, MANY_PIXELS = 128 << 20 };
 
-/* Of a finding's planes: the lowpass of the last fine level, noisy before the survey's end, the noisy
- * subbands of the level after it, and the live cells of the last fine level. */
+/* Planes of the analysis result: the lowpass of the last fine level (noisy until the analysis ends), the
+ * noisy subbands of the next level, and the live cells of the last fine level. */
 enum { LOWPASS, PARENTS, CELLS };
 
 static bool finds_noise(const struct denoise *denoise)
@@ -32,8 +32,8 @@ static bool finds_noise(const struct denoise *denoise)
     return isnan(denoise->sigma);
 }
 
-/* With --wavelet's own filters, whichever an inverse transform came from before, and parents over their
- * children: 0.04 dB on BSD68 at sigma 25. */
+/* Returns the pyramid with the default filters of --wavelet, padded at the end so that parents cover their
+ * children exactly: 0.04 dB on BSD68 at sigma 25. */
 static struct shape pyramid_shape(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = *image;

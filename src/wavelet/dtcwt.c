@@ -43,7 +43,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
     return STATUS_OK;
 }
 
-/* What level `level` gives the next finer one, where it lies before it is cropped. */
+/* Returns the rows of the next finer level in coordinates before cropping. */
 static struct rows uncropped_rows(const struct shape *shape, int level, const struct dtcwt_rows *rows)
 {
     int crop = dtcwt_crop(shape, level);

@@ -194,7 +194,7 @@ void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length)
     *length = level > 1 ? (n + 3) / 4 * 4 : n + n % 2;
 }
 
-/* Of both filters of level 1, which are brought to one length. */
+/* Returns the radius of the level-1 filters, which are padded to one length. */
 static int biort_radius(const struct shape *shape)
 {
     const struct biort *bank = &biorts[shape->biort];

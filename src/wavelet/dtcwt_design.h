@@ -58,38 +58,38 @@ void bank_inverse(const struct shape *shape, int level, struct bank *bank);
  * Sl = 2 * ceil(S(l-1) / 4). The complex subbands of that level have half of it. */
 int dtcwt_lowpass_size(int n, int level);
 
-/* The largest number of levels for an image: where the lowpass is two samples wide, but at least 6. */
+/* Returns the largest number of levels for an image: until the lowpass is two samples wide, but at least 6.
+ */
 int dtcwt_max_levels(int width, int height);
 
-/* How an axis of n samples is padded before level `level`: an odd one at its end, and from level 2 on one
- * that 4 does not divide by a sample at both ends, as published, or by two at the end. Then parents lie over
- * their children. */
+/* Computes the padding of an axis of n samples before a level: odd axes get a sample at the end. From level 2
+ * on, axes that are no multiple of 4 get a sample at both ends, as published, or with `at_end` two at the
+ * end, so that parents cover their children exactly. */
 void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length);
 
-/* Rows of each level, in coordinates of the level; indices are levels. Those of a lowpass are even numbers.
- */
+/* Rows of each level, in coordinates of the level; indices are levels. Rows of a lowpass begin and end at
+ * even numbers. */
 struct dtcwt_rows {
-    struct rows image;                    /* forward: that the transform reads */
+    struct rows image;                    /* forward: rows that the transform reads */
     struct rows lowpass[1 + MAX_LEVELS];  /* of Sl */
     struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 */
-    int places; /* of these rows only those near so many places, spread over the level (wavelet/noise.h), need
-                 * be there; 0: all */
+    int places; /* only rows near this number of places, spread over the level (wavelet/noise.h), are needed;
+                   0: all */
 };
 
-/* Rows that the transform pads S(level - 1) with at its beginning: 0 or 1. */
+/* Returns the rows by which the transform pads S(level - 1) at its beginning: 0 or 1. */
 int dtcwt_crop(const struct shape *shape, int level);
 
-/* The rows of the lowpass (on levels that the inverse makes: of its own) and of the subbands that rows
- * `image` of the reconstruction need. A pyramid that goes through in subbands holds these for its value's
- * rows. */
+/* Computes the rows of lowpass and subbands that rows `image` of the reconstruction need. The planes of a
+ * pyramid value contain these for the value's rows. */
 void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows);
 
-/* Those of a level's subbands that rows `made` of what the inverse makes of it need: of the finer lowpass
- * before it is cropped, or of the image. */
+/* Returns the subband rows of a level that rows `made` of the inverse's output need: of the finer lowpass
+ * before cropping, or of the image. */
 struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows made);
 
-/* From the rows of the subbands and of the coarsest lowpass that are wanted, those of the other lowpasses and
- * of the image; the coarsest lowpass has more of them afterwards where the subbands want more. */
+/* Computes, from the needed rows of the subbands and the coarsest lowpass, the rows of the other lowpasses
+ * and of the image. Extends the coarsest lowpass if the subbands need more. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
 #endif

@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-/* What is between columns and rows is as large as two images: so small strips of it that the second pass
- * finds them in the caches. */
+/* Strips between the pass along columns and the pass along rows: small enough that the second pass finds them
+ * in the caches. */
 enum { STRIP_SIZE = 16 << 20, MIN_STRIP = 64 }; /* bytes, rows */
 
-/* Columns that the inverse goes along at once: 60 rows of half as many floats take a quarter of a cache of 1
+/* Columns that the inverse processes at once: 60 rows of half as many floats take a quarter of a cache of 1
  * MB. */
 enum { BLOCK = 2048 };
 
-/* inverse_columns_1 wants zeros around each filter. */
+/* Zeros around each filter, which inverse_columns_1 needs. */
 enum { ZEROS = 2 };
 
 int wide_strip(const struct planes *planes)
@@ -141,7 +141,7 @@ static const struct kernel_configs tunable_inverse_1 = {
 static const struct kernel_configs tunable_inverse_2 = {
     .kernel = "inverse_2", .cpu_images = {2, {64, 1}}, .gpu = {2, {128, 1}}, .gpu_images = {2, {64, 1}}};
 
-/* What a level's grid is made of. */
+/* The grid of a level. */
 struct layout {
     int halo, items; /* items of a group that overlap with the next on either side; items that have work */
     int rows;        /* to be divided into groups' outputs */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in kernels/noise.cl and live.cl. */
+/* Constants that are also in kernels/noise.cl and live.cl. */
 enum {
     CLASSES = 2,
     BINS = 512,
@@ -33,7 +33,7 @@ enum {
 
 #include "wavelet/noise_model.h"
 
-/* What a kernel says of the counts of a plane of a level, with the upper class alone or with both. */
+/* Quantiles of a plane and level, of the upper class alone or of both classes; written by a kernel. */
 struct counted {
     cl_uint total;
     struct {
@@ -52,21 +52,21 @@ static const double LEAST = 0.1 * 0.1 / (4 * 255 * 255); /* a tenth of a count *
  * the 5% quantile, nearly the same on all levels. */
 static const double WHITE_MEDIAN = 0.015, WHITE_SPREAD = 0.32;
 
-/* Where no place of level 1 is live as a whole, and places differ by more than that, they are the edges of a
- * drawing. Noise and texture between spots of one colour have at most 1.3, text 2 and more. */
+/* If no place of level 1 is entirely live and the spread exceeds this, the places are edges of a drawing.
+ * Noise and texture between spots of one colour have at most 1.3, text 2 and more. */
 static const double EDGES_SPREAD = 1.5;
 
 /* Colours whose noise differs by more than this factor are denoised each by itself. */
 static const double VERY_DIFFERENT = 2;
 static const double LITTLE = 0.5 / 255; /* noise below half a count is as good as none */
 
-/* What the features of white noise on level 1 are larger with near_sym_a, for which the models are, than with
- * the filters of another struct biort: simulated, 8 times 1024x1024 samples, to 0.004. */
+/* Correction of the level-1 features for filters other than near_sym_a, to which the models were fitted:
+ * simulated, 8 times 1024x1024 samples, to 0.004. */
 static const double shifts[][QUANTILES] = {{0, 0}, {0.032, 0.009}, {0.498, 0.063}, {0.037, 0.012}};
 
-/* What white noise of an image is on a level, times its standard deviation: the root of the mean energy of
- * the six subbands, which is the product of the sums of the squares of what filters along the two axes have
- * become. The qshift filters change it by less than 0.003. Beyond these levels it is 1. */
+/* Standard deviation of white noise of 1 on each level: the root of the mean energy of the six subbands, from
+ * the sums of squares of the combined filters along both axes. The qshift filters change it by less than
+ * 0.003. Beyond these levels it is 1. */
 static const float white[][NOISE_LEVELS] = {{1.007288F, 0.977969F, 0.98309F, 0.993732F, 0.998236F, 1},
                                             {1.003828F, 0.985722F, 1.001456F, 1.002659F, 1.000839F, 1},
                                             {0.951972F, 1.525281F, 1.166303F, 1.039249F, 1.009656F, 1},
@@ -239,8 +239,8 @@ struct features {
     bool is_found; /* it says something of noise */
 };
 
-/* Levels beyond the pyramid's, and those that have too few live places, have the features of the one before
- * them. `every`: each second place along an axis was counted, or each one. */
+/* Computes the features. Levels beyond the pyramid, and levels with too few live places, get the features of
+ * the finer level. `every` is 2 if every second place along an axis was counted, else 1. */
 static struct features find_features(const struct shape *shape, const struct counted *counts, int every)
 {
     const double least = exact_log(LEAST),
@@ -292,8 +292,7 @@ static void apply_model(int model, const struct features *own, const struct feat
         double sum = base + (double)weights[NOISE_FEATURES - 1];
         for (int i = 0; i < 2 * count; i++)
             sum += (double)weights[i] * (f[i] - base);
-        /* Where energies spread no more than those of white noise, there is nothing else, and the model is
-         * not asked. */
+        /* If energies spread no more than for white noise, there is no texture, and the model is not used. */
         const double more = *middle - *low > WHITE_SPREAD ? (*middle - *low - WHITE_SPREAD) / 0.1 : 0,
                      alone = exact_exp(-more * more);
         sigma[level][channel] =
