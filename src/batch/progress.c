@@ -278,7 +278,7 @@ static void print(const struct job *job, const struct result *result)
     funlockfile(stderr);
 }
 
-static void add(struct progress *progress, const struct job *job, const struct result *result)
+static void progress_count_job(struct progress *progress, const struct job *job, const struct result *result)
 {
     progress->left -= weight(job);
     progress->under_way -= job->share * weight(job);
@@ -303,7 +303,7 @@ void progress_add(struct progress *progress, const struct job *job, const struct
         progress->first = now - fmax(result->times.total - result->times.seconds[PART_START] -
                                          result->times.seconds[PART_BUILD],
                                      0);
-    add(progress, job, result);
+    progress_count_job(progress, job, result);
     if (progress->prints)
         print(job, result);
     if (atomic_load(&counts.total) > 0 && is_due(progress, now))

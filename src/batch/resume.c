@@ -131,7 +131,7 @@ static int by_path(const void *a, const void *b)
 }
 
 /* Reads a line; false if it was cut off or overwritten by another process. */
-static bool read_line(const char *line, struct done_record *record, int *name)
+static bool resume_read_line(const char *line, struct done_record *record, int *name)
 {
     *name = 0;
     return sscanf(line, SCAN, &record->work, &record->input_size, &record->input_time, &record->size,
@@ -174,7 +174,7 @@ static enum status load_record(void *context, const char *folder, struct error *
     while (file && status == STATUS_OK && getline(&line, &size, file) > 0) {
         struct done_record record;
         int name;
-        if (!read_line(line, &record, &name))
+        if (!resume_read_line(line, &record, &name))
             continue;
         line[strlen(line) - 1] = '\0';
         record.path = text_print(error, "%s%s", folder, line + name);

@@ -496,7 +496,7 @@ static int choose_most(void)
 }
 
 /* Returns the number of workers: one for each thread of --jobs, but one in all with --trace. */
-static int choose_count(const struct worker_pool *pool, const struct settings *settings)
+static int worker_pool_choose_count(const struct worker_pool *pool, const struct settings *settings)
 {
     int count = settings->jobs > 0 ? settings->jobs : workers_available();
     if (settings->trace)
@@ -549,7 +549,7 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
     enum status status = choose_devices(pool, &command->settings, error);
     if (status != STATUS_OK)
         return status;
-    int count = choose_count(pool, &command->settings);
+    int count = worker_pool_choose_count(pool, &command->settings);
     pool->devices = pool->devices < count ? pool->devices : count;
     pool->working = pool->devices;
     pool->is_dropped = allocate_zeroed((size_t)count, sizeof *pool->is_dropped, "the list of devices", error);

@@ -325,8 +325,8 @@ static enum status launch_subband(struct run *run, const struct subband_page *fi
                   ARG(pitch), ARG(subband));
 }
 
-static enum status check_page(const struct subband_page *file_page, const struct page *page,
-                              const struct shape *shape, struct error *error)
+static enum status coefficients_check_page(const struct subband_page *file_page, const struct page *page,
+                                           const struct shape *shape, struct error *error)
 {
     const struct image_info *info = reader_info(page->reader);
     if ((int)info->width == file_page->width && (int)info->height == file_page->height &&
@@ -371,7 +371,7 @@ static enum status load_subband(const struct page *page, struct value *pyramid,
                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
 {
     struct planes *planes = subband_planes(pyramid, file_page->index);
-    if (check_page(file_page, page, &pyramid->shape, error) != STATUS_OK ||
+    if (coefficients_check_page(file_page, page, &pyramid->shape, error) != STATUS_OK ||
         read_subband(page, &pyramid->shape, file_page, sum, error) != STATUS_OK)
         return STATUS_FAILED;
     bool first = file_page->index == 0 || file_page->index % ORIENTATIONS == 1;

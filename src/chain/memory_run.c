@@ -103,7 +103,8 @@ struct memory_run {
     struct sample_array *numbers;
 };
 
-static enum status read_rows(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+static enum status memory_run_read_rows(void *context, void *rows, size_t pitch, uint32_t count,
+                                        struct error *error)
 {
     struct memory_run *memory_run = context;
     const struct input_page *input = &memory_run->inputs[memory_run->input];
@@ -127,7 +128,7 @@ static enum status next_input(void *context, struct image_info *info, bool *more
     return STATUS_OK;
 }
 
-static enum status begin_page(void *context, const struct image_info *info, struct error *error)
+static enum status memory_run_begin_page(void *context, const struct image_info *info, struct error *error)
 {
     (void)error;
     ((struct memory_run *)context)->out = *info;
@@ -146,7 +147,7 @@ static enum status write_rows(void *context, const void *rows, size_t pitch, uin
     return status;
 }
 
-static enum status end_page(void *context, struct error *error)
+static enum status memory_run_end_page(void *context, struct error *error)
 {
     (void)context;
     (void)error;
@@ -157,8 +158,8 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
                           size_t count, struct sample_array *numbers, struct error *error)
 {
     struct memory_run memory_run = {.inputs = inputs, .count = count, .numbers = numbers};
-    const struct memory_source source = {&memory_run, read_rows, next_input};
-    const struct memory_sink sink = {&memory_run, begin_page, write_rows, end_page};
+    const struct memory_source source = {&memory_run, memory_run_read_rows, next_input};
+    const struct memory_sink sink = {&memory_run, memory_run_begin_page, write_rows, memory_run_end_page};
     struct clipping clipping = {0};
     struct page again = *page;
     again.reader = NULL;

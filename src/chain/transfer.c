@@ -131,7 +131,7 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
 }
 
 /* True if values are samples times a factor in both directions, which then share a program. */
-static bool is_plain(const struct conversion *conversion)
+static bool transfer_is_plain(const struct conversion *conversion)
 {
     return !conversion->alpha && !conversion->linear && !conversion->ranged && !conversion->counted &&
            !conversion->opponent_in && !conversion->opponent_out;
@@ -147,7 +147,7 @@ static void define_conversion(struct defines *defines, const struct conversion *
 {
     if (is_usual(conversion->type))
         define(defines, "SAMPLE", conversion->type);
-    if (is_plain(conversion))
+    if (transfer_is_plain(conversion))
         define(defines, "PLAIN", 1);
     if (conversion->linear)
         define(defines, "CURVE", 1);

@@ -32,7 +32,7 @@ static void write_character(FILE *file, unsigned long code)
 /* Writes valid UTF-8, which all text in the program is. A full stop at the beginning of a line is a request;
  * \& prevents that.
  */
-static void write_text(FILE *file, const char *text, size_t size)
+static void man_write_text(FILE *file, const char *text, size_t size)
 {
     const char *end = text + size;
     bool line_begins = true;
@@ -48,7 +48,7 @@ static void write_text(FILE *file, const char *text, size_t size)
 
 static void write_line(FILE *file, const char *text)
 {
-    write_text(file, text, strlen(text));
+    man_write_text(file, text, strlen(text));
     putc('\n', file);
 }
 
@@ -59,7 +59,7 @@ static void write_paragraphs(FILE *file, const char *text)
         const char *blank = strstr(text, "\n\n");
         size_t size = blank != NULL ? (size_t)(blank - text) : strlen(text);
         fputs(".PP\n", file);
-        write_text(file, text, size);
+        man_write_text(file, text, size);
         putc('\n', file);
         text += size;
         text += strspn(text, "\n");
@@ -71,7 +71,7 @@ static void write_paragraphs(FILE *file, const char *text)
 static void write_entry(FILE *file, const char *term, const char *meaning)
 {
     fputs(".TP\n.B \"", file);
-    write_text(file, term, strlen(term));
+    man_write_text(file, term, strlen(term));
     fputs("\"\n", file);
     write_line(file, meaning);
 }
@@ -97,7 +97,7 @@ static void write_stage(FILE *file, const struct stage *stage)
     struct description summary = {""};
     text_append(summary.text, sizeof summary.text, "%s (%s)", stage->brief, describe_kinds(stage).text);
     fputs(".SS \"", file);
-    write_text(file, synopsis.text, strlen(synopsis.text));
+    man_write_text(file, synopsis.text, strlen(synopsis.text));
     fputs("\"\n", file);
     write_line(file, summary.text);
     write_options(file, stage->options, describe_parameter);
@@ -171,7 +171,7 @@ static void write_sections(FILE *file)
             write_insert(file, line, size);
         } else if (size > 0) {
             fputs(begins ? ".PP\n" : "", file);
-            write_text(file, line, size);
+            man_write_text(file, line, size);
             putc('\n', file);
         }
         begins = size == 0;

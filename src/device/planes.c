@@ -125,8 +125,8 @@ static cl_mem create_buffer(const struct device *device, size_t bytes, cl_int *c
 }
 
 /* Allocates memory for the planes, larger by the pool's headroom, and fills in the entry. */
-static enum status create(struct pool *pool, struct planes *planes, struct pool_entry *entry,
-                          struct error *error)
+static enum status planes_create(struct pool *pool, struct planes *planes, struct pool_entry *entry,
+                                 struct error *error)
 {
     struct device *device = pool->device;
     struct planes roomy = *planes;
@@ -193,7 +193,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
         entry = allocate_zeroed(1, sizeof *entry, "a pool entry", error);
         if (!entry)
             return STATUS_FAILED;
-        if (create(pool, planes, entry, error) != STATUS_OK) {
+        if (planes_create(pool, planes, entry, error) != STATUS_OK) {
             free(entry);
             return STATUS_FAILED;
         }

@@ -28,8 +28,8 @@ static bool was_included(const struct kernel_source *source, struct included *in
     return false;
 }
 
-static enum status write_text(FILE *stream, const struct kernel_source *source, struct included *included,
-                              int depth, struct error *error);
+static enum status source_write_text(FILE *stream, const struct kernel_source *source,
+                                     struct included *included, int depth, struct error *error);
 
 /* Writes an included file. `name` points past the opening quote of the #include line. */
 static enum status write_include(FILE *stream, const char *name, struct included *included, int depth,
@@ -39,12 +39,13 @@ static enum status write_include(FILE *stream, const char *name, struct included
     const struct kernel_source *source = source_find(name, length);
     if (!source || depth == MAX_INCLUDED)
         return fail(error, STATUS_FAILED, "kernels/%.*s is missing in this build", (int)length, name);
-    return was_included(source, included) ? STATUS_OK : write_text(stream, source, included, depth, error);
+    return was_included(source, included) ? STATUS_OK
+                                          : source_write_text(stream, source, included, depth, error);
 }
 
 /* Writes a file's text and, recursively, the files that it includes. */
-static enum status write_text(FILE *stream, const struct kernel_source *source, struct included *included,
-                              int depth, struct error *error)
+static enum status source_write_text(FILE *stream, const struct kernel_source *source,
+                                     struct included *included, int depth, struct error *error)
 {
     enum status status = STATUS_OK;
     int line = 1;
@@ -70,5 +71,5 @@ enum status source_write(FILE *stream, const char *name, struct included *includ
     const struct kernel_source *source = source_find(name, strlen(name));
     if (!source)
         return fail(error, STATUS_FAILED, "kernels/%s is missing in this build", name);
-    return write_text(stream, source, included, 0, error);
+    return source_write_text(stream, source, included, 0, error);
 }

@@ -71,7 +71,7 @@ static void staging_free(struct staging *staging)
     free(staging);
 }
 
-static struct staging *create(struct device *device, size_t size, struct error *error)
+static struct staging *staging_create(struct device *device, size_t size, struct error *error)
 {
     struct staging *staging = allocate_zeroed(1, sizeof *staging, "staging memory", error);
     if (!staging)
@@ -98,7 +98,7 @@ struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct e
         staging->next = NULL;
         return staging;
     }
-    return create(pool->device, size, error);
+    return staging_create(pool->device, size, error);
 }
 
 void staging_release(struct staging_pool *pool, struct staging *staging)

@@ -173,7 +173,7 @@ static struct span find_span(const struct filter *along_x)
 }
 
 /* True for a filter that keeps the size, with equal weights for all outputs. */
-static bool is_plain(const struct axis *axis)
+static bool product_is_plain(const struct axis *axis)
 {
     return axis->filter.weights && axis->filter.step == 1 && axis->filter.period == 1 &&
            axis->filter.lead == 0;
@@ -195,9 +195,9 @@ static bool fits_fused(const struct run *run, const struct product *product)
 {
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const int reach = find_span(&product->x.filter).reach;
-    return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && is_plain(&product->x) &&
-           is_plain(&product->y) && product->epilogue.op != EPILOGUE_MAGNITUDE && reach <= MAX_REACH &&
-           reach <= group / 2 && border_fits(&product->x);
+    return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && product_is_plain(&product->x) &&
+           product_is_plain(&product->y) && product->epilogue.op != EPILOGUE_MAGNITUDE &&
+           reach <= MAX_REACH && reach <= group / 2 && border_fits(&product->x);
 }
 
 /* Uploads the weights of one or two filters, each padded with zeros to `length`: `before` zeros in front, the

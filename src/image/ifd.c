@@ -97,7 +97,7 @@ static void put_word(unsigned char *bytes, size_t size, uint64_t value)
         memcpy(bytes, &value, size);
 }
 
-static bool read_bytes(const struct ifd_source *source, uint64_t offset, void *to, size_t size)
+static bool ifd_read_bytes(const struct ifd_source *source, uint64_t offset, void *to, size_t size)
 {
     return offset <= source->size && size <= source->size - offset &&
            source->read(source->context, offset, to, size);
@@ -107,7 +107,7 @@ static bool read_word(const struct ifd_source *source, uint64_t offset, size_t s
 {
     unsigned char bytes[8];
 
-    if (!read_bytes(source, offset, bytes, size))
+    if (!ifd_read_bytes(source, offset, bytes, size))
         return false;
     if (source->swapped)
         swap_words(bytes, size, size);
@@ -218,7 +218,7 @@ bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *en
 {
     size_t word;
     element_size(entry->type, &word);
-    if (!read_bytes(source, entry->offset, to, (size_t)entry->size))
+    if (!ifd_read_bytes(source, entry->offset, to, (size_t)entry->size))
         return false;
     if (source->swapped && !raw)
         swap_words(to, (size_t)entry->size, word);
@@ -247,7 +247,8 @@ enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
         struct ifd_entry entry;
         const bool whole = ifd_entry_at(source, ifd, i, &entry);
         if (keep(entry.tag, whole ? entry.size : 0) &&
-            read_bytes(source, entry.at, selected->data + layout.head + kept * layout.entry, layout.entry))
+            ifd_read_bytes(source, entry.at, selected->data + layout.head + kept * layout.entry,
+                           layout.entry))
             kept++;
     }
     memset(selected->data + layout.head + kept * layout.entry, 0, layout.word); /* no next directory */
@@ -300,7 +301,7 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
     put_word(sink->bytes.data + at, 2, entry->tag);
     put_word(sink->bytes.data + at + 2, 2, entry->type);
     put_word(sink->bytes.data + at + 4, layout.word, entry->count);
-    *kept = read_bytes(source, entry->offset, sink->bytes.data + value_at, size);
+    *kept = ifd_read_bytes(source, entry->offset, sink->bytes.data + value_at, size);
     if (*kept && source->swapped)
         swap_words(sink->bytes.data + value_at, size, word);
     return STATUS_OK;

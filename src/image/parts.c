@@ -18,7 +18,7 @@ struct parts {
     uint32_t rows_left;
 };
 
-static size_t choose_count(const struct parts_options *options)
+static size_t parts_choose_count(const struct parts_options *options)
 {
     const uint64_t wanted = (uint64_t)options->jobs * PARTS_A_JOB,
                    affordable = options->memory > 0 ? options->memory / options->part_memory : wanted,
@@ -30,7 +30,7 @@ static size_t choose_count(const struct parts_options *options)
 
 uint64_t parts_memory(const struct parts_options *options)
 {
-    return choose_count(options) * options->part_memory;
+    return parts_choose_count(options) * options->part_memory;
 }
 
 static void run_part(void *slot)
@@ -56,7 +56,7 @@ struct parts *parts_open(const struct parts_options *options, struct error *erro
         return NULL;
     parts->options = *options;
     parts->rows_left = options->height;
-    if (ordered_open(&parts->pool, options->jobs, choose_count(options), options->part_size, run_part,
+    if (ordered_open(&parts->pool, options->jobs, parts_choose_count(options), options->part_size, run_part,
                      error) == STATUS_OK)
         return parts;
     parts_close(parts);

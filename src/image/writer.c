@@ -54,7 +54,8 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     return status;
 }
 
-static enum status check_page(const struct writer *writer, const struct image_info *info, struct error *error)
+static enum status writer_check_page(const struct writer *writer, const struct image_info *info,
+                                     struct error *error)
 {
     static const char *const colours[] = {"gray", "gray with alpha", "RGB", "RGB with alpha"};
     const struct format *format = writer->format;
@@ -79,7 +80,7 @@ static enum status check_page(const struct writer *writer, const struct image_in
 
 enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error)
 {
-    enum status status = check_page(writer, info, error);
+    enum status status = writer_check_page(writer, info, error);
     writer->info = *info; /* the caller still owns its metadata */
     if (status == STATUS_OK)
         status = writer->format->writer->begin_page(writer, info, error);

@@ -86,7 +86,7 @@ static bool exif_fits(const struct blob *exif)
 }
 
 /* EXIF is JPEG's only place for the orientation. */
-static enum status write_exif(FILE *file, const struct metadata *metadata, struct error *error)
+static enum status jpeg_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
     enum status status = exif_with_orientation(metadata, exif_fits(&metadata->exif), &exif, error);
@@ -142,7 +142,7 @@ bool jpeg_metadata_holds(const struct text_entry *text)
                                            : key + strlen(text->value) <= SEGMENT_SIZE_MAX;
 }
 
-static enum status write_text(FILE *file, const struct text_entry *text, struct error *error)
+static enum status jpeg_write_text(FILE *file, const struct text_entry *text, struct error *error)
 {
     const struct piece value = {text->value, strlen(text->value)};
     if (strcmp(text->key, XMP_KEY) == 0)
@@ -176,7 +176,7 @@ enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool 
     if (status == STATUS_OK && is_jfif)
         status = write_jfif(file, metadata, error);
     if (status == STATUS_OK)
-        status = write_exif(file, metadata, error);
+        status = jpeg_write_exif(file, metadata, error);
     if (status == STATUS_OK && metadata->icc.data != NULL &&
         jpeg_metadata_holds_icc(&metadata->icc, info->channels))
         status = write_icc(file, &metadata->icc, error);
@@ -185,7 +185,7 @@ enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool 
     for (int turn = 0; turn < 3; turn++)
         for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
             if (turn_of(&metadata->texts[i]) == turn && jpeg_metadata_holds(&metadata->texts[i]))
-                status = write_text(file, &metadata->texts[i], error);
+                status = jpeg_write_text(file, &metadata->texts[i], error);
     return status;
 }
 

@@ -53,7 +53,7 @@ static uint64_t count_coefficients(const struct jpeg_decompress_struct *in)
     return bytes;
 }
 
-static void describe(struct jpeg_reader *reader)
+static void jpeg_describe(struct jpeg_reader *reader)
 {
     struct jpeg_decompress_struct *in = &reader->session.jpeg.in;
     struct image_info *info = &reader->base.info;
@@ -68,7 +68,7 @@ static void describe(struct jpeg_reader *reader)
         reader->base.memory = count_coefficients(in);
 }
 
-static enum status read_header(void *context, struct error *error)
+static enum status jpeg_parse_header(void *context, struct error *error)
 {
     struct jpeg_reader *reader = context;
     struct jpeg_decompress_struct *in = &reader->session.jpeg.in;
@@ -84,7 +84,7 @@ static enum status read_header(void *context, struct error *error)
         status = check_colours(in, error);
     if (status != STATUS_OK)
         return status;
-    describe(reader);
+    jpeg_describe(reader);
     return jpeg_segments_take(&reader->session, &reader->segments, error);
 }
 
@@ -93,7 +93,8 @@ static enum status open_reader(struct reader *base, struct error *error)
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
     enum status status =
         jpeg_session_open_read(&reader->session, base->head, base->head_size, base->file, error);
-    return status == STATUS_OK ? jpeg_session_run(&reader->session, read_header, reader, error) : status;
+    return status == STATUS_OK ? jpeg_session_run(&reader->session, jpeg_parse_header, reader, error)
+                               : status;
 }
 
 struct rows {
@@ -104,7 +105,7 @@ struct rows {
 };
 
 /* A file of several scans that ends too early may lack the last ones. Then no row is right. */
-static enum status read_rows(void *context, struct error *error)
+static enum status jpeg_read_rows(void *context, struct error *error)
 {
     const struct rows *rows = context;
     struct jpeg_session *session = &rows->reader->session;
@@ -153,7 +154,7 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
     struct rows rows = {reader, data, pitch, count};
     const struct jpeg_decompress_struct *in = &reader->session.jpeg.in;
-    enum status status = jpeg_session_run(&reader->session, read_rows, &rows, error);
+    enum status status = jpeg_session_run(&reader->session, jpeg_read_rows, &rows, error);
     if (status == STATUS_OK && in->output_scanline == in->output_height)
         status = check_end(reader, error);
     if (status != STATUS_OK && !error->memory)

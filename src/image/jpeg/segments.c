@@ -9,7 +9,7 @@
 
 enum { PHOTOSHOP_MAX = 16 << 20 /* bytes of all segments; real files have up to some 100 KB */ };
 
-static bool begins(const struct jpeg_segments *segments, const char *name, size_t size)
+static bool jpeg_begins(const struct jpeg_segments *segments, const char *name, size_t size)
 {
     return segments->size >= size && memcmp(segments->data, name, size) == 0;
 }
@@ -209,7 +209,7 @@ static enum status take_comment(struct jpeg_segments *segments, struct error *er
 }
 
 /* Names a segment that is not kept: "APP2 (MPF)". */
-static void leave_out(const struct jpeg_segments *segments, int marker)
+static void jpeg_leave_out(const struct jpeg_segments *segments, int marker)
 {
     enum { SHOWN = 16 };
     char name[SHOWN + 16];
@@ -217,7 +217,7 @@ static void leave_out(const struct jpeg_segments *segments, int marker)
     while (length < SHOWN && (size_t)length < segments->size && isgraph(segments->data[length]))
         length++;
     const char *text = (const char *)segments->data;
-    if (begins(segments, MORE_XMP_NAME, sizeof MORE_XMP_NAME))
+    if (jpeg_begins(segments, MORE_XMP_NAME, sizeof MORE_XMP_NAME))
         snprintf(name, sizeof name, "XMP beyond 64 KiB");
     else if (length > 0)
         snprintf(name, sizeof name, "APP%d (%.*s)", marker - MARKER_APP0, length, text);
@@ -232,22 +232,23 @@ static enum status take(struct jpeg_segments *segments, int marker, struct error
     if (marker == MARKER_COMMENT)
         return take_comment(segments, error);
     /* Its last byte is 0, but not of all cameras. */
-    if (is_app1 && segments->size > sizeof EXIF_NAME && begins(segments, EXIF_NAME, sizeof EXIF_NAME - 1))
+    if (is_app1 && segments->size > sizeof EXIF_NAME &&
+        jpeg_begins(segments, EXIF_NAME, sizeof EXIF_NAME - 1))
         return take_exif(segments, error);
-    if (is_app1 && begins(segments, XMP_NAME, sizeof XMP_NAME))
+    if (is_app1 && jpeg_begins(segments, XMP_NAME, sizeof XMP_NAME))
         return take_xmp(segments, error);
-    if (is_app2 && segments->size >= ICC_HEAD && begins(segments, ICC_NAME, sizeof ICC_NAME))
+    if (is_app2 && segments->size >= ICC_HEAD && jpeg_begins(segments, ICC_NAME, sizeof ICC_NAME))
         return take_icc(segments, error);
-    if (marker == MARKER_APP0 + 13 && begins(segments, PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME))
+    if (marker == MARKER_APP0 + 13 && jpeg_begins(segments, PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME))
         return take_photoshop(segments, error);
-    if (is_app2 && begins(segments, GAIN_MAP_NAME, sizeof GAIN_MAP_NAME))
+    if (is_app2 && jpeg_begins(segments, GAIN_MAP_NAME, sizeof GAIN_MAP_NAME))
         segments->left_out.gain_map = true;
-    if (is_app2 && begins(segments, MPF_NAME, sizeof MPF_NAME)) {
+    if (is_app2 && jpeg_begins(segments, MPF_NAME, sizeof MPF_NAME)) {
         const struct blob index = {segments->data + sizeof MPF_NAME, segments->size - sizeof MPF_NAME};
         segments->left_out.is_known = true;
         segments->left_out.pictures = has_further_pictures(&index);
     }
-    leave_out(segments, marker);
+    jpeg_leave_out(segments, marker);
     return STATUS_OK;
 }
 

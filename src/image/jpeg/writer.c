@@ -236,7 +236,7 @@ static enum status finish(void *context, struct error *error)
     return STATUS_OK;
 }
 
-static enum status begin_page(struct writer *base, const struct image_info *info, struct error *error)
+static enum status jpeg_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
     if (info->width > JPEG_MAX_DIMENSION || info->height > JPEG_MAX_DIMENSION)
@@ -263,7 +263,7 @@ static enum status write_some(struct writer *base, const void *rows, size_t pitc
     return jpeg_session_run(&writer->session, encode_rows, writer, error);
 }
 
-static enum status end_page(struct writer *base, struct error *error)
+static enum status jpeg_end_page(struct writer *base, struct error *error)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
     return jpeg_session_run(&writer->session, finish, writer, error);
@@ -279,9 +279,9 @@ static void close_writer(struct writer *base)
 static const struct writer_class jpeg_writer_class = {
     .memory = memory,
     .size = sizeof(struct jpeg_writer),
-    .begin_page = begin_page,
+    .begin_page = jpeg_begin_page,
     .write = write_some,
-    .end_page = end_page,
+    .end_page = jpeg_end_page,
     .close = close_writer,
 };
 
@@ -289,7 +289,7 @@ static const struct writer_class jpeg_writer_class = {
 
 static const char *const extensions[] = {"jpg", "jpeg", "jpe", "jfif", NULL};
 
-static bool recognise(const unsigned char *head, size_t size)
+static bool jpeg_recognise(const unsigned char *head, size_t size)
 {
     return size >= 3 && memcmp(head, "\xff\xd8\xff", 3) == 0;
 }
@@ -314,7 +314,7 @@ const struct format format_jpeg = {
     .extensions = extensions,
     .holds =
         {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .flat = true, .texts = true, .tags = true},
-    .recognise = recognise,
+    .recognise = jpeg_recognise,
     .compression = describe_coding,
     .holds_text = jpeg_metadata_holds,
     .holds_icc = jpeg_metadata_holds_icc,

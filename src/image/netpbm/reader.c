@@ -30,7 +30,7 @@ struct netpbm_reader {
 
 /* ---------------------------------------------------------------- bytes and words of the header */
 
-static enum status damaged(const struct netpbm_reader *reader, const char *what, struct error *error)
+static enum status netpbm_damaged(const struct netpbm_reader *reader, const char *what, struct error *error)
 {
     if (ferror(reader->base.file))
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
@@ -44,13 +44,13 @@ static int next_byte(struct netpbm_reader *reader)
     return getc_unlocked(reader->base.file);
 }
 
-static enum status read_bytes(struct netpbm_reader *reader, void *to, size_t size, struct error *error)
+static enum status netpbm_read_bytes(struct netpbm_reader *reader, void *to, size_t size, struct error *error)
 {
     size_t left = reader->base.head_size - reader->head_used, some = left < size ? left : size;
     memcpy(to, reader->base.head + reader->head_used, some);
     reader->head_used += some;
     some += fread((unsigned char *)to + some, 1, size - some, reader->base.file);
-    return some == size ? STATUS_OK : damaged(reader, "the file ends too early", error);
+    return some == size ? STATUS_OK : netpbm_damaged(reader, "the file ends too early", error);
 }
 
 /* Reads a comment as the end of its line. */
@@ -73,8 +73,8 @@ static enum status read_word(struct netpbm_reader *reader, char word[TOKEN_SIZE]
         word[length++] = (char)byte;
     word[length] = '\0';
     if (length == 0)
-        return damaged(reader, "the file ends too early", error);
-    return length < TOKEN_SIZE - 1 ? STATUS_OK : damaged(reader, "its header is broken", error);
+        return netpbm_damaged(reader, "the file ends too early", error);
+    return length < TOKEN_SIZE - 1 ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
 }
 
 static enum status to_number(const struct netpbm_reader *reader, const char *word, uint32_t *number,
@@ -82,7 +82,7 @@ static enum status to_number(const struct netpbm_reader *reader, const char *wor
 {
     long long value = 0;
     if (!isdigit((unsigned char)word[0]) || !text_to_integer(word, &value) || value > UINT32_MAX)
-        return damaged(reader, "invalid number in the header", error);
+        return netpbm_damaged(reader, "invalid number in the header", error);
     *number = (uint32_t)value;
     return STATUS_OK;
 }
@@ -96,13 +96,13 @@ static enum status read_number(struct netpbm_reader *reader, uint32_t *number, s
 
 /* ---------------------------------------------------------------- PAM's header: keys and values */
 
-static enum status read_line(struct netpbm_reader *reader, char line[LINE_SIZE], struct error *error)
+static enum status netpbm_read_line(struct netpbm_reader *reader, char line[LINE_SIZE], struct error *error)
 {
     int byte = header_byte(reader), length = 0;
     for (; byte != EOF && byte != '\n' && length < LINE_SIZE - 1; byte = header_byte(reader))
         line[length++] = (char)byte;
     line[length] = '\0';
-    return byte == '\n' ? STATUS_OK : damaged(reader, "its header is broken", error);
+    return byte == '\n' ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
 }
 
 static enum status check_tuple(const struct netpbm_reader *reader, const char *type, uint32_t depth,
@@ -133,7 +133,7 @@ static enum status read_pam_header(struct netpbm_reader *reader, struct error *e
         {"WIDTH", &info->width}, {"HEIGHT", &info->height}, {"DEPTH", &depth}, {"MAXVAL", &reader->maxval}};
 
     for (;;) {
-        enum status status = read_line(reader, line, error);
+        enum status status = netpbm_read_line(reader, line, error);
         char *rest = NULL, *key = strtok_r(line, " \t\r", &rest), *value = strtok_r(NULL, " \t\r", &rest);
         if (status == STATUS_OK && key != NULL && strcmp(key, "ENDHDR") == 0)
             break;
@@ -157,7 +157,7 @@ static enum status read_scale(struct netpbm_reader *reader, struct error *error)
     if (status != STATUS_OK)
         return status;
     if (!text_to_real(word, &scale) || scale == 0)
-        return damaged(reader, "its scale is no number", error);
+        return netpbm_damaged(reader, "its scale is no number", error);
     reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN); /* negative: little-endian */
     if (fabs(scale) != 1)                                           /* programs differ in how they apply it */
         metadata_leave_out(&reader->base.info.metadata, "the scale of the samples");
@@ -169,7 +169,7 @@ static bool is_float(const struct netpbm_reader *reader)
     return reader->kind == 'f' || reader->kind == 'F';
 }
 
-static bool is_plain(const struct netpbm_reader *reader)
+static bool netpbm_is_plain(const struct netpbm_reader *reader)
 {
     return reader->kind >= '1' && reader->kind <= '3';
 }
@@ -208,11 +208,11 @@ static int bits_of(uint32_t maxval)
 }
 
 /* Sets type and place of the samples after the header was read. */
-static enum status describe(struct netpbm_reader *reader, struct error *error)
+static enum status netpbm_describe(struct netpbm_reader *reader, struct error *error)
 {
     struct image_info *info = &reader->base.info;
     if (reader->maxval < 1 || reader->maxval > MAXVAL_LIMIT)
-        return damaged(reader, "its largest value is not 1 to 65535", error);
+        return netpbm_damaged(reader, "its largest value is not 1 to 65535", error);
     enum status status = check_image_size(info->width, info->height, reader->base.options.max_pixels, error);
     if (status != STATUS_OK)
         return status;
@@ -224,27 +224,28 @@ static enum status describe(struct netpbm_reader *reader, struct error *error)
     reader->start = here < 0 ? -1 : here - (off_t)(reader->base.head_size - reader->head_used);
     const uint64_t size = (uint64_t)row_in_file(reader) * info->height;
     reader->base.memory = is_float(reader) && reader->start < 0 ? size : 0;
-    reader->base.plain = !is_plain(reader) && !is_bits(reader) && !is_float(reader);
+    reader->base.plain = !netpbm_is_plain(reader) && !is_bits(reader) && !is_float(reader);
 
     struct stat there;
-    bool only = reader->page == 1 && !is_plain(reader) && fstat(fileno(reader->base.file), &there) == 0 &&
-                S_ISREG(there.st_mode) && (uint64_t)reader->start + size >= (uint64_t)there.st_size;
+    bool only = reader->page == 1 && !netpbm_is_plain(reader) &&
+                fstat(fileno(reader->base.file), &there) == 0 && S_ISREG(there.st_mode) &&
+                (uint64_t)reader->start + size >= (uint64_t)there.st_size;
     reader->base.page_count = only ? 1 : 0;
     return STATUS_OK;
 }
 
 /* Passes white space between images. *more is false if the file ends there. */
-static enum status read_header(struct netpbm_reader *reader, bool *more, struct error *error)
+static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, struct error *error)
 {
     int byte = next_byte(reader);
     while (byte != EOF && isspace(byte))
         byte = next_byte(reader);
     *more = byte != EOF;
     if (!*more)
-        return ferror(reader->base.file) ? damaged(reader, "", error) : STATUS_OK;
+        return ferror(reader->base.file) ? netpbm_damaged(reader, "", error) : STATUS_OK;
     int kind = byte == 'P' ? next_byte(reader) : EOF;
     if (kind == EOF || strchr("1234567fF", kind) == NULL)
-        return damaged(reader, "unexpected data after the image", error);
+        return netpbm_damaged(reader, "unexpected data after the image", error);
     reader->base.info = (struct image_info){.channels = 1};
     reader->kind = (char)kind;
     reader->page++;
@@ -254,7 +255,7 @@ static enum status read_header(struct netpbm_reader *reader, bool *more, struct 
         status = read_pam_header(reader, error);
     else
         status = read_numbers(reader, error);
-    return status == STATUS_OK ? describe(reader, error) : status;
+    return status == STATUS_OK ? netpbm_describe(reader, error) : status;
 }
 
 /* ---------------------------------------------------------------- samples */
@@ -268,8 +269,8 @@ static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *val
     while (byte != EOF && isspace(byte))
         byte = header_byte(reader);
     if (byte != '0' && byte != '1')
-        return damaged(reader, byte == EOF ? "the file ends too early" : "a bit that is neither 0 nor 1",
-                       error);
+        return netpbm_damaged(
+            reader, byte == EOF ? "the file ends too early" : "a bit that is neither 0 nor 1", error);
     *value = (uint32_t)(byte - '0');
     return STATUS_OK;
 }
@@ -300,7 +301,7 @@ static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *r
         if (status != STATUS_OK)
             return status;
         if (!put_sample(reader, value, i, row))
-            return damaged(reader, "a sample is larger than its largest value", error);
+            return netpbm_damaged(reader, "a sample is larger than its largest value", error);
     }
     return STATUS_OK;
 }
@@ -325,7 +326,7 @@ static enum status convert_row(const struct netpbm_reader *reader, unsigned char
             uint32_t value = wide ? (uint32_t)row[2 * i] << 8 | row[2 * i + 1] : row[i];
             fits = put_sample(reader, value, i, row);
         }
-    return fits ? STATUS_OK : damaged(reader, "a sample is larger than its largest value", error);
+    return fits ? STATUS_OK : netpbm_damaged(reader, "a sample is larger than its largest value", error);
 }
 
 static void swap_floats(unsigned char *row, size_t count)
@@ -343,7 +344,7 @@ static enum status hold_floats(struct netpbm_reader *reader, struct error *error
 {
     const size_t size = row_in_file(reader) * reader->base.info.height;
     reader->whole = allocate(size, "a PFM that cannot be sought in", error);
-    return reader->whole != NULL ? read_bytes(reader, reader->whole, size, error) : STATUS_FAILED;
+    return reader->whole != NULL ? netpbm_read_bytes(reader, reader->whole, size, error) : STATUS_FAILED;
 }
 
 static enum status read_float_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
@@ -354,7 +355,7 @@ static enum status read_float_row(struct netpbm_reader *reader, unsigned char *r
         reader->head_used = reader->base.head_size;
         if (fseeko(reader->base.file, reader->start + (off_t)(below * size), SEEK_SET) != 0)
             return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
-        status = read_bytes(reader, row, size, error);
+        status = netpbm_read_bytes(reader, row, size, error);
     } else {
         if (reader->whole == NULL)
             status = hold_floats(reader, error);
@@ -368,11 +369,11 @@ static enum status read_float_row(struct netpbm_reader *reader, unsigned char *r
 
 static enum status read_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
 {
-    if (is_plain(reader))
+    if (netpbm_is_plain(reader))
         return read_plain_row(reader, row, error);
     if (is_float(reader))
         return read_float_row(reader, row, error);
-    enum status status = read_bytes(reader, row, row_in_file(reader), error);
+    enum status status = netpbm_read_bytes(reader, row, row_in_file(reader), error);
     return status == STATUS_OK ? convert_row(reader, row, error) : status;
 }
 
@@ -389,7 +390,7 @@ static enum status netpbm_read(struct reader *base, void *rows, size_t pitch, ui
 /* Not in samples that are digits, nor in pipes. */
 static bool go_to(struct netpbm_reader *reader, uint32_t row)
 {
-    if (is_plain(reader) || reader->start < 0)
+    if (netpbm_is_plain(reader) || reader->start < 0)
         return false;
     reader->row = row;
     reader->head_used = reader->base.head_size;
@@ -416,7 +417,7 @@ static enum status next_image(struct netpbm_reader *reader, bool *more, struct e
     if (is_float(reader) && reader->start >= 0 &&
         fseeko(reader->base.file, reader->start + size, SEEK_SET) != 0)
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
-    return read_header(reader, more, error);
+    return netpbm_read_header(reader, more, error);
 }
 
 static enum status netpbm_next_page(struct reader *base, bool *more, struct error *error)
@@ -443,7 +444,7 @@ static enum status netpbm_open(struct reader *base, struct error *error)
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;
     bool more;
-    enum status status = read_header(reader, &more, error);
+    enum status status = netpbm_read_header(reader, &more, error);
     while (status == STATUS_OK && reader->page < base->options.page) {
         status = pass_image(reader, &more, error);
         if (status == STATUS_OK && !more)

@@ -115,7 +115,7 @@ static const struct writer_class pfm_writer_class = {
 
 /* ---------------- the formats */
 
-static bool begins(const unsigned char *head, size_t size, const char *kinds)
+static bool netpbm_begins(const unsigned char *head, size_t size, const char *kinds)
 {
     return size >= 3 && head[0] == 'P' && head[1] != '\0' && strchr(kinds, head[1]) != NULL &&
            (isspace(head[2]) || head[2] == '#');
@@ -123,23 +123,23 @@ static bool begins(const unsigned char *head, size_t size, const char *kinds)
 
 static bool is_pam(const unsigned char *head, size_t size)
 {
-    return begins(head, size, "7") && head[2] == '\n'; /* "P7 332" is a thumbnail made by xv */
+    return netpbm_begins(head, size, "7") && head[2] == '\n'; /* "P7 332" is a thumbnail made by xv */
 }
 
 static bool is_pfm(const unsigned char *head, size_t size)
 {
-    return begins(head, size, "fF");
+    return netpbm_begins(head, size, "fF");
 }
 
 /* PBM is read as gray; climg does not write it. */
 static bool is_pgm(const unsigned char *head, size_t size)
 {
-    return begins(head, size, "1245");
+    return netpbm_begins(head, size, "1245");
 }
 
 static bool is_ppm(const unsigned char *head, size_t size)
 {
-    return begins(head, size, "36");
+    return netpbm_begins(head, size, "36");
 }
 
 static const char *const pam[] = {"pam", NULL}, *const pfm[] = {"pfm", NULL}, *const pgm[] = {"pgm", NULL},

@@ -82,7 +82,7 @@ static enum status folder_failed(const char *target, int code, struct error *err
 
 static const char ACL[] = "system.posix_acl_access", USER[] = "user.", SYSTEM[] = "system.";
 
-static bool begins(const char *text, const char *start)
+static bool output_begins(const char *text, const char *start)
 {
     return strncmp(text, start, strlen(start)) == 0;
 }
@@ -93,7 +93,7 @@ static void copy_attributes(int file, const char *path, bool lists, char *names,
 {
     ssize_t size = listxattr(path, names, XATTR_LIST_MAX);
     for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
-        bool wanted = begins(name, USER) || (lists && begins(name, SYSTEM));
+        bool wanted = output_begins(name, USER) || (lists && output_begins(name, SYSTEM));
         ssize_t length = wanted ? getxattr(path, name, value, XATTR_SIZE_MAX) : -1;
         if (length >= 0)
             (void)!fsetxattr(file, name, value, (size_t)length, 0);

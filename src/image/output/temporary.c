@@ -108,7 +108,7 @@ static int open_known(struct slot *slot, mode_t mode)
     return descriptor;
 }
 
-static int create(struct slot *slot, const char *target, int number, mode_t mode)
+static int output_create(struct slot *slot, const char *target, int number, mode_t mode)
 {
     if (!write_name(slot, target, number)) {
         errno = ENAMETOOLONG;
@@ -147,7 +147,7 @@ int temporary_create(const char *target, mode_t mode, char **name)
      * earlier process, or belong to another machine. */
     int descriptor = -1;
     for (int i = 0; descriptor < 0 && i < TRIES; i++) {
-        descriptor = create(slot, target, (int)(slot - slots) + i * SLOT_COUNT, mode);
+        descriptor = output_create(slot, target, (int)(slot - slots) + i * SLOT_COUNT, mode);
         if (descriptor < 0 && errno != EEXIST)
             break;
     }

@@ -61,7 +61,7 @@ void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *eight
 #endif
 
 /* `to` may be `row`. */
-static void add(const byte *row, const byte *above, size_t size, byte *to)
+static void png_add(const byte *row, const byte *above, size_t size, byte *to)
 {
     INDEPENDENT
     for (size_t i = 0; i < size; i++)
@@ -177,7 +177,7 @@ void png_unfilter_row(enum png_filter filter, const struct png_row *row, byte *t
         unfilter_pixels(PNG_ROW_SUB, row, to);
         break;
     case PNG_ROW_UP:
-        add(row->bytes, row->above, row->size, to);
+        png_add(row->bytes, row->above, row->size, to);
         break;
     case PNG_ROW_AVERAGE:
         unfilter_pixels(PNG_ROW_AVERAGE, row, to);

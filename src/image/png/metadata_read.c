@@ -75,7 +75,7 @@ enum status png_metadata_unpack(struct png_session *session, const unsigned char
 }
 
 /* Warns of a damaged or unknown chunk. */
-static enum status leave_out(struct png_session *session, const char *what)
+static enum status png_leave_out(struct png_session *session, const char *what)
 {
     metadata_leave_out(session->metadata, what);
     return STATUS_OK;
@@ -86,7 +86,7 @@ static enum status take_gamma(struct png_session *session, const png_unknown_chu
 {
     (void)error;
     if (chunk->size != 4)
-        return leave_out(session, "gAMA");
+        return png_leave_out(session, "gAMA");
     session->metadata->gamma = png_get_uint_32(chunk->data) / (double)PNG_FP_1;
     return STATUS_OK;
 }
@@ -97,7 +97,7 @@ static enum status take_chromaticities(struct png_session *session, const png_un
     struct metadata *metadata = session->metadata;
     (void)error;
     if (chunk->size != 32)
-        return leave_out(session, "cHRM");
+        return png_leave_out(session, "cHRM");
     metadata->has_chromaticities = true;
     for (int i = 0; i < 8; i++)
         metadata->chromaticities[i] = png_get_uint_32(chunk->data + 4 * i) / (double)PNG_FP_1;
@@ -108,7 +108,7 @@ static enum status take_srgb(struct png_session *session, const png_unknown_chun
 {
     (void)error;
     if (chunk->size != 1 || chunk->data[0] > 3)
-        return leave_out(session, "sRGB");
+        return png_leave_out(session, "sRGB");
     session->metadata->srgb = true;
     session->metadata->rendering_intent = chunk->data[0];
     return STATUS_OK;
@@ -135,9 +135,9 @@ static enum status take_exif(struct png_session *session, const png_unknown_chun
 {
     struct metadata *metadata = session->metadata;
     if (chunk->size < 4 || (memcmp(chunk->data, "II*\0", 4) != 0 && memcmp(chunk->data, "MM\0*", 4) != 0))
-        return leave_out(session, "EXIF, which is damaged");
+        return png_leave_out(session, "EXIF, which is damaged");
     if (metadata->exif.data != NULL) /* from a text */
-        return leave_out(session, "a second EXIF");
+        return png_leave_out(session, "a second EXIF");
     if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
     enum status status = metadata_set_blob(&metadata->exif, chunk->data, chunk->size, error);
@@ -152,7 +152,7 @@ static enum status take_resolution(struct png_session *session, const png_unknow
     struct metadata *metadata = session->metadata;
     (void)error;
     if (chunk->size != 9 || chunk->data[8] >= PNG_RESOLUTION_LAST)
-        return leave_out(session, "the resolution, which is damaged");
+        return png_leave_out(session, "the resolution, which is damaged");
     const uint32_t x = png_get_uint_32(chunk->data), y = png_get_uint_32(chunk->data + 4);
     const bool metric = chunk->data[8] == PNG_RESOLUTION_METER;
     if (x > 0 && y > 0) {
@@ -168,7 +168,7 @@ static enum status take_cicp(struct png_session *session, const png_unknown_chun
     struct metadata *metadata = session->metadata;
     (void)error;
     if (chunk->size != sizeof metadata->cicp)
-        return leave_out(session, "cICP");
+        return png_leave_out(session, "cICP");
     metadata->has_cicp = true;
     memcpy(metadata->cicp, chunk->data, sizeof metadata->cicp);
     return STATUS_OK;
@@ -251,12 +251,12 @@ static enum status take(struct png_session *session, const png_unknown_chunk *ch
 {
     const struct kind *kind = kind_of((const char *)chunk->name);
     if (kind == NULL)
-        return leave_out(session, (const char *)chunk->name);
+        return png_leave_out(session, (const char *)chunk->name);
     const uint64_t bit = UINT64_C(1) << (kind - kinds);
     if ((session->seen & bit) != 0 && !kind->repeats) {
         char what[32];
         snprintf(what, sizeof what, "a second %s", kind->name);
-        return leave_out(session, what);
+        return png_leave_out(session, what);
     }
     session->seen |= bit;
     return kind->take(session, chunk, session->error);

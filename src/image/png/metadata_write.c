@@ -87,7 +87,7 @@ static enum status write_icc(FILE *file, const struct image_info *info, struct e
 }
 
 /* EXIF is PNG's only place for the orientation. */
-static enum status write_exif(FILE *file, const struct metadata *metadata, struct error *error)
+static enum status png_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
     enum status status = exif_with_orientation(metadata, true, &exif, error);
@@ -159,7 +159,7 @@ static enum status write_utf8(FILE *file, const char *keyword, const struct text
 }
 
 /* Readers look for XMP in iTXt only, and only iTXt has a language. */
-static enum status write_text(FILE *file, const struct text_entry *entry, struct error *error)
+static enum status png_write_text(FILE *file, const struct text_entry *entry, struct error *error)
 {
     char keyword[KEYWORD_MAX + 1], *latin1 = NULL;
     unsigned char *packed = NULL;
@@ -241,9 +241,9 @@ enum status png_metadata_write(FILE *file, const struct image_info *info, struct
     if (status == STATUS_OK)
         status = write_resolution(file, metadata, error);
     if (status == STATUS_OK)
-        status = write_exif(file, metadata, error);
+        status = png_write_exif(file, metadata, error);
     for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
-        status = write_text(file, &metadata->texts[i], error);
+        status = png_write_text(file, &metadata->texts[i], error);
     return status;
 }
 

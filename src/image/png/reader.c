@@ -28,7 +28,7 @@ struct png_reader {
 };
 
 /* Samples need no conversion. */
-static bool is_plain(const struct png_session *session)
+static bool png_is_plain(const struct png_session *session)
 {
     png_byte type = png_get_color_type(session->png, session->info);
     return type != PNG_COLOR_TYPE_PALETTE && png_get_bit_depth(session->png, session->info) >= 8 &&
@@ -61,7 +61,7 @@ static void set_transformations(struct png_session *session)
 
 /* Describes the picture as it is after the transformations. libpng could tell, but would allocate rows, which
  * may be long, before the plan has counted them. */
-static void describe(struct png_session *session, struct image_info *info)
+static void png_describe(struct png_session *session, struct image_info *info)
 {
     png_byte type = png_get_color_type(session->png, session->info);
     info->alpha =
@@ -70,7 +70,7 @@ static void describe(struct png_session *session, struct image_info *info)
     info->type = png_get_bit_depth(session->png, session->info) == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
 }
 
-static enum status read_header(void *context, struct error *error)
+static enum status png_read_header(void *context, struct error *error)
 {
     struct png_reader *reader = context;
     struct png_session *session = &reader->session;
@@ -89,10 +89,10 @@ static enum status read_header(void *context, struct error *error)
     const int depth = png_get_bit_depth(session->png, session->info);
     info->bits = depth < 8 ? depth : 0;
     info->palette = png_get_color_type(session->png, session->info) == PNG_COLOR_TYPE_PALETTE;
-    bool plain = is_plain(session);
+    bool plain = png_is_plain(session);
     set_transformations(session);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
-    describe(session, info);
+    png_describe(session, info);
     reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info) +
                           (uint64_t)METADATA_COPIES * (room - session->room);
     return plain ? open_pixels(reader, error) : STATUS_OK;
@@ -133,7 +133,7 @@ static void read_end(struct png_reader *reader)
     png_read_end(reader->session.png, reader->session.info);
 }
 
-static enum status read_rows(void *context, struct error *error)
+static enum status png_reader_rows(void *context, struct error *error)
 {
     (void)error;
     const struct rows *rows = context;
@@ -222,7 +222,7 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
         return read_pixels(&rows, error);
     if (reader->interlaced)
         return copy_interlaced(&rows, error);
-    return run_rows(reader, read_rows, &rows, error);
+    return run_rows(reader, png_reader_rows, &rows, error);
 }
 
 /* Replaces the pipe by /dev/null: the stream ends after the bytes that it has in its buffer. */
@@ -272,7 +272,7 @@ static enum status open_reader(struct reader *base, struct error *error)
         return fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", base->options.page);
     enum status status = png_session_open(&reader->session, base->file, error);
     if (status == STATUS_OK)
-        status = png_session_run(&reader->session, read_header, reader, error);
+        status = png_session_run(&reader->session, png_read_header, reader, error);
     return status;
 }
 

@@ -44,7 +44,7 @@ static bool read_digits(const char *text, unsigned char *bytes, size_t size)
 }
 
 /* Appends a NUL to the bytes. Their data stay NULL if the text has another form. */
-static enum status decode(const char *text, struct blob *bytes, struct error *error)
+static enum status png_decode(const char *text, struct blob *bytes, struct error *error)
 {
     const char *name = text + strspn(text, "\n"), *number = strchr(name, '\n');
     char *digits;
@@ -104,7 +104,7 @@ static enum status take_profile(const struct text_entry *entry, struct metadata 
     *taken = false;
     if (kind == NULL || (strcmp(kind, "exif") != 0 && strcmp(kind, "xmp") != 0 && strcmp(kind, "APP1") != 0))
         return STATUS_OK;
-    enum status status = decode(entry->value, &bytes, error);
+    enum status status = png_decode(entry->value, &bytes, error);
     if (bytes.data != NULL)
         status = take_bytes(entry, bytes, metadata, taken, error);
     free(bytes.data);
@@ -162,8 +162,8 @@ static const char *unless_empty(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-static enum status add(struct png_session *session, const struct parts *parts, const char *text,
-                       struct error *error)
+static enum status png_add(struct png_session *session, const struct parts *parts, const char *text,
+                           struct error *error)
 {
     const size_t size = strlen(text);
     struct text_entry entry = {.compressed = parts->packed,
@@ -203,7 +203,7 @@ enum status png_text_take(struct png_session *session, const png_unknown_chunk *
         status = text.data == NULL ? fail_memory(error, "out of memory for metadata") : STATUS_OK;
     }
     if (text.data != NULL)
-        status = add(session, &parts, (const char *)text.data, error);
+        status = png_add(session, &parts, (const char *)text.data, error);
     else if (status == STATUS_OK)
         metadata_leave_out(session->metadata, "texts that are damaged or too many");
     free(text.data);

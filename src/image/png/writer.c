@@ -261,7 +261,7 @@ static uint64_t memory(const struct writer_options *options, const struct image_
     return parts_memory(&parts);
 }
 
-static enum status begin_page(struct writer *base, const struct image_info *info, struct error *error)
+static enum status png_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     struct png_writer *writer = (struct png_writer *)base;
     FILE *file = base->output.file;
@@ -283,7 +283,7 @@ static enum status write_some(struct writer *base, const void *data, size_t pitc
     return parts_write(((struct png_writer *)base)->parts, data, pitch, count, error);
 }
 
-static enum status end_page(struct writer *base, struct error *error)
+static enum status png_end_page(struct writer *base, struct error *error)
 {
     enum status status = parts_finish(((struct png_writer *)base)->parts, error);
     return status == STATUS_OK ? png_put_chunk(base->output.file, "IEND", NULL, 0, error) : status;
@@ -298,9 +298,9 @@ static const struct writer_class writer_class = {
     .size = sizeof(struct png_writer),
     .memory = memory,
     .seeks = false,
-    .begin_page = begin_page,
+    .begin_page = png_begin_page,
     .write = write_some,
-    .end_page = end_page,
+    .end_page = png_end_page,
     .close = close_writer,
 };
 
@@ -308,7 +308,7 @@ static const struct writer_class writer_class = {
 
 static const char *const extensions[] = {"png", NULL};
 
-static bool recognise(const unsigned char *head, size_t size)
+static bool png_recognise(const unsigned char *head, size_t size)
 {
     return size >= sizeof png_signature && memcmp(head, png_signature, sizeof png_signature) == 0;
 }
@@ -326,7 +326,7 @@ const struct format format_png = {
               .channels = CHANNELS_ALL,
               .texts = true,
               .cicp = true},
-    .recognise = recognise,
+    .recognise = png_recognise,
     .compression = compression_name,
     .holds_text = png_metadata_holds,
     .holds_icc = png_icc_is_valid,

@@ -29,7 +29,7 @@ struct tiff_inflate {
     unsigned char input[INPUT_SIZE];
 };
 
-static bool damaged(struct tiff_inflate *inflate, const char *what)
+static bool tiff_damaged(struct tiff_inflate *inflate, const char *what)
 {
     struct tiff_file *file = inflate->file;
 
@@ -145,12 +145,13 @@ static bool step(struct tiff_inflate *inflate, unsigned char *to, size_t size, s
     const bool hungry = inflate_is_hungry(&inflate->state); /* ISA-L may still have bytes to write */
     const int trouble = inflate_some(&inflate->state, to, size, made);
     if (trouble == ISAL_INCORRECT_CHECKSUM)
-        return damaged(inflate, "the checksum of a strip or tile is wrong");
+        return tiff_damaged(inflate, "the checksum of a strip or tile is wrong");
     if (trouble != 0)
-        return damaged(inflate, "a strip or tile is not deflated as it should be");
+        return tiff_damaged(inflate, "a strip or tile is not deflated as it should be");
     if (hungry && *made == 0 && !inflate_has_ended(&inflate->state))
-        return damaged(inflate, inflate->left > 0 ? "the file ends before its pixels do"
-                                                  : "a strip or tile ends before its pixels or its checksum");
+        return tiff_damaged(inflate, inflate->left > 0
+                                         ? "the file ends before its pixels do"
+                                         : "a strip or tile ends before its pixels or its checksum");
     return true;
 }
 
@@ -158,7 +159,7 @@ bool tiff_inflate_rows(struct tiff_inflate *inflate, unsigned char *to, size_t s
 {
     for (size_t at = 0, made; at < size; at += made)
         if (inflate_has_ended(&inflate->state))
-            return damaged(inflate, "a strip or tile has too few pixels");
+            return tiff_damaged(inflate, "a strip or tile has too few pixels");
         else if (!step(inflate, to + at, size - at, &made))
             return false;
     finish_rows(inflate, to, size);
@@ -174,7 +175,7 @@ bool tiff_inflate_end(struct tiff_inflate *inflate)
         if (!step(inflate, surplus, sizeof surplus, &made))
             return false;
         else if (sum > SURPLUS_MAX)
-            return damaged(inflate, "a strip or tile has too many pixels");
+            return tiff_damaged(inflate, "a strip or tile has too many pixels");
     return true;
 }
 

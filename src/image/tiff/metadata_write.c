@@ -76,8 +76,8 @@ static bool has_tag(const struct metadata *metadata, const struct text_entry *en
 
 /* Writes the tag's text. If it is missing, the text of EXIF from a PNG is written, as TIFF has these tags
  * outside of EXIF. */
-static enum status write_text(TIFF *tiff, const struct metadata *metadata, const struct tiff_text_tag *row,
-                              struct error *error)
+static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
+                                   const struct tiff_text_tag *row, struct error *error)
 {
     const char *text = metadata_text(metadata, row->key);
     char *from_exif;
@@ -169,7 +169,7 @@ static enum status write_items(TIFF *tiff, const struct metadata *metadata, stru
 static enum status write_texts(TIFF *tiff, const struct metadata *metadata, struct error *error)
 {
     for (int i = 0; i < TIFF_TEXT_TAGS; i++) {
-        enum status status = write_text(tiff, metadata, &tiff_text_tags[i], error);
+        enum status status = tiff_write_text(tiff, metadata, &tiff_text_tags[i], error);
         if (status != STATUS_OK)
             return status;
     }
@@ -222,7 +222,7 @@ static enum status append_sub(struct tiff_file *file, const struct ifd_source *s
     return status;
 }
 
-static enum status write_exif(struct tiff_file *file, const struct blob *exif, struct error *error)
+static enum status tiff_write_exif(struct tiff_file *file, const struct blob *exif, struct error *error)
 {
     struct ifd_source source;
     uint64_t ifd;
@@ -246,5 +246,5 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
     enum status status = write_texts(file->tiff, metadata, error);
     if (status == STATUS_OK)
         status = write_extras(file, metadata, error);
-    return status == STATUS_OK ? write_exif(file, &metadata->exif, error) : status;
+    return status == STATUS_OK ? tiff_write_exif(file, &metadata->exif, error) : status;
 }

@@ -35,7 +35,7 @@ static bool is_single(const struct tiff_prefetch *prefetch)
 }
 
 /* The task. */
-static void decode(void *slot)
+static void tiff_decode(void *slot)
 {
     struct strip *strip = slot;
 
@@ -77,7 +77,7 @@ static uint64_t strip_memory(const struct tiff_rows *rows)
     return (uint64_t)rows->strip_height * rows->layout->row;
 }
 
-static uint32_t choose_count(const struct tiff_rows *rows, int jobs, uint64_t memory)
+static uint32_t tiff_choose_count(const struct tiff_rows *rows, int jobs, uint64_t memory)
 {
     const struct tiff_layout *layout = rows->layout;
     const uint32_t total = tiff_rows_strip_count(rows);
@@ -121,13 +121,14 @@ enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_optio
     *prefetch = NULL;
     if (rows->way != TIFF_ROWS_STRIPS)
         return STATUS_OK;
-    const uint32_t count = choose_count(rows, threads, options->memory);
+    const uint32_t count = tiff_choose_count(rows, threads, options->memory);
     struct tiff_prefetch *opened = allocate_zeroed(1, sizeof *opened, "TIFF strips", error);
     if (opened == NULL)
         return STATUS_FAILED;
     opened->rows = rows;
     opened->total = tiff_rows_strip_count(rows);
-    enum status status = ordered_open(&opened->strips, threads, count, sizeof(struct strip), decode, error);
+    enum status status =
+        ordered_open(&opened->strips, threads, count, sizeof(struct strip), tiff_decode, error);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
         status = open_strip(opened, ordered_slot(&opened->strips, i), error);
     if (status == STATUS_OK)

@@ -215,7 +215,7 @@ struct tiff_reader {
     uint32_t row;          /* the next to be read */
 };
 
-static void end_page(struct tiff_reader *reader)
+static void tiff_end_page(struct tiff_reader *reader)
 {
     tiff_prefetch_close(reader->prefetch);
     reader->prefetch = NULL;
@@ -260,12 +260,12 @@ static enum status check_stack(const struct tiff_reader *reader, struct error *e
                 images);
 }
 
-static enum status begin_page(struct tiff_reader *reader, int page, struct error *error)
+static enum status tiff_begin_page(struct tiff_reader *reader, int page, struct error *error)
 {
     struct image_info *info = &reader->base.info;
     TIFF *tiff = reader->file.tiff;
 
-    end_page(reader);
+    tiff_end_page(reader);
     reader->page = page;
     reader->row = 0;
     reader->file.message[0] = '\0';
@@ -416,7 +416,7 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
     *more = reader->page < base->page_count && reader->page < reader_last_page(base);
-    return *more ? begin_page(reader, reader->page + 1, error) : STATUS_OK;
+    return *more ? tiff_begin_page(reader, reader->page + 1, error) : STATUS_OK;
 }
 
 static enum status tiff_open(struct reader *base, struct error *error)
@@ -425,15 +425,16 @@ static enum status tiff_open(struct reader *base, struct error *error)
     enum status status = tiff_file_open(&reader->file, fileno(base->file), TIFF_FILE_READ, error);
     if (status == STATUS_OK)
         status = find_pages(reader, error);
-    return status == STATUS_OK ? begin_page(reader, base->options.page == 0 ? 1 : base->options.page, error)
-                               : status;
+    return status == STATUS_OK
+               ? tiff_begin_page(reader, base->options.page == 0 ? 1 : base->options.page, error)
+               : status;
 }
 
 static void tiff_close(struct reader *base)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
-    end_page(reader);
+    tiff_end_page(reader);
     tiff_pages_free(&reader->pages);
     tiff_file_close(&reader->file);
 }

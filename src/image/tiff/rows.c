@@ -93,7 +93,7 @@ static void clear(const struct tiff_rows *rows, unsigned char *to, size_t size)
 }
 
 /* Decodes a strip or a tile. Any error that libtiff reports means damage, even if libtiff goes on. */
-static bool decode(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
+static bool tiff_decode(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
 {
     TIFF *tiff = rows->file->tiff;
 
@@ -114,10 +114,10 @@ static bool load_strip(struct tiff_rows *rows, uint32_t number, unsigned char *t
     const size_t pixel = (size_t)layout->bits / 8 * layout->samples;
 
     if (!layout->separate)
-        return decode(rows, number, to, height * layout->row);
+        return tiff_decode(rows, number, to, height * layout->row);
     const size_t plane_row = layout->row / layout->samples;
     for (uint32_t p = 0; p < layout->samples; p++) {
-        if (!decode(rows, number + p * tiff_rows_strip_count(rows), rows->block, height * plane_row))
+        if (!tiff_decode(rows, number + p * tiff_rows_strip_count(rows), rows->block, height * plane_row))
             return false;
         tiff_place(to + p * layout->bits / 8, layout->row, pixel, rows->block, plane_row, layout->bits / 8,
                    layout->width, height);
@@ -155,7 +155,8 @@ static bool load_tiles(struct tiff_rows *rows, uint32_t number, unsigned char *t
 
     for (uint32_t p = 0; p < plane_count(rows); p++)
         for (uint32_t i = 0; i < across; i++) {
-            if (!decode(rows, (p * tiff_rows_strip_count(rows) + number) * across + i, rows->block, size))
+            if (!tiff_decode(rows, (p * tiff_rows_strip_count(rows) + number) * across + i, rows->block,
+                             size))
                 return false;
             place_tile(rows, number, i * rows->tile_width, p, to);
         }

@@ -331,7 +331,7 @@ static const struct writer_class tiff_writer_class = {
 
 static const char *const extensions[] = {"tif", "tiff", NULL};
 
-static bool recognise(const unsigned char *head, size_t size)
+static bool tiff_recognise(const unsigned char *head, size_t size)
 {
     static const unsigned char kinds[][4] = {
         {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43} /* 43: BigTIFF */};
@@ -347,7 +347,7 @@ static const char *compression_name(const struct image_info *info)
     return codec ? codec->name : NULL;
 }
 
-static void leave_out(struct image_info *info)
+static void tiff_leave_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
     metadata_leave_out_languages(metadata);
@@ -367,9 +367,9 @@ const struct format format_tiff = {
               .pages = true,
               .texts = true,
               .tags = true},
-    .recognise = recognise,
+    .recognise = tiff_recognise,
     .compression = compression_name,
-    .leave_out = leave_out,
+    .leave_out = tiff_leave_out,
     .reader = &tiff_reader_class,
     .writer = &tiff_writer_class,
 };

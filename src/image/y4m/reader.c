@@ -17,7 +17,7 @@ struct y4m_reader {
     unsigned char *raw;      /* planes as the file has them */
 };
 
-static enum status damaged(struct y4m_reader *reader, const char *what, struct error *error)
+static enum status y4m_damaged(struct y4m_reader *reader, const char *what, struct error *error)
 {
     if (ferror(reader->base.file))
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
@@ -26,7 +26,7 @@ static enum status damaged(struct y4m_reader *reader, const char *what, struct e
 
 /* Reads to the end of the line, which is left out. *size: bytes of `text` that are there already. False: the
  * file ended, or the line is too long. */
-static bool read_line(FILE *file, char *text, size_t room, size_t *size)
+static bool y4m_read_line(FILE *file, char *text, size_t room, size_t *size)
 {
     int byte = getc_unlocked(file);
     while (byte != EOF && byte != '\n' && byte != '\0' && *size + 1 < room) {
@@ -43,22 +43,22 @@ static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE
 {
     static const char frame[] = "FRAME";
     size_t size = 0;
-    const bool whole = read_line(reader->base.file, line, Y4M_LINE, &size);
+    const bool whole = y4m_read_line(reader->base.file, line, Y4M_LINE, &size);
     *more = whole || size > 0 || ferror(reader->base.file) || !feof(reader->base.file);
     if (!*more)
         return STATUS_OK;
     if (!whole && feof(reader->base.file))
-        return damaged(reader, "the last frame is cut off", error);
+        return y4m_damaged(reader, "the last frame is cut off", error);
     if (!whole || strncmp(line, frame, sizeof frame - 1) != 0 || (size > 5 && line[5] != ' '))
-        return damaged(reader, "no frame begins where one should", error);
+        return y4m_damaged(reader, "no frame begins where one should", error);
     reader->number++;
     return STATUS_OK;
 }
 
-static enum status read_bytes(struct y4m_reader *reader, void *to, size_t size, struct error *error)
+static enum status y4m_read_bytes(struct y4m_reader *reader, void *to, size_t size, struct error *error)
 {
     const size_t read = fread(to, 1, size, reader->base.file);
-    return read == size ? STATUS_OK : damaged(reader, "the last frame is cut off", error);
+    return read == size ? STATUS_OK : y4m_damaged(reader, "the last frame is cut off", error);
 }
 
 /* Spreads a plane's samples over 16 bits, if they have more than 8, and stores them `step` samples apart.
@@ -87,7 +87,8 @@ static enum status read_part(struct y4m_reader *reader, int part, unsigned char 
     const struct y4m *stream = &reader->stream;
     const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample;
     const bool ready = part == 0 && y4m_is_plain(stream);
-    enum status status = read_bytes(reader, ready ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
+    enum status status =
+        y4m_read_bytes(reader, ready ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
     if (status != STATUS_OK || ready)
         return status;
     const bool fits = part == 0 ? put_samples(reader, reader->raw, count, to, 1)
@@ -166,7 +167,7 @@ static enum status need_frame(struct y4m_reader *reader, struct error *error)
 }
 
 /* Begins a page of the current frame. */
-static void describe(struct y4m_reader *reader, int part)
+static void y4m_describe(struct y4m_reader *reader, int part)
 {
     const struct y4m *stream = &reader->stream;
     struct image_info *info = &reader->base.info;
@@ -208,7 +209,7 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
     const int next = base->info.video.part + 1;
     *more = true;
     if (next < reader->stream.parts) {
-        describe(reader, next);
+        y4m_describe(reader, next);
         return STATUS_OK;
     }
     enum status status = need_frame(reader, error);
@@ -220,7 +221,7 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
     if (!*more)
         return status;
     strcpy(reader->line, reader->frame->line);
-    describe(reader, 0);
+    y4m_describe(reader, 0);
     return STATUS_OK;
 }
 
@@ -229,7 +230,7 @@ static enum status pass_frame(struct y4m_reader *reader, struct error *error)
 {
     unsigned char *bytes = allocate(y4m_size(&reader->stream), "a frame that is passed over", error);
     enum status status =
-        bytes != NULL ? read_bytes(reader, bytes, y4m_size(&reader->stream), error) : STATUS_FAILED;
+        bytes != NULL ? y4m_read_bytes(reader, bytes, y4m_size(&reader->stream), error) : STATUS_FAILED;
     free(bytes);
     return status;
 }
@@ -279,8 +280,8 @@ static enum status y4m_open(struct reader *base, struct error *error)
     size_t size = base->head_size;
     y4m_widen_pipe(base->file);
     memcpy(reader->header, base->head, size);
-    if (!read_line(base->file, reader->header, sizeof reader->header, &size))
-        return damaged(reader, "its first line has no end", error);
+    if (!y4m_read_line(base->file, reader->header, sizeof reader->header, &size))
+        return y4m_damaged(reader, "its first line has no end", error);
     enum status status = y4m_parse(reader->header, &reader->stream, error);
     if (status == STATUS_OK)
         status =
@@ -293,7 +294,7 @@ static enum status y4m_open(struct reader *base, struct error *error)
     base->page_count = 0;
     base->plain = true;
     base->memory = (Y4M_FRAMES + 1) * (uint64_t)y4m_size(&reader->stream);
-    describe(reader, 0);
+    y4m_describe(reader, 0);
     return STATUS_OK;
 }
 

@@ -114,8 +114,8 @@ static enum status take_frame(struct y4m_writer *writer, const struct image_info
 
 /* Checks that the page is the next of the stream. Enlarged colour may have more samples than belong to the
  * brightness, where that had an odd number; those at the end are left out. */
-static enum status check_page(const struct y4m_writer *writer, const struct image_info *info,
-                              struct error *error)
+static enum status y4m_check_page(const struct y4m_writer *writer, const struct image_info *info,
+                                  struct error *error)
 {
     const struct y4m *stream = &writer->stream;
     const int part = info->video.part, bits = info->bits > 0 ? info->bits : 8 * (int)sample_size(info->type);
@@ -143,7 +143,7 @@ static enum status y4m_begin_page(struct writer *base, const struct image_info *
     if (!writer->ring.open)
         status = begin_stream(writer, info, error);
     if (status == STATUS_OK)
-        status = check_page(writer, info, error);
+        status = y4m_check_page(writer, info, error);
     if (status == STATUS_OK && writer->frame == NULL)
         status = take_frame(writer, info, error);
     writer->part = info->video.part;
