@@ -84,11 +84,10 @@ static int wanted_rank(const struct rank *rank)
     return wanted < samples ? wanted : samples - 1;
 }
 
-/* True if the output is the minimum or the maximum of a square. */
+/* True for squares with percent 0 or 100. Values close to them build no program of their own. */
 static bool is_extreme(const struct rank *rank)
 {
-    const int wanted = wanted_rank(rank);
-    return rank->shape == RANK_SQUARE && (wanted == 0 || wanted == window_samples(rank) - 1);
+    return rank->shape == RANK_SQUARE && (rank->percent == 0 || rank->percent == 100);
 }
 
 struct stage_caps rank_traits(const void *params)

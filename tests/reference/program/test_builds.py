@@ -46,7 +46,7 @@ STAGES = {
     "median": (lambda rng, folder: ["--median", "1"] if os.environ["CLIMG_CLASS"] == "cpu" else ["--median", "1", "--median", "2"],
                lambda rng, folder: ["--median", str(rng.integers(1, 3))]),
     "rank": (lambda rng, folder: ["--median", "9"],
-             lambda rng, folder: ["--rank", f"{rng.integers(3, 32)},percent={number(rng, 0, 100)}"]),
+             lambda rng, folder: ["--rank", f"{rng.integers(3, 32)},percent={number(rng, 0, 100)}", "--rank", "3,percent=0.5"]),
     "disc": (lambda rng, folder: ["--median", "9,shape=disc"],
              lambda rng, folder: ["--rank", f"{rng.integers(1, 32)},percent={number(rng, 0, 100)},shape=disc"]),
     "background": (lambda rng, folder: ["--background", "9", "--background", "9,method=tophat", "--background", "9,method=divide"],
