@@ -293,7 +293,7 @@ void option_print(FILE *file, const struct option *option, const void *fields)
     }
 }
 
-static char *value_text(const struct option *option, const void *fields)
+char *option_value_text(const struct option *option, const void *fields)
 {
     char *text = NULL;
     size_t size = 0;
@@ -310,7 +310,7 @@ static char *value_text(const struct option *option, const void *fields)
 /* Compares texts: equal values have equal texts. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs)
 {
-    char *a = value_text(option, fields), *b = value_text(option, others);
+    char *a = option_value_text(option, fields), *b = option_value_text(option, others);
     const bool done = a != NULL && b != NULL;
     *differs = !done || strcmp(a, b) != 0;
     free(a);

@@ -79,6 +79,9 @@ enum status options_parse_value(const struct option *table, const char *what, co
  * same value. Texts are printed as given, white space as blanks. */
 void option_print(FILE *file, const struct option *option, const void *fields);
 
+/* Returns what option_print would print; the caller frees it. NULL if memory is out. */
+char *option_value_text(const struct option *option, const void *fields);
+
 /* Compares the values of an option in two structs. Returns false if memory is out. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);
 
