@@ -15,9 +15,12 @@ enum { MOST_SIDE = 1 << 20, MOST_PERCENT = 1000000 };
 
 enum fit { FIT_INSIDE, FIT_COVER, FIT_EXACT };
 
+enum only { ONLY_NOT_GIVEN, ONLY_SHRINK };
+
 struct size {
     int width, height; /* pixels; 0: follows the other side */
     double percent;    /* of both sides; 0: width and height are given */
+    int only;          /* enum only */
 };
 
 struct params {
@@ -40,20 +43,23 @@ static bool read_side(const char **at, int *side)
     return *side > 0;
 }
 
-/* Parses "640x480", "640x", "x480" or "50%". */
+/* Parses "640x480", "640x", "x480" or "50%". ImageMagick's ">" after it means only=shrink. */
 static enum status parse_size(const char *text, void *field, struct error *error)
 {
     struct size *size = field;
     const char *const typed = text; /* text moves on */
+    const size_t length = strlen(text);
+    const bool shrinks = length > 0 && text[length - 1] == '>';
+    const char *const stop = text + length - shrinks;
     char *end;
     double percent = strtod(text, &end);
-    *size = (struct size){0};
-    if (end != text && strcmp(end, "%") == 0 && percent > 0 && percent <= MOST_PERCENT) {
+    *size = (struct size){.only = shrinks ? ONLY_SHRINK : size->only}; /* a key was parsed before this */
+    if (end != text && *end == '%' && end + 1 == stop && percent > 0 && percent <= MOST_PERCENT) {
         size->percent = percent;
         return STATUS_OK;
     }
-    if (read_side(&text, &size->width) && *text++ == 'x' && read_side(&text, &size->height) &&
-        *text == '\0' && (size->width > 0 || size->height > 0))
+    if (read_side(&text, &size->width) && *text++ == 'x' && read_side(&text, &size->height) && text == stop &&
+        (size->width > 0 || size->height > 0))
         return STATUS_OK;
     /* Suggest what the user may have meant. */
     if (end != typed && *end == '\0' && percent > 0 && percent < 1)
@@ -100,11 +106,18 @@ static const struct option options[] = {
      .fallback = "inside",
      .choices = "inside|cover|exact",
      .help = "WIDTHxHEIGHT is the most that each side may have, is filled and cropped, or is the exact size"},
+    {.name = "only",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct params, size.only),
+     .choices = "|shrink",
+     .help = "never enlarge: no side becomes longer than it was"},
     {.type = OPTION_END},
 };
 
 static const struct example examples[] = {
     {"climg samples/scene.png --resize 200x200 thumbnail.png", "largest that fits into 200x200"},
+    {"climg samples/scene.png --resize 800x800,only=shrink web.png",
+     "at most 800x800; smaller pictures keep their size"},
     {"climg samples/scene.png --resize 160x90,fit=cover cropped.png", "exactly 160x90, cropped to fit"},
     {"climg samples/zoneplate.png --resize 37.5% smaller.png", "a part of the size"},
     {"climg samples/scene.png --resize x100,filter=box high.png",
@@ -127,17 +140,21 @@ static void resize_find_whole(const struct params *resize, const struct shape *i
     bool too_wide =
         (double)in->width * size->height > (double)in->height * size->width; /* for the given size */
     bool by_width = size->height == 0 || (size->width > 0 && too_wide == (resize->fit == FIT_INSIDE));
+    const bool stretches = resize->fit == FIT_EXACT && size->width > 0 && size->height > 0;
     *width = size->width;
     *height = size->height;
     if (size->percent > 0) {
         *width = fmax(floor(in->width * size->percent / 100 + 0.5), 1);
         *height = fmax(floor(in->height * size->percent / 100 + 0.5), 1);
-    } else if (resize->fit == FIT_EXACT && size->width > 0 && size->height > 0) {
-        return;
-    } else if (by_width) {
+    } else if (by_width && !stretches) {
         *height = in_proportion(in->height, size->width, in->width);
-    } else {
+    } else if (!stretches) {
         *width = in_proportion(in->width, size->height, in->height);
+    }
+    /* Without fit=exact both sides have the same factor, so this limits that factor to 1. */
+    if (size->only == ONLY_SHRINK) {
+        *width = fmin(*width, in->width);
+        *height = fmin(*height, in->height);
     }
 }
 
@@ -215,7 +232,8 @@ static enum status resize_adapt_to_chroma(void *params, const struct chroma *chr
     resize->fit = FIT_EXACT;
     resize->luma_in = *chroma->in;
     resize->luma_out = *chroma->out;
-    resize->size = (struct size){ceil_div(x.outputs, chroma->across), ceil_div(y.outputs, chroma->down), 0};
+    resize->size = (struct size){.width = ceil_div(x.outputs, chroma->across),
+                                 .height = ceil_div(y.outputs, chroma->down)};
     return STATUS_OK;
 }
 
@@ -235,6 +253,10 @@ const struct stage stage_resize = {
         "inside, even if that enlarges the picture. fit=cover fills WIDTHxHEIGHT and crops the rest, "
         "equally on both sides; fit=exact stretches the picture to WIDTHxHEIGHT. With one side alone "
         "(640x, x480) the other one follows; 50% halves both. Sides are rounded to whole pixels.\n\n"
+        "only=shrink never enlarges, as ImageMagick's > after the size, which is understood, too "
+        "('800x800>', in quotes): a picture that fits inside keeps its size and its samples. With "
+        "fit=cover the result is smaller than WIDTHxHEIGHT if the picture is; with fit=exact each side "
+        "is limited by itself.\n\n"
         "A pixel's sample is at its centre: output pixel d lies at (d + 0.5) * W / WIDTH - 0.5 of the "
         "input. If the picture shrinks, the filter is stretched by W / WIDTH, so that fine detail does not "
         "alias. lanczos (a = 3) is the sharpest, and rings a little at hard edges; bicubic is Keys' with a "
