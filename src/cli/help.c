@@ -25,7 +25,7 @@ static void write_examples(FILE *file, const struct example *examples)
 static const struct {
     const char *title, *names;
 } groups[] = {
-    {"Size and place", " crop extend flip resize rotate scale warp align "},
+    {"Size and place", " border crop extend flip resize rotate scale warp align "},
     {"Clean and smooth", " denoise blur median rank background "},
     {"Sharpen and filter", " sharpen gradient convolve "},
     {"Colour", " gray levels threshold invert "},
