@@ -3,13 +3,22 @@
 #include "filters/warp.h"
 
 #include <math.h>
+#include <string.h>
 
 struct crop {
     struct box box;
 };
 
+/* "inside" is a size only after a rotation, whose angle is not known here. */
+static enum status parse_part(const char *text, void *field, struct error *error)
+{
+    if (strcmp(text, "inside") == 0)
+        return fail(error, STATUS_USAGE, "not a size; --rotate DEGREES,crop=inside cuts off empty corners");
+    return box_parse_part(text, field, error);
+}
+
 static const struct option options[] = {
-    BOX_SIZE(box_parse_part,
+    BOX_SIZE(parse_part,
              "the size that is kept, in pixels or percent, and where it begins, counted from the top left"),
     BOX_GRAVITY("the side or corner of the part if +X+Y is not given"),
     {.type = OPTION_END},
