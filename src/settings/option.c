@@ -37,7 +37,8 @@ static enum status parse_integer(const struct option *option, const char *label,
 {
     long long value = 0;
     if (!text_to_integer(text, &value))
-        return option_reject(label, "not a whole number", error);
+        return fail(error, STATUS_USAGE, "%s: not a whole number%s%s", label, option->hint ? "; " : "",
+                    option->hint ? option->hint : "");
     enum status status = check_range(option, (double)value, label, error);
     if (status == STATUS_OK && (value < INT_MIN || value > INT_MAX))
         status = option_reject(label, "too large", error);

@@ -47,6 +47,7 @@ struct option {
     bool hidden;                /* left out of help, manual and completions */
     enum option_effect effect;  /* of a global option */
     const char *help;           /* one line, lower case, no full stop */
+    const char *hint;           /* INTEGER: ends the message about a text that is no number; may be NULL */
     /* CUSTOM. The message says only what is wrong with the value: option_parse puts "--scale 3: " before it.
      */
     enum status (*parse)(const char *text, void *field, struct error *error);
