@@ -5,9 +5,18 @@
  * --blur 2, 30 times with quality=high. */
 #include "wavelet/denoise.h"
 
+#include <string.h>
+
 static void denoise_print_sigma(FILE *file, const void *params)
 {
     shrink_print_sigma(file, ((const struct denoise *)params)->sigma);
+}
+
+static enum status denoise_parse_sigma(const char *text, void *field, struct error *error)
+{
+    if (strcmp(text, "high") == 0 || strcmp(text, "normal") == 0)
+        return fail(error, STATUS_USAGE, "not a number; did you mean quality=%s?", text);
+    return shrink_parse_sigma(text, field, error);
 }
 
 static const struct option options[] = {
@@ -18,7 +27,7 @@ static const struct option options[] = {
      .optional = true,
      .help = "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; "
              "auto estimates it",
-     .parse = shrink_parse_sigma,
+     .parse = denoise_parse_sigma,
      .print = denoise_print_sigma},
     {.name = "levels",
      .type = OPTION_INTEGER,

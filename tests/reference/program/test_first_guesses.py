@@ -55,6 +55,7 @@ GUESSES = {
     "climg in.png --blur -2 out.png": "climg in.png --blur 0.05 out.png", "climg in.png --blur 2px out.png": "climg in.png --blur 2 out.png",
     "climg in.png --scale 1.5 out.png": "climg in.png --resize 150% out.png", "climg in.png --scale 50% out.png": "climg in.png --scale 0.5 out.png",
     "climg in.png --denoise 10 out.png": "climg in.png --denoise=10 out.png", "climg in.png --unsharp-mask 0.8 out.png": "climg in.png --sharpen 0.8 out.png",
+    "climg in.png --denoise=high out.png": "climg in.png --denoise=quality=high out.png",
     "climg in.png --grayscale out.png": "climg in.png --gray out.png",
     "climg in.png --threads 2 --blur 1 out.png": "climg in.png --jobs 2 --blur 1 out.png", "climg in.png --edge black --blur 2 out.png":
     "climg in.png --edge clamp --blur 2 out.png", "climg in.png --depth 12 out.png": "climg in.png --depth 8 out.png",
@@ -97,6 +98,7 @@ READINGS = [
     (r"^unknown (?:stage or )?option (\S+); did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^(\S+) begins with a typographic dash.*; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not .* alone; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
+    (r"^(--\S+) (\S+): not a number; did you mean (\S+)\?$", lambda words, m: replace(words, f"{m[1]}={m[2]}", [f"{m[1]}={m[3]}"])),
     (r"^--\S+ (\S+): not a size; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not a whole number; a radius of (\d+) is a window of \1$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^(--\S+) (\S+): not a size; (--\S+) (\S+) (?:adds|cuts) ",
