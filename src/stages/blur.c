@@ -1,10 +1,20 @@
-/* Gaussian blur (filters/gaussian.h). */
+/* Gaussian blur, along x and along y:
+ *
+ *     dst(x, y) = sum of g(i) g(j) src(x + i, y + j)
+ *     g(i)      = exp(-i^2 / (2 SIGMA^2)), normalised to the sum 1
+ *
+ * The work is in filters/gaussian.h, which also serves --sharpen, --gradient and --background: a product on
+ * the full grid below 6 pixels, a coarser grid above, so the time hardly grows with SIGMA.
+ *
+ * Any image will do. Colour is premultiplied by alpha, so transparent pixels do not bleed into others. NaN
+ * and infinite samples are ordinary numbers here and reach all outputs of their window; --denoise treats them
+ * as missing instead. */
 #include "filters/gaussian.h"
 
 static const struct option options[] = {
     {.type = OPTION_REAL,
      .offset = offsetof(struct gaussian, sigma),
-     .min = 0.05,
+     .min = 0.05, /* a neighbour's weight, exp(-200), is 0 in float already */
      .max = 1000,
      .value = "SIGMA",
      .help = "standard deviation in pixels"},

@@ -1,5 +1,11 @@
-/* A border of constant width: --extend (filters/canvas.h) whose canvas is the picture's size and a margin at
- * each end, with the picture in the middle. */
+/* A border of constant width around the picture.
+ *
+ * This is --extend (filters/canvas.h) with fixed parameters: the canvas has 100% of the picture's size and a
+ * margin at each end (struct length), and the picture is in the middle, which is the default of its gravity.
+ *
+ *     |<- W ->|<----- picture ----->|<- W ->|
+ *
+ * A fraction of the picture, as ImageMagick's -border 10%, is --extend 120%. */
 #include "filters/canvas.h"
 
 #include <stdio.h>
@@ -22,6 +28,7 @@ static enum status parse_border(const char *text, void *field, struct error *err
     return STATUS_OK;
 }
 
+/* Prints both numbers, so that "20" and "20x20" are equal for --resume. */
 static void print_border(FILE *file, const void *params)
 {
     const struct box *box = params;
@@ -45,6 +52,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Sets the size of the canvas. */
 static enum status border_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {

@@ -1,4 +1,10 @@
-/* Crops a part of the picture: a move (filters/warp.h), so samples of any type are copied unchanged. */
+/* Crops a part of the picture: a move (filters/warp.h), so samples of any type are copied unchanged.
+ *
+ *     dst(x, y) = src(x + X, y + Y)
+ *
+ * filters/box.h has the size and the position, which may be percentages or a gravity and so depend on the
+ * picture. A part that reaches beyond the picture is an error: cutting it short would give a batch outputs of
+ * differing sizes. Chroma planes of video are cropped to whole chroma pixels, or the stage fails. */
 #include "filters/box.h"
 #include "filters/warp.h"
 
@@ -6,7 +12,7 @@
 #include <string.h>
 
 struct crop {
-    struct box box;
+    struct box box; /* the size of the part and its position in the picture */
 };
 
 /* "inside" is a size only after a rotation, whose angle is not known here. */
@@ -41,11 +47,13 @@ static struct affine crop_map(const struct crop *crop, const struct shape *in)
     return (struct affine){1, 0, at.x, 0, 1, at.y};
 }
 
+/* Divides the box by the subsampling. */
 static enum status crop_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     return box_adapt_to_chroma(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
 }
 
+/* Sets the size of the part. Fails if the part is not inside the picture. */
 static enum status crop_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {

@@ -1,4 +1,10 @@
-/* Places the picture on a larger canvas: options and manual; the work is in filters/canvas.h. */
+/* Places the picture on a larger canvas: options and manual; the work is in filters/canvas.h, which --border
+ * shares.
+ *
+ *     dst(x, y) = src(x - X, y - Y) inside the picture, otherwise the colour, or what the border rule says
+ *
+ * The canvas must contain the picture, so a wrong number fails instead of cropping; --crop does the opposite.
+ */
 #include "filters/canvas.h"
 
 static const struct option options[] = {
@@ -19,6 +25,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Sets the size of the canvas. */
 static enum status extend_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {

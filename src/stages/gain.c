@@ -1,7 +1,11 @@
-/* Multiplies levels of a pyramid by factors.
+/* Multiplies levels of a pyramid by factors: subbands of level n by factors[n], the lowpass by factors[0].
  *
- * Levels with factor 1 are passed on: their planes move from `in` to `out` without a copy. A level that the
- * pyramid does not have is an error only if its factor is not 1. */
+ *     check           "1:1.5,low:0" -> factors: 1.5 for level 1, 0 for the lowpass, else 1
+ *     run, by level   factor 1: the planes move from `in` to `out` without a copy
+ *                     other factors: the point operation `linear` (kernels/point.cl) into new planes
+ *
+ * Alpha is copied. A level beyond the last one is an error, as it would silently have no effect. Factors
+ * scale real and imaginary parts alike, so phases, and thereby the positions of edges, stay. */
 #include "engine/run.h"
 
 #include <math.h>
@@ -30,7 +34,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Parses "1:1.5" or "low:0". `seen` detects levels that are given twice. */
+/* Parses one pair, "1:1.5" or "low:0". `seen` has a flag for each level, to detect repetitions. */
 static enum status gain_parse_pair(struct gain *gain, const char *pair, bool *seen, struct error *error)
 {
     const char *colon = strchr(pair, ':');
@@ -50,6 +54,7 @@ static enum status gain_parse_pair(struct gain *gain, const char *pair, bool *se
     return STATUS_OK;
 }
 
+/* Parses the list. A TEXT option is only split here, because its commas belong to the primary value. */
 static enum status gain_check(void *params, struct error *error)
 {
     struct gain *gain = params;
@@ -64,6 +69,7 @@ static enum status gain_check(void *params, struct error *error)
     return status;
 }
 
+/* Fails if a factor is for a level that the pyramid does not have. The shape stays. */
 static enum status gain_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
