@@ -9,7 +9,7 @@
  *
  * --denoise does the same without a pyramid in between, which takes less memory. This stage is for chains
  * that change the pyramid as well, and for pyramids in files. An estimate of the noise takes all rows; with
- * SIGMA the pyramid goes through in slices. */
+ * SIGMA the pyramid is processed in slices. */
 #include "wavelet/shrink.h"
 
 #include <math.h>
