@@ -8,8 +8,7 @@
  * runs on the host, so `run` waits for the device, unlike other stages. The whole picture must be on the
  * device, without slices, and pictures have no groups. The output has the reference's size.
  *
- * Registration compares brightness as it is displayed, also with --linear: else bright parts would decide
- * alone. The warp then moves the chain's values.
+ * Registration compares display values, also with --linear. The warp then moves the chain's values.
  *
  * Nearly all time is the host's: a further picture of 12 MP takes 0.32 s on 16 cores, of which the kernels of
  * an H100 take 0.6 ms. Not needed: the phases of dual-tree coefficients (H. Chen and N. Kingsbury, 2012);

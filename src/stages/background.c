@@ -6,12 +6,12 @@
  *   tophat   the picture minus its opening by a square (filters/extrema.h)
  *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0
  *
- * With light=yes, brightness is negated first for ball; tophat takes the closing; divide maps equal
+ * With light=yes, brightness is negated first for ball; tophat uses the closing; divide maps equal
  * brightness to white instead of half of full scale.
  *
  * ball: a large ball rolls below a reduced copy of the picture, the minima of blocks of s x s pixels, with
- * its radius divided by s. Only the top of the ball rolls, a square from which a margin is cut off. Both are
- * ImageJ's, so that results are, to less than a count:
+ * its radius divided by s. Only the top of the ball rolls, a square from which a margin is cut off. This
+ * table is ImageJ's, and results agree with ImageJ's to less than a count:
  *
  *     radius up to   10    30   100   more
  *     s               1     2     4      8

@@ -38,9 +38,10 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Returns the map from the part to the picture. */
-static struct affine crop_map(const struct crop *crop, const struct shape *in)
+/* Callback `inverse_map`: returns the map from the part to the picture. */
+static struct affine crop_map(const void *params, const struct shape *in)
 {
+    const struct crop *crop = params;
     struct shape part = *in;
     box_set_size(&crop->box, in, &part);
     const struct place at = box_place(&crop->box, &part, in);
@@ -73,11 +74,6 @@ static struct rows crop_rows(const void *params, const struct shape *in, struct 
     return (struct rows){out.begin + y, out.end + y};
 }
 
-static struct affine crop_inverse_map(const void *params, const struct shape *in)
-{
-    return crop_map(params, in);
-}
-
 static enum status run_crop(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -101,7 +97,7 @@ const struct stage stage_crop = {
     .out = KIND_IMAGE,
     .shape = crop_shape,
     .rows = crop_rows,
-    .inverse_map = crop_inverse_map,
+    .inverse_map = crop_map,
     .caps = move_caps,
     .adapt_to_chroma = crop_adapt_to_chroma,
     .run = run_crop,

@@ -154,11 +154,10 @@ static void resize_find_whole(const struct params *resize, const struct shape *i
                               double *height)
 {
     const struct size *size = &resize->size;
-    /* With one factor, the side that limits it: the longer one of the two for fit=inside, for cover the
-     * other. */
-    bool too_wide =
-        (double)in->width * size->height > (double)in->height * size->width; /* for the given size */
-    bool by_width = size->height == 0 || (size->width > 0 && too_wide == (resize->fit == FIT_INSIDE));
+    /* fit=inside takes the smaller one of both factors, fit=cover the larger one. A picture that is wider
+     * than the given proportions has the smaller one along x. */
+    const bool too_wide = (double)in->width * size->height > (double)in->height * size->width;
+    const bool by_width = size->height == 0 || (size->width > 0 && too_wide == (resize->fit == FIT_INSIDE));
     const bool stretches = resize->fit == FIT_EXACT && size->width > 0 && size->height > 0;
     *width = size->width;
     *height = size->height;

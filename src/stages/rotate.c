@@ -142,7 +142,8 @@ static struct affine rotate_map(const struct rotate *rotate, const struct shape 
                            -sine,  cosine, (in->height - 1) / 2.0 + sine * x - cosine * y};
 }
 
-/* Quarter turns copy samples, unless size= puts the centres half a pixel apart. */
+/* Returns the warp's options. Quarter turns copy samples, unless size= puts the centres half a pixel apart.
+ */
 static struct warp_options rotate_warp_options(const struct rotate *rotate, const struct affine *affine)
 {
     struct warp_options found = rotate->options;
