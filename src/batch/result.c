@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "chain/slice.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -145,7 +146,20 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
 {
     static const char *const colours[][3] = {{"brightness", "red - blue", "green - magenta"},
                                              {"red", "green", "blue"}};
+    /* Of white noise, a level holds 3/4 of the variance that the finer levels leave. With these weights the
+     * sum over the levels is the variance of a sample. Opponent colours have the same mean variance as red,
+     * green and blue, because their matrix is orthonormal. */
+    double variance = 0, share = 0.75, shares = 0;
+    for (int level = 0; level < result->noise_levels; level++, share /= 4) {
+        for (int i = 0; i < result->noise_count; i++)
+            variance += share * pow((double)result->noise[i][level], 2) / result->noise_count;
+        shares += share;
+    }
     text[0] = '\0';
+    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255; by size of detail (", sqrt(variance / shares));
+    for (int level = 0; level < result->noise_levels; level++)
+        text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
+    text_append(text, NOISE_TEXT_SIZE, " pixels): ");
     for (int i = 0; i < result->noise_count; i++) {
         const char *name = result->noise_count == 3   ? colours[result->noise_separate][i]
                            : result->noise_count == 1 ? "gray"
@@ -160,7 +174,7 @@ static void print_noise(const struct job *job, const struct result *noise)
 {
     char text[NOISE_TEXT_SIZE];
     result_noise_text(noise, text);
-    job_print(job, "noise from the finest level on, in counts of 255: %s", text);
+    job_print(job, "noise: %s", text);
 }
 
 void result_note_missing(const struct worker *worker, int image, struct result *result)

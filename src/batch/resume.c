@@ -24,19 +24,26 @@
 static const char NAME[] = "climg ";
 static const char KEY[] = "Software", BETWEEN[] = "; ";
 
-static void print_stage(FILE *file, const struct step *step)
+/* Prints a stage as a user would type it, without the keys whose value is empty. Returns false if memory is
+ * out. */
+static bool print_stage(FILE *file, const struct step *step)
 {
     char separator = '=';
     fprintf(file, " --%s", step->stage->name);
     for (const struct option *option = step->stage->options; option->type != OPTION_END; option++) {
         if (option->unused && option->unused(step->params))
             continue; /* a command line with it would be refused */
-        fputc(separator, file);
-        if (option->name)
-            fprintf(file, "%s=", option->name);
-        option_print(file, option, step->params);
-        separator = ',';
+        char *value = option_value_text(option, step->params);
+        if (!value)
+            return false;
+        if (value[0] != '\0') {
+            fprintf(file, "%c%s%s%s", separator, option->name ? option->name : "", option->name ? "=" : "",
+                    value);
+            separator = ',';
+        }
+        free(value);
     }
+    return true;
 }
 
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error)
@@ -46,9 +53,10 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
     FILE *file = open_memstream(&text, &size);
     if (file) {
         fprintf(file, "%s%s", NAME, CLIMG_VERSION);
-        for (size_t i = 0; i < chain->count; i++)
-            print_stage(file, &chain->steps[i]);
-        bool complete = settings_print_effects(file, settings, chain->count > 0);
+        bool complete = true;
+        for (size_t i = 0; complete && i < chain->count; i++)
+            complete = print_stage(file, &chain->steps[i]);
+        complete = complete && settings_print_effects(file, settings, chain->count > 0);
         if (fclose(file) == 0 && complete)
             return text;
     }

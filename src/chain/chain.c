@@ -134,7 +134,10 @@ static enum status reject_image(const struct chain *chain, size_t index, struct 
             spoiler = chain->steps[i + inserted].stage->name;
     }
     if (spoiler == NULL)
-        return fail(error, STATUS_USAGE, "--%s works on a pyramid; put --wavelet before it", name);
+        return fail(error, STATUS_USAGE,
+                    "--%s needs a wavelet transform: put --wavelet before it, or read the TIFF that "
+                    "--wavelet wrote; a PNG or JPEG is only a picture of it",
+                    name);
     return fail(error, STATUS_USAGE,
                 "--%s works on a pyramid, and --%s before it made a picture of that; put --%s before --%s",
                 name, spoiler, name, spoiler);

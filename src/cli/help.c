@@ -25,7 +25,7 @@ static void write_examples(FILE *file, const struct example *examples)
 static const struct {
     const char *title, *names;
 } groups[] = {
-    {"Size and place", " crop extend flip resize rotate scale warp align "},
+    {"Size and place", " border crop extend flip resize rotate scale warp align "},
     {"Clean and smooth", " denoise blur median rank background "},
     {"Sharpen and filter", " sharpen gradient convolve "},
     {"Colour", " gray levels threshold invert "},
@@ -78,7 +78,7 @@ static void write_first_words(FILE *file)
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
           "  climg photo.jpg --denoise clean.jpg            remove the noise of a photo\n"
           "  climg photo.jpg --resize 1600x web.jpg         make it 1600 pixels wide\n"
-          "  climg scan.tif --rotate -1.5 --crop 90% a.png  straighten and trim a scan\n"
+          "  climg scan.tif --rotate 2,crop=inside a.png    straighten and trim a scan\n"
           "  climg in.png --wavelet --scale 4 out.png       see its wavelet transform\n"
           "  climg -r photos/ --sharpen 0.5 sharper/        every picture of a folder\n\n"
           "Stages run in the order written, on the device expected to finish first.\n"

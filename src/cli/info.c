@@ -244,7 +244,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
     if (facts->noise && facts->noise->noise_count > 0) {
         char text[NOISE_TEXT_SIZE];
         result_noise_text(facts->noise, text);
-        fprintf(out, "  noise from the finest level on, in counts of 255: %s\n", text);
+        fprintf(out, "  noise: %s\n", text);
     }
     if (facts->metadata->warning[0])
         fprintf(out, "  warning: %s\n", facts->metadata->warning);

@@ -57,8 +57,12 @@ enum status box_parse_part(const char *text, void *field, struct error *error)
 
 enum status box_parse_canvas(const char *text, void *field, struct error *error)
 {
+    const char *rest = text;
+    struct length pixels;
     if (read_box(text, BOX_MAX_PERCENT, BOX_MAX_SIDE, field))
         return STATUS_OK;
+    if (read_length(&rest, 0, BOX_MAX_SIDE, &pixels) && *rest == '\0')
+        return fail(error, STATUS_USAGE, "not a size; --border %s adds pixels on every side", text);
     return fail(error, STATUS_USAGE,
                 "expected WxH, WxH+X+Y (where the picture begins, from the left and the top) or P%%, as in "
                 "800x600+10+20 or 120%%, with sides up to %d",
@@ -91,7 +95,7 @@ void box_print(FILE *file, const void *params)
 static int in_pixels(const struct length *length, int whole)
 {
     const double pixels = length->percent ? fmax(1, round(whole * length->number / 100)) : length->number;
-    return (int)fmin(pixels, INT_MAX);
+    return (int)fmin(pixels + 2.0 * length->margin, INT_MAX);
 }
 
 void box_set_size(const struct box *box, const struct shape *in, struct shape *out)
@@ -126,8 +130,8 @@ enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, cons
                     "the part begins at +%d+%d, between two pixels of the video's colour; begin it at "
                     "multiples of %d and %d",
                     at.x, at.y, chroma->across, chroma->down);
-    box->width = (struct length){ceil_div(chroma->out->width, chroma->across), false};
-    box->height = (struct length){ceil_div(chroma->out->height, chroma->down), false};
+    box->width = (struct length){.number = ceil_div(chroma->out->width, chroma->across)};
+    box->height = (struct length){.number = ceil_div(chroma->out->height, chroma->down)};
     box->placed = true;
     box->x = at.x / chroma->across;
     box->y = at.y / chroma->down;

@@ -1,5 +1,5 @@
-/* Rectangles for --crop (a part of the picture) and --extend (a canvas that contains the picture). The user
- * gives the size, and either the position +X+Y or a gravity such as "north".
+/* Rectangles for --crop (a part of the picture), and --extend and --border (a canvas that contains the
+ * picture). The user gives the size, and either the position +X+Y or a gravity such as "north".
  *
  * struct box is plain data, owns nothing, and is read-only after parsing. All functions are reentrant. */
 #ifndef CLIMG_FILTERS_BOX_H
@@ -11,6 +11,7 @@
 struct length {
     double number;
     bool percent;
+    int margin; /* pixels that are added at each end */
 };
 
 /* Must be the first member of the params of a stage that uses BOX_SIZE and BOX_GRAVITY. */

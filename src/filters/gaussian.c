@@ -223,12 +223,12 @@ static void derive(struct axis *axis)
         axis->resize.filter = RESIZE_SLOPE;
 }
 
-enum status gaussian_gradient(struct run *run, const struct gaussian *gaussian, const struct value *in,
-                              struct value *out, struct error *error)
+enum status gaussian_gradient(struct run *run, const void *params, const struct value *in, struct value *out,
+                              struct error *error)
 {
     const struct epilogue epilogue = {.alpha_channel = shape_alpha(&in->shape)};
     struct product across, down;
-    if (gaussian_prepare(run, gaussian, &epilogue, in, out, &across, error) != STATUS_OK)
+    if (gaussian_prepare(run, params, &epilogue, in, out, &across, error) != STATUS_OK)
         return STATUS_FAILED;
     down = across;
     derive(&across.x);

@@ -39,9 +39,9 @@ enum status gaussian_adapt_to_chroma(void *params, const struct chroma *chroma, 
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,
                           const struct value *in, struct value *out, struct error *error);
 
-/* Enqueues the gradient magnitude of the blurred input, and allocates the planes of `out`. Alpha is copied.
- * On the coarse grid the interpolating Gaussian is differentiated. */
-enum status gaussian_gradient(struct run *run, const struct gaussian *gaussian, const struct value *in,
-                              struct value *out, struct error *error);
+/* Callback `run`: enqueues the gradient magnitude of the blurred input, and allocates the planes of `out`.
+ * Alpha is copied. On the coarse grid the interpolating Gaussian is differentiated. */
+enum status gaussian_gradient(struct run *run, const void *params, const struct value *in, struct value *out,
+                              struct error *error);
 
 #endif

@@ -25,7 +25,8 @@ struct rank {
 #define RANK_RADIUS                                                                                          \
     {                                                                                                        \
         .type = OPTION_INTEGER, .offset = offsetof(struct rank, radius), .min = 1, .max = RANK_MAX_RADIUS,   \
-        .value = "RADIUS", .help = "reach of the window, 2 * RADIUS + 1 pixels wide and high"                \
+        .value = "RADIUS", .help = "reach of the window, 2 * RADIUS + 1 pixels wide and high",               \
+        .hint = "a radius of 2 is a window of 5x5"                                                           \
     }
 #define RANK_SHAPE                                                                                           \
     {                                                                                                        \

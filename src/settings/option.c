@@ -37,7 +37,8 @@ static enum status parse_integer(const struct option *option, const char *label,
 {
     long long value = 0;
     if (!text_to_integer(text, &value))
-        return option_reject(label, "not a whole number", error);
+        return fail(error, STATUS_USAGE, "%s: not a whole number%s%s", label, option->hint ? "; " : "",
+                    option->hint ? option->hint : "");
     enum status status = check_range(option, (double)value, label, error);
     if (status == STATUS_OK && (value < INT_MIN || value > INT_MAX))
         status = option_reject(label, "too large", error);
@@ -293,7 +294,7 @@ void option_print(FILE *file, const struct option *option, const void *fields)
     }
 }
 
-static char *value_text(const struct option *option, const void *fields)
+char *option_value_text(const struct option *option, const void *fields)
 {
     char *text = NULL;
     size_t size = 0;
@@ -310,7 +311,7 @@ static char *value_text(const struct option *option, const void *fields)
 /* Compares texts: equal values have equal texts. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs)
 {
-    char *a = value_text(option, fields), *b = value_text(option, others);
+    char *a = option_value_text(option, fields), *b = option_value_text(option, others);
     const bool done = a != NULL && b != NULL;
     *differs = !done || strcmp(a, b) != 0;
     free(a);

@@ -47,6 +47,7 @@ struct option {
     bool hidden;                /* left out of help, manual and completions */
     enum option_effect effect;  /* of a global option */
     const char *help;           /* one line, lower case, no full stop */
+    const char *hint;           /* INTEGER: ends the message about a text that is no number; may be NULL */
     /* CUSTOM. The message says only what is wrong with the value: option_parse puts "--scale 3: " before it.
      */
     enum status (*parse)(const char *text, void *field, struct error *error);
@@ -78,6 +79,9 @@ enum status options_parse_value(const struct option *table, const char *what, co
 /* Prints the effective value in canonical form: equal values give equal texts, and parsing the text gives the
  * same value. Texts are printed as given, white space as blanks. */
 void option_print(FILE *file, const struct option *option, const void *fields);
+
+/* Returns what option_print would print; the caller frees it. NULL if memory is out. */
+char *option_value_text(const struct option *option, const void *fields);
 
 /* Compares the values of an option in two structs. Returns false if memory is out. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);

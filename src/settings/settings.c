@@ -186,7 +186,7 @@ const struct option global_options[] = {
      .implied = "text",
      .help = "show what files are: size, samples, pages, compression, colour, texts, coefficients; needs no device"},
     {.name = "noise", .type = OPTION_FLAG, FIELD(noise),
-     .help = "with --info: the noise, too, as --denoise would find it: of brightness and colour, from the finest level on; "
+     .help = "with --info: the noise, too, as --denoise finds it: one number, then brightness and colour by size of detail; "
              "this needs a device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
@@ -317,7 +317,8 @@ enum status settings_resolve(struct settings *settings, struct error *error)
     if (settings->null && settings->files_from == NULL)
         return fail(error, STATUS_USAGE, "--null says how --files-from is divided; give that, too");
     if (settings->noise && settings->info == INFO_ABSENT)
-        return fail(error, STATUS_USAGE, "--noise is told by --info; add that, or write --denoise -v");
+        return fail(error, STATUS_USAGE,
+                    "--noise requires --info; of a chain, --denoise -v prints the noise");
     return shard_parse(settings->shard, &settings->part, error);
 }
 

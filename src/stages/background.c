@@ -1,21 +1,29 @@
 /* Removes a slowly varying background.
  *
- *   ball     S. Sternberg, Biomedical image processing, IEEE Computer 16 (1983), in the form of ImageJ's
+ *   ball     S. Sternberg, "Biomedical image processing", IEEE Computer 16 (1983), in the form of ImageJ's
  *            "Subtract Background": brightness is height, and a ball rolls along the underside of the
  *            picture. The surface that it reaches is the background.
  *   tophat   the picture minus its opening by a square (filters/extrema.h)
  *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0
  *
- * A large ball rolls below a reduced copy of the picture, the minima of blocks of s x s pixels, with its
- * radius divided by s. Only the top of the ball rolls, a square from which a margin is cut off:
+ * With light=yes, brightness is negated first for ball; tophat uses the closing; divide maps equal
+ * brightness to white instead of half of full scale.
+ *
+ * ball: a large ball rolls below a reduced copy of the picture, the minima of blocks of s x s pixels, with
+ * its radius divided by s. Only the top of the ball rolls, a square from which a margin is cut off. This
+ * table is ImageJ's, and results agree with ImageJ's to less than a count:
  *
  *     radius up to   10    30   100   more
  *     s               1     2     4      8
  *     cut off        24%   24%   32%    40%
  *
- * The data of `ball`: least_of_blocks (minima of blocks) -> roll with the ball below the picture (height of
- * the ball's centre for each position) -> roll back (upper envelope of all balls) -> above (linear
- * interpolation between the centres of the blocks, and subtraction). With light=yes everything is negated. */
+ *     src -> least_of_blocks   minima of blocks of s x s pixels
+ *         -> roll              height of the ball's centre for each position: an erosion
+ *         -> roll              upper envelope of all balls, the surface: a dilation
+ *         -> above             bilinear interpolation between the centres of blocks, and subtraction
+ *
+ * Colours are processed independently, as by ImageJ with "Separate colors". NaN is ignored by the minima of
+ * ball and has weight 0 for divide. */
 #include "filters/extrema.h"
 #include "filters/gaussian.h"
 #include "filters/missing.h"
@@ -27,12 +35,13 @@ enum method { BALL, TOPHAT, DIVIDE };
 
 struct background {
     struct gaussian gaussian; /* for DIVIDE; must be first */
-    int radius;               /* pixels */
+    int radius;               /* pixels; for DIVIDE the standard deviation */
     int method;               /* enum method */
     bool light;               /* the background is brighter than the objects */
     double counts;            /* for BALL: height of full scale in pixels */
 };
 
+/* The largest radius in pixels, as for --blur. A ball of it reaches 75 reduced pixels. */
 enum { MAX_RADIUS = 1000 };
 
 /* Callback `unused` of counts=. */
@@ -81,6 +90,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Makes the blur of DIVIDE. Other methods own nothing. */
 static enum status background_check(void *params, struct error *error)
 {
     struct background *background = params;
@@ -98,6 +108,7 @@ struct ball {
     double radius; /* in reduced pixels */
 };
 
+/* Returns the ball for a radius, by the table above. */
 static struct ball find_ball(const struct background *background)
 {
     static const struct {
@@ -132,7 +143,8 @@ static enum status run_heights(struct run *run, const struct ball *ball, double 
     return status;
 }
 
-/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need. */
+/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need: both rows between
+ * whose centres an output row is. Beyond the first and the last centre the last two rows are extrapolated. */
 static struct rows reduced_rows(const struct ball *ball, int height, struct rows out)
 {
     const int last = height > 1 ? height - 2 : 0;
@@ -140,29 +152,6 @@ static struct rows reduced_rows(const struct ball *ball, int height, struct rows
     const int first = (out.begin > half ? out.begin - half : 0) / ball->factor;
     const int end = (out.end - 1 > half ? out.end - 1 - half : 0) / ball->factor;
     return rows_clip((struct rows){first < last ? first : last, (end < last ? end : last) + 2}, height);
-}
-
-static struct rows ball_source_rows(const struct background *background, int height, struct rows out)
-{
-    const struct ball ball = find_ball(background);
-    const int blocks = ceil_div(height, ball.factor);
-    struct rows rows = reduced_rows(&ball, blocks, out);
-    rows = rows_clip((struct rows){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
-    return rows_clip((struct rows){rows.begin * ball.factor, rows.end * ball.factor}, height);
-}
-
-/* Reduces `src`, multiplied by sign, to the minima of its blocks. */
-static enum status ball_reduce(struct run *run, const struct ball *ball, float sign, const struct planes *src,
-                               struct planes *reduced, struct error *error)
-{
-    const cl_int factor = ball->factor;
-    const struct rows rows = {src->first_row / factor, ceil_div(src->first_row + src->rows, factor)};
-    if (run_scratch(run, ceil_div(src->width, factor), ceil_div(src->height, factor), rows, 1, src->channels,
-                    reduced, error) != STATUS_OK)
-        return STATUS_FAILED;
-    struct work work = run_work(run, "background", "least_of_blocks", reduced);
-    work.vector_width = VECTOR_SCALAR;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(reduced), ARG(factor), ARG(sign));
 }
 
 /* Enqueues one pass of kernels/ball.cl. The output is `margin` pixels larger on each side; a negative margin
@@ -183,38 +172,47 @@ static enum status ball_roll(struct run *run, const struct ball *ball, cl_mem he
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(heights), ARG(by));
 }
 
-/* Computes rows `rows` of the surface that balls below the reduced picture reach. A ball that reaches into
- * the picture may have its centre outside, so `centres` has a margin. */
-static enum status find_surface(struct run *run, const struct ball *ball, double counts,
-                                const struct planes *reduced, struct rows rows, struct planes *surface,
-                                struct error *error)
-{
-    cl_mem heights;
-    struct planes centres;
-    const struct rows around = {rows.begin, /* row 0 of centres is row -reach of the reduced picture */
-                                rows.end + 2 * ball->reach};
-    if (run_heights(run, ball, counts, &heights, error) != STATUS_OK ||
-        ball_roll(run, ball, heights, ball->reach, reduced, around, &centres, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const enum status status = ball_roll(run, ball, heights, -ball->reach, &centres, rows, surface, error);
-    run_scratch_done(run, &centres);
-    return status;
-}
-
+/* Enqueues the four steps of the rolling ball, with these rows:
+ *
+ *     reduced   rows of blocks, as many as `in` has
+ *     centres   row 0 is row -reach of the reduced picture, because a ball that reaches into the picture
+ *               may have its centre outside
+ *     surface   the rows that interpolation needs for dst */
 static enum status subtract_ball(struct run *run, const struct background *background, const struct value *in,
                                  const struct value *out, struct error *error)
 {
     const struct ball ball = find_ball(background);
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    const struct rows rows = {src->first_row / ball.factor,
+                              ceil_div(src->first_row + src->rows, ball.factor)};
     const struct rows needed = reduced_rows(&ball, ceil_div(src->height, ball.factor),
                                             (struct rows){dst->first_row, dst->first_row + dst->rows});
-    const cl_int shift = ball.shift, light = background->light, alpha = shape_alpha(&out->shape);
+    const struct rows around = {needed.begin, needed.end + 2 * ball.reach};
+    const cl_int factor = ball.factor, shift = ball.shift, light = background->light,
+                 alpha = shape_alpha(&out->shape);
     const cl_float sign = background->light ? -1 : 1;
-    struct planes reduced, surface;
-    if (ball_reduce(run, &ball, sign, src, &reduced, error) != STATUS_OK ||
-        find_surface(run, &ball, background->counts, &reduced, needed, &surface, error) != STATUS_OK)
+    struct planes reduced, centres, surface;
+    cl_mem heights;
+
+    /* The minima of blocks, of a light background negated. */
+    if (run_scratch(run, ceil_div(src->width, factor), ceil_div(src->height, factor), rows, 1, src->channels,
+                    &reduced, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "background", "above", dst);
+    struct work work = run_work(run, "background", "least_of_blocks", &reduced);
+    work.vector_width = VECTOR_SCALAR;
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&reduced), ARG(factor), ARG(sign)) !=
+        STATUS_OK)
+        return STATUS_FAILED;
+
+    /* An erosion with the ball, then a dilation. */
+    if (run_heights(run, &ball, background->counts, &heights, error) != STATUS_OK ||
+        ball_roll(run, &ball, heights, ball.reach, &reduced, around, &centres, error) != STATUS_OK ||
+        ball_roll(run, &ball, heights, -ball.reach, &centres, needed, &surface, error) != STATUS_OK)
+        return STATUS_FAILED;
+    run_scratch_done(run, &centres);
+
+    /* Interpolation and subtraction. */
+    work = run_work(run, "background", "above", dst);
     work.vector_width = VECTOR_SCALAR;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&surface), ARG_PLANES(dst),
                   ARG(shift), ARG(sign), ARG(light), ARG(alpha));
@@ -247,7 +245,7 @@ static enum status divide_by_blur(struct run *run, const struct background *back
     struct value filled = {.shape = in->shape}, weights = {.shape = in->shape},
                  blurred = {.shape = out->shape, .rows = out->rows}, blurred_weights = blurred;
     bool has_missing;
-    /* Only if values are missing are the picture filled and the weights blurred as well. */
+    /* Without missing values, one blur; with them, the filled picture and its weights are blurred. */
     enum status status =
         missing_count(run, background, in, rows_full(in->shape.width), out->rows, &has_missing, error);
     if (status == STATUS_OK && has_missing)
@@ -276,15 +274,23 @@ static enum status divide_by_blur(struct run *run, const struct background *back
 
 /* ---------------------------------------------------------------- the stage */
 
+/* Returns the rows of the method's window. */
 static struct rows background_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct background *background = params;
-    if (background->method == BALL)
-        return ball_source_rows(background, in->height, out);
-    return background->method == TOPHAT ? extrema_source_rows(2 * background->radius, out)
-                                        : gaussian_rows(params, in, out);
+    if (background->method == TOPHAT)
+        return extrema_source_rows(2 * background->radius, out);
+    if (background->method == DIVIDE)
+        return gaussian_rows(params, in, out);
+    /* Rows of blocks: of the surface, then two reaches more for rolling down and back. */
+    const struct ball ball = find_ball(background);
+    const int blocks = ceil_div(in->height, ball.factor);
+    struct rows rows = reduced_rows(&ball, blocks, out);
+    rows = rows_clip((struct rows){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
+    return rows_clip((struct rows){rows.begin * ball.factor, rows.end * ball.factor}, in->height);
 }
 
+/* A quotient may be above 1, so clipping is counted. */
 static struct stage_caps background_caps(const void *params)
 {
     const struct background *background = params;
@@ -292,6 +298,7 @@ static struct stage_caps background_caps(const void *params)
     return (struct stage_caps){.groups = true, .amplifies = !is_white, .new_values = true};
 }
 
+/* Enqueues the method. */
 static enum status run_background(struct run *run, const void *params, const struct value *in,
                                   struct value *out, struct error *error)
 {

@@ -1,10 +1,20 @@
-/* Gaussian blur (filters/gaussian.h). */
+/* Gaussian blur, along x and along y:
+ *
+ *     dst(x, y) = sum of g(i) g(j) src(x + i, y + j)
+ *     g(i)      = exp(-i^2 / (2 SIGMA^2)), normalised to the sum 1
+ *
+ * The work is in filters/gaussian.h, which also serves --sharpen, --gradient and --background: a product on
+ * the full grid below 6 pixels, a coarser grid above, so the time hardly grows with SIGMA.
+ *
+ * Any image will do. Colour is premultiplied by alpha, so transparent pixels do not bleed into others. NaN
+ * and infinite samples are ordinary numbers here and reach all outputs of their window; --denoise treats them
+ * as missing instead. */
 #include "filters/gaussian.h"
 
 static const struct option options[] = {
     {.type = OPTION_REAL,
      .offset = offsetof(struct gaussian, sigma),
-     .min = 0.05,
+     .min = 0.05, /* a neighbour's weight, exp(-200), is 0 in float already */
      .max = 1000,
      .value = "SIGMA",
      .help = "standard deviation in pixels"},
@@ -30,10 +40,10 @@ const struct stage stage_blur = {
     .name = "blur",
     .brief = "Gaussian blur",
     .manual =
-        "Smooths with a sampled, normalised Gaussian along x and along y. The result differs from that of a "
-        "full, untruncated Gaussian by at most 1e-5 of full scale. From SIGMA 6 on it runs on a coarser "
-        "grid, "
-        "where the time grows far less than SIGMA. With truncate=N the Gaussian is cut off at the radius "
+        "Smooths with a sampled, normalised Gaussian along x and along y. The result differs from a "
+        "full, untruncated Gaussian's by at most 1e-5 of full scale. From SIGMA 6 on it runs on a coarser "
+        "grid, where the time grows far less than SIGMA. With truncate=N the Gaussian is cut off at the "
+        "radius "
         "floor(N * SIGMA + 0.5) and applied on the full grid, as scipy.ndimage.gaussian_filter does, where N "
         "is 4. Pixels beyond the border follow --edge.",
     .examples = examples,

@@ -1,13 +1,20 @@
-/* Convolution with a kernel of the user's (filters/kernel.h).
+/* Convolution with a kernel of the user's (filters/kernel.h), in correlation order (not flipped):
  *
- *   separable   a separable product (filters/product.h)
+ *     dst(x, y) = bias + sum over i, j of k[j][i] src(x + i - width / 2, y + j - height / 2)
+ *
+ *   separable   a separable product (filters/product.h); a matrix of rank 1 becomes one
  *   otherwise   kernels/convolution.cl, with the matrix as an argument: a new matrix compiles nothing
  *   bias        a point operation afterwards
+ *
+ * The kernel is parsed before any image is open: lists by convolve_check(), files by convolve_prepare().
  *
  * In GPU buffers the matrix is padded with zeros to multiples of four columns, because a work-item loads
  * vectors of four samples. In images, texels are loaded once per group into local memory: a fetch per tap
  * took an H200 1.84 times as long as buffers for 16x16, this takes 1.4 times as long. On a CPU a 16x16 matrix
- * takes 1/3.7 of the fastest array kernel of 2011. */
+ * takes 1/3.7 of the fastest array kernel of 2011.
+ *
+ * Tried and lost: local memory on CPUs, as the caches hold the window anyway; taps in constant memory, which
+ * were faster in 2011 and bring nothing on an H200. */
 #include "filters/kernel.h"
 #include "filters/product.h"
 
@@ -15,9 +22,9 @@
 #include <string.h>
 
 struct convolve {
-    const char *text; /* as typed: lists of taps, or @FILE */
-    bool normalize;
-    double bias;          /* 1 is full scale */
+    const char *text;     /* as typed: lists of taps, or @FILE */
+    bool normalize;       /* divide by the sum, if it is not 0 */
+    double bias;          /* added to colour; 1 is full scale */
     struct kernel kernel; /* set by check (lists) or prepare (files); owned */
 };
 
@@ -73,6 +80,7 @@ static enum status convolve_adapt_to_chroma(void *params, const struct chroma *c
                 "ffmpeg -pix_fmt yuv444p");
 }
 
+/* Parses lists of taps. */
 static enum status convolve_check(void *params, struct error *error)
 {
     struct convolve *convolve = params;
@@ -81,6 +89,7 @@ static enum status convolve_check(void *params, struct error *error)
     return kernel_parse(convolve->text, convolve->normalize, &convolve->kernel, error);
 }
 
+/* Reads the matrix from its file. */
 static enum status convolve_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct convolve *convolve = params;
@@ -101,6 +110,7 @@ static struct axis convolve_find_axis(const float *taps, int count, int samples,
     return axis_filtered(taps, count, -(count / 2), samples, edge);
 }
 
+/* Returns the rows under the kernel. */
 static struct rows convolve_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct kernel *kernel = &((const struct convolve *)params)->kernel;
@@ -112,6 +122,7 @@ static struct rows convolve_rows(const void *params, const struct shape *in, str
     return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
+/* Outputs of a work-item down a column, and groups; measured for 16x16. */
 static const struct kernel_configs convolve_matrix = {.kernel = "convolve",
                                                       .cpu = {4, {16, 1}},
                                                       .cpu_images = {4, {16, 1}},
@@ -120,7 +131,9 @@ static const struct kernel_configs convolve_matrix = {.kernel = "convolve",
 
 /* The same layout as struct matrix of kernels/convolution.cl. */
 struct matrix {
-    cl_int start_x, start_y, width, height, has_zeros;
+    cl_int start_x, start_y; /* first column and row, from the output's position */
+    cl_int width, height;    /* with padding */
+    cl_int has_zeros;        /* some weight is 0: NaN and infinities under it must not count */
 };
 
 /* Uploads the matrix with additional columns of zeros on both sides, so that its width and the number of
@@ -150,33 +163,21 @@ static enum status pad_matrix(struct run *run, const struct kernel *kernel, int 
  * 48 KB, of which the driver reserves some. */
 enum { MAX_STRIP = 47 << 10 };
 
-/* Enqueues the matrix for images. A group loads the source rows of its outputs into local memory, in strips
- * of as many rows as fit. A row for the widest matrix takes 17 KB; every device has 32. */
-static enum status convolve_strips(struct run *run, struct work *work, const struct matrix *matrix,
-                                   const struct weights *weights, cl_int alpha_channel,
-                                   const struct planes *src, const struct planes *dst, struct error *error)
-{
-    const struct launch_config *config = &work->config;
-    /* The strip holds all rows that the group needs, or as many as local memory allows. */
-    size_t needed = (size_t)(config->group[1] * config->outputs + matrix->height - 1);
-    size_t row = (size_t)(config->group[0] + matrix->width - 1) * 4 * sizeof(float);
-    size_t local = run->device->local_memory, room = local < MAX_STRIP ? local : MAX_STRIP;
-    size_t fitting = room / row;
-    cl_int strip = (cl_int)(fitting < needed ? fitting : needed);
-    define(&work->defines, "GROUP_X", config->group[0]);
-    define(&work->defines, "GROUP_Y", config->group[1]);
-    return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights),
-                  ARG(*matrix), ARG(alpha_channel), ARG_LOCAL(row * (size_t)strip), ARG(strip));
-}
-
-/* Enqueues a matrix that is not separable. */
+/* Enqueues a matrix that is not separable. For images, a group loads the source rows of its outputs into
+ * local memory, in strips of as many rows as fit:
+ *
+ *     group[1] * outputs + matrix.height - 1 rows   |  strip  |  strip  | ...
+ *     of group[0] + matrix.width - 1 texels
+ *
+ * A row for the widest matrix takes 17 KB; every device has 32. */
 static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_int alpha_channel,
                               const struct value *in, struct value *out, struct error *error)
 {
-    bool wide = run_is_cpu(run), images = run->memory == MEMORY_IMAGE;
+    const bool images = run->memory == MEMORY_IMAGE;
     struct matrix matrix;
     struct weights weights;
-    if (pad_matrix(run, kernel, wide || images ? 1 : GPU_LANES, &matrix, &weights, error) != STATUS_OK ||
+    if (pad_matrix(run, kernel, run_is_cpu(run) || images ? 1 : GPU_LANES, &matrix, &weights, error) !=
+            STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
@@ -184,10 +185,18 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
     work.height = (dst->rows + work.config.outputs - 1) / work.config.outputs;
     work.outlined = true;
     define(&work.defines, "OUTPUTS", work.config.outputs);
-    if (images)
-        return convolve_strips(run, &work, &matrix, &weights, alpha_channel, src, dst, error);
+    if (!images)
+        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),
+                      ARG(matrix), ARG(alpha_channel));
+
+    const size_t needed = (size_t)(work.config.group[1] * work.config.outputs + matrix.height - 1);
+    const size_t row = (size_t)(work.config.group[0] + matrix.width - 1) * 4 * sizeof(float);
+    const size_t local = run->device->local_memory, room = local < MAX_STRIP ? local : MAX_STRIP;
+    const cl_int strip = (cl_int)(room / row < needed ? room / row : needed); /* rows */
+    define(&work.defines, "GROUP_X", work.config.group[0]);
+    define(&work.defines, "GROUP_Y", work.config.group[1]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),
-                  ARG(matrix), ARG(alpha_channel));
+                  ARG(matrix), ARG(alpha_channel), ARG_LOCAL(row * (size_t)strip), ARG(strip));
 }
 
 /* Enqueues the kernel without the bias. A differential kernel leaves alpha unchanged. */
@@ -202,20 +211,6 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
     const struct axis x = convolve_find_axis(kernel->along_x, kernel->width, in->shape.width, run->edge),
                       y = convolve_find_axis(kernel->along_y, kernel->height, in->shape.height, run->edge);
     return product_image(run, &x, &y, &epilogue, in, out, error);
-}
-
-/* Enqueues dst = src + amount, for colour only. */
-static enum status add_bias(struct run *run, double amount, const struct value *in, struct value *out,
-                            struct error *error)
-{
-    const cl_float factor = 1, bias = (cl_float)amount;
-    const cl_int alpha = shape_alpha(&in->shape);
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes *dst = &out->planes[0];
-    struct work work = run_work(run, "point", "linear", dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(factor),
-                  ARG(bias), ARG(alpha));
 }
 
 /* Separable kernels are products, which read rasters. The bias takes a pass of its own, so they can write
@@ -234,16 +229,25 @@ static struct stage_caps convolve_caps(const void *params)
         .new_values = !convolve->normalize || convolve->bias != 0 || kernel_is_differential(kernel)};
 }
 
+/* Enqueues the kernel, and the bias if there is one. */
 static enum status run_convolve(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
     const struct convolve *convolve = params;
     if (convolve->bias == 0)
         return run_kernel(run, convolve, in, out, error);
+    /* With a bias: dst = filtered + bias, for colour only. */
+    const cl_float factor = 1, bias = (cl_float)convolve->bias;
+    const cl_int alpha = shape_alpha(&in->shape);
     struct value filtered = {.shape = out->shape, .rows = out->rows};
     enum status status = run_kernel(run, convolve, in, &filtered, error);
     if (status == STATUS_OK)
-        status = add_bias(run, convolve->bias, &filtered, out, error);
+        status = run_output(run, out, error);
+    if (status == STATUS_OK) {
+        struct work work = run_work(run, "point", "linear", &out->planes[0]);
+        status = LAUNCH(run->device, &work, error, ARG_PLANES(&filtered.planes[0]),
+                        ARG_PLANES(&out->planes[0]), ARG(factor), ARG(bias), ARG(alpha));
+    }
     value_release(run, &filtered);
     return status;
 }

@@ -1,15 +1,30 @@
-/* Crops a part of the picture: a move (filters/warp.h), so samples of any type are copied unchanged. */
+/* Crops a part of the picture: a move (filters/warp.h), so samples of any type are copied unchanged.
+ *
+ *     dst(x, y) = src(x + X, y + Y)
+ *
+ * filters/box.h has the size and the position, which may be percentages or a gravity and so depend on the
+ * picture. A part that reaches beyond the picture is an error: cutting it short would give a batch outputs of
+ * differing sizes. Chroma planes of video are cropped to whole chroma pixels, or the stage fails. */
 #include "filters/box.h"
 #include "filters/warp.h"
 
 #include <math.h>
+#include <string.h>
 
 struct crop {
-    struct box box;
+    struct box box; /* the size of the part and its position in the picture */
 };
 
+/* "inside" is a size only after a rotation, whose angle is not known here. */
+static enum status parse_part(const char *text, void *field, struct error *error)
+{
+    if (strcmp(text, "inside") == 0)
+        return fail(error, STATUS_USAGE, "not a size; --rotate DEGREES,crop=inside cuts off empty corners");
+    return box_parse_part(text, field, error);
+}
+
 static const struct option options[] = {
-    BOX_SIZE(box_parse_part,
+    BOX_SIZE(parse_part,
              "the size that is kept, in pixels or percent, and where it begins, counted from the top left"),
     BOX_GRAVITY("the side or corner of the part if +X+Y is not given"),
     {.type = OPTION_END},
@@ -23,20 +38,23 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Returns the map from the part to the picture. */
-static struct affine crop_map(const struct crop *crop, const struct shape *in)
+/* Callback `inverse_map`: returns the map from the part to the picture. */
+static struct affine crop_map(const void *params, const struct shape *in)
 {
+    const struct crop *crop = params;
     struct shape part = *in;
     box_set_size(&crop->box, in, &part);
     const struct place at = box_place(&crop->box, &part, in);
     return (struct affine){1, 0, at.x, 0, 1, at.y};
 }
 
+/* Divides the box by the subsampling. */
 static enum status crop_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     return box_adapt_to_chroma(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
 }
 
+/* Sets the size of the part. Fails if the part is not inside the picture. */
 static enum status crop_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
@@ -54,11 +72,6 @@ static struct rows crop_rows(const void *params, const struct shape *in, struct 
 {
     const int y = (int)crop_map(params, in).y;
     return (struct rows){out.begin + y, out.end + y};
-}
-
-static struct affine crop_inverse_map(const void *params, const struct shape *in)
-{
-    return crop_map(params, in);
 }
 
 static enum status run_crop(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -84,7 +97,7 @@ const struct stage stage_crop = {
     .out = KIND_IMAGE,
     .shape = crop_shape,
     .rows = crop_rows,
-    .inverse_map = crop_inverse_map,
+    .inverse_map = crop_map,
     .caps = move_caps,
     .adapt_to_chroma = crop_adapt_to_chroma,
     .run = run_crop,

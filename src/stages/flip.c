@@ -1,9 +1,20 @@
-/* Mirrors the picture: a move (filters/warp.h). Chroma planes are interpolated if they are sited on one side
- * of the luma samples. */
+/* Mirrors the picture: a move (filters/warp.h), so samples of any type are copied unchanged.
+ *
+ *     --flip h   dst(x, y) = src(width - 1 - x, y)
+ *     --flip v   dst(x, y) = src(x, height - 1 - y)
+ *
+ * Slices proceed from top to bottom, so a vertical flip needs the whole input. As the first stage it moves
+ * rasters, before they become planes.
+ *
+ * Video: chroma is interpolated if it is sited on one side of the luma samples.
+ *
+ *     luma      0   1   2   3    flipped   3   2   1   0
+ *     chroma    0       2        needed    3       1        but only 2 and 0 exist
+ */
 #include "filters/warp.h"
 
 struct flip {
-    int axis;
+    int axis;          /* HORIZONTALLY or VERTICALLY */
     bool is_chroma;    /* a chroma plane: `map` replaces the axis */
     struct affine map; /* from the output's chroma positions to the input's */
 };
@@ -43,6 +54,7 @@ static bool interpolates(const struct flip *flip)
     return flip->is_chroma && !warp_is_whole(&flip->map);
 }
 
+/* Returns the mirrored rows. Interpolated chroma needs the rows around them, too. */
 static struct rows flip_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct flip *flip = params;
@@ -57,6 +69,7 @@ static struct affine flip_inverse_map(const void *params, const struct shape *in
     return affine_counted(&affine, 0.5);
 }
 
+/* Interpolated chroma is no lossless move; it costs as much as a warp. */
 static struct stage_caps flip_caps(const void *params)
 {
     const struct flip *flip = params;

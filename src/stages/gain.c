@@ -1,7 +1,11 @@
-/* Multiplies levels of a pyramid by factors.
+/* Multiplies levels of a pyramid by factors: subbands of level n by factors[n], the lowpass by factors[0].
  *
- * Levels with factor 1 are passed on: their planes move from `in` to `out` without a copy. A level that the
- * pyramid does not have is an error only if its factor is not 1. */
+ *     check           "1:1.5,low:0" -> factors: 1.5 for level 1, 0 for the lowpass, else 1
+ *     run, by level   factor 1: the planes move from `in` to `out` without a copy
+ *                     other factors: the point operation `linear` (kernels/point.cl) into new planes
+ *
+ * Alpha is copied. A level beyond the last one is an error, as it would silently have no effect. Factors
+ * scale real and imaginary parts alike, so phases, and thereby the positions of edges, stay. */
 #include "engine/run.h"
 
 #include <math.h>
@@ -30,7 +34,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Parses "1:1.5" or "low:0". `seen` detects levels that are given twice. */
+/* Parses one pair, "1:1.5" or "low:0". `seen` has a flag for each level, to detect repetitions. */
 static enum status gain_parse_pair(struct gain *gain, const char *pair, bool *seen, struct error *error)
 {
     const char *colon = strchr(pair, ':');
@@ -50,6 +54,7 @@ static enum status gain_parse_pair(struct gain *gain, const char *pair, bool *se
     return STATUS_OK;
 }
 
+/* Parses the list. A TEXT option is only split here, because its commas belong to the primary value. */
 static enum status gain_check(void *params, struct error *error)
 {
     struct gain *gain = params;
@@ -64,6 +69,7 @@ static enum status gain_check(void *params, struct error *error)
     return status;
 }
 
+/* Fails if a factor is for a level that the pyramid does not have. The shape stays. */
 static enum status gain_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
@@ -75,33 +81,32 @@ static enum status gain_shape(const void *params, const struct shape *in, struct
     return STATUS_OK;
 }
 
-/* Enqueues dst = factor * src for the planes of a level; alpha is copied. */
-static enum status gain_multiply(struct run *run, float factor, int alpha, const struct planes *src,
-                                 struct planes *dst, struct error *error)
-{
-    const cl_float by = factor, offset = 0;
-    const cl_int kept = alpha;
-    struct rows held = {src->first_row, src->first_row + src->rows};
-    if (run_planes(run, src->width, src->height, held, src->layers, src->channels, dst, error) != STATUS_OK)
-        return STATUS_FAILED;
-    struct work work = run_work(run, "point", "linear", src);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(offset),
-                  ARG(kept));
-}
-
+/* Passes on or multiplies each level; planes[0] is the lowpass. */
 static enum status run_gain(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
     const struct gain *gain = params;
-    enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i <= in->shape.levels; i++) {
-        if (gain->factors[i] == 1)
-            out->planes[i] = in->planes[i];
-        else
-            status = gain_multiply(run, gain->factors[i], shape_alpha(&in->shape), &in->planes[i],
-                                   &out->planes[i], error);
+    const cl_float offset = 0;
+    const cl_int alpha = shape_alpha(&in->shape);
+    for (int i = 0; i <= in->shape.levels; i++) {
+        const struct planes *src = &in->planes[i];
+        struct planes *dst = &out->planes[i];
+        const cl_float factor = gain->factors[i];
+        if (factor == 1) {
+            *dst = *src;
+            continue;
+        }
+        /* The rows that the slice has; they differ from level to level. */
+        const struct rows rows = {src->first_row, src->first_row + src->rows};
+        if (run_planes(run, src->width, src->height, rows, src->layers, src->channels, dst, error) !=
+            STATUS_OK)
+            return STATUS_FAILED;
+        struct work work = run_work(run, "point", "linear", src);
+        if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(factor), ARG(offset),
+                   ARG(alpha)) != STATUS_OK)
+            return STATUS_FAILED;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* A factor for the lowpass changes the mean, so values get another meaning. */

@@ -1,4 +1,13 @@
-/* Magnitude of the gradient of a Gaussian (filters/gaussian.h). */
+/* Magnitude of the gradient of the smoothed picture, channel by channel:
+ *
+ *     dst = sqrt((src * g'(x) g(y))^2 + (src * g(x) g'(y))^2)
+ *
+ * where g is the Gaussian of --blur and g' its derivative. Both come from one evaluation of
+ * filters/gaussian.h; the square root is the last operation of the second product, not a pass of its own.
+ *
+ * A step from 0 to 1 gives g(0) = 1 / (sqrt(2 pi) SIGMA) = 0.4 / SIGMA at its middle if SIGMA is 2 or more;
+ * below, the samples of g' are too few, and 0.36 is left at 1. Results are not stretched to full scale,
+ * because that would need the whole picture first. Samples no longer are brightnesses (caps.new_values). */
 #include "filters/gaussian.h"
 
 static const struct option options[] = {
@@ -20,12 +29,6 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status run_gradient(struct run *run, const void *params, const struct value *in,
-                                struct value *out, struct error *error)
-{
-    return gaussian_gradient(run, params, in, out, error);
-}
-
 static struct stage_caps gradient_caps(const void *params)
 {
     struct stage_caps caps = product_caps(params);
@@ -36,9 +39,10 @@ static struct stage_caps gradient_caps(const void *params)
 const struct stage stage_gradient = {
     .name = "gradient",
     .brief = "magnitude of the gradient",
-    .manual = "Computes the magnitude of the gradient of the picture smoothed by a Gaussian: the picture is "
-              "filtered with the derivatives of a Gaussian along x and along y, and the two are combined, "
-              "channel by channel. A step of full scale gives 0.4 / SIGMA at its middle. Alpha is unchanged.",
+    .manual =
+        "Computes the magnitude of the gradient of the picture smoothed by a Gaussian: the picture is "
+        "filtered with the derivatives of a Gaussian along x and along y, and the two are combined, "
+        "channel by channel. A step of full scale gives about 0.4 / SIGMA at its middle. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gaussian),
@@ -48,5 +52,5 @@ const struct stage stage_gradient = {
     .release = gaussian_free,
     .rows = gaussian_rows,
     .caps = gradient_caps,
-    .run = run_gradient,
+    .run = gaussian_gradient,
 };

@@ -1,11 +1,20 @@
-/* Reduces colour to one channel: a weighted sum of the channels (kernels/point.cl). */
+/* Reduces colour to one channel, a weighted sum (kernels/point.cl):
+ *
+ *     dst = w_R src_R + w_G src_G + w_B src_B
+ *
+ * rec709 has the weights of the luminance. They are defined for linear light; without --linear they apply to
+ * stored values, which gives the luma of ITU-R BT.709, and what most programs call gray.
+ *
+ * Channels lose their meaning, so the stage changes the shape: 3 or 4 channels become 1 or 2. It has no
+ * groups and no rasters. A gray input is copied, so that a chain works on folders of gray and colour. */
 #include "engine/run.h"
 
-struct gray {
-    int what;
-};
-
+/* The choices of WHAT, in the order of the option table. */
 enum { REC709, MEAN, RED, GREEN, BLUE, ALPHA };
+
+struct gray {
+    int what; /* REC709 to ALPHA */
+};
 
 static const struct option options[] = {
     {.type = OPTION_CHOICE,
@@ -28,23 +37,7 @@ static const struct example examples[] = {
 /* Weights of the luminance (ITU-R BT.709, 3.2). sRGB has the same primaries. */
 static const cl_float4 LUMINANCE = {{0.2126F, 0.7152F, 0.0722F, 0}};
 
-/* Returns the weights of the input's channels. A gray picture is copied. */
-static cl_float4 find_weights(const struct gray *gray, const struct shape *in)
-{
-    cl_float4 weights = {{0}};
-    if (gray->what == ALPHA)
-        weights.s[in->channels - 1] = 1;
-    else if (!shape_is_colour(in))
-        weights.s[0] = 1;
-    else if (gray->what == REC709)
-        weights = LUMINANCE;
-    else if (gray->what == MEAN)
-        weights.s[0] = weights.s[1] = weights.s[2] = 1 / 3.0F;
-    else
-        weights.s[gray->what - RED] = 1;
-    return weights;
-}
-
+/* Sets one channel, or two with alpha. Fails for WHAT = A without alpha. */
 static enum status gray_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
@@ -62,7 +55,19 @@ static enum status run_gray(struct run *run, const void *params, const struct va
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
-    const cl_float4 weights = find_weights(params, &in->shape);
+    const int what = ((const struct gray *)params)->what;
+    cl_float4 weights = {{0}}; /* of the input's channels */
+    if (what == ALPHA)
+        weights.s[in->shape.channels - 1] = 1;
+    else if (!shape_is_colour(&in->shape))
+        weights.s[0] = 1;
+    else if (what == REC709)
+        weights = LUMINANCE;
+    else if (what == MEAN)
+        weights.s[0] = weights.s[1] = weights.s[2] = 1 / 3.0F;
+    else
+        weights.s[what - RED] = 1;
+    /* The kernel copies alpha, if dst has two channels. */
     struct work work = run_work(run, "point", "gray", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(weights));
 }

@@ -1,4 +1,11 @@
-/* Inverse dual-tree complex wavelet transform (wavelet/dtcwt.h). */
+/* Inverse dual-tree complex wavelet transform (wavelet/dtcwt.h), from a pyramid to an image.
+ *
+ * The shape of the pyramid names the size of the image and the filters. So the stage has no options, and also
+ * serves pyramids that were read from a TIFF. Without changes in between, the transform reconstructs the
+ * image to rounding.
+ *
+ * Rows of a pyramid are counted in rows of the image, hence rows_same(). A slice needs coefficients of many
+ * more rows on the coarse levels (caps.large_halo); the forward transform computes them (wavelet.c). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
@@ -9,6 +16,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Only the kind changes: a pyramid already has the size and the channels of its image. */
 static enum status inverse_wavelet_shape(const void *params, const struct shape *in, struct shape *out,
                                          struct error *error)
 {
@@ -19,6 +27,7 @@ static enum status inverse_wavelet_shape(const void *params, const struct shape 
     return STATUS_OK;
 }
 
+/* Enqueues the transform, which allocates the planes of `out`. */
 static enum status run_inverse(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {

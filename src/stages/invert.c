@@ -1,4 +1,12 @@
-/* Negative: dst = 1 + least - src, where `least` is the smallest sample, 0 unless samples are signed. */
+/* Negative:
+ *
+ *     dst = 1 + least - src
+ *
+ * where `least` is the smallest sample on the chain's scale: 0, but -1 - 1/32767 for signed 16 bit, whose
+ * samples -32768 and 32767 so exchange. It is the point operation `linear` (kernels/point.cl) with factor -1;
+ * with alpha the kernel multiplies the offset by alpha, as colour is premultiplied.
+ *
+ * This is the smallest stage, and the example of CONTRIBUTING.md. */
 #include "engine/run.h"
 
 static const struct option options[] = {{.type = OPTION_END}};

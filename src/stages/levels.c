@@ -1,17 +1,21 @@
-/* Maps BLACK to 0 and WHITE to 1, then applies gamma:
+/* Maps BLACK to 0 and WHITE to 1, then applies gamma (kernels/point.cl):
  *
  *     dst = clip((src - black) / (white - black), 0, 1) ^ (1 / gamma)
  *
- * With `auto`, black and white are found in the histogram of the whole picture (filters/histogram.h) during
- * the analysis pass; groups are then not possible, because each picture has its own values. The mapping
- * itself is a point operation (kernels/point.cl). */
+ * With `auto`, black and white are found in the histogram of the whole picture (filters/histogram.h), before
+ * its slices are processed: the values that leave a share of `clip` of the samples outside, the rule of
+ * Pillow's ImageOps.autocontrast. Groups are then not possible, because each picture has its own values.
+ *
+ * Results are clipped, other than in most stages, as negative numbers do not have real powers. Colour is
+ * premultiplied by alpha: the kernel scales black and white by alpha, too, instead of dividing. */
 #include "filters/histogram.h"
 
 #include <math.h>
 #include <string.h>
 
+/* BLACK and WHITE. */
 struct ends {
-    bool automatic;
+    bool automatic;             /* auto was given */
     struct amount black, white; /* if not automatic */
 };
 
@@ -19,7 +23,7 @@ struct levels {
     struct histogram_search_params search; /* must be first */
     struct ends ends;
     struct amount clip; /* percent of the samples that may be clipped at each end */
-    double gamma;
+    double gamma;       /* above 1 makes midtones lighter */
 };
 
 /* Parses "auto" or "BLACK,WHITE". Both must differ, even after rounding to float. */
@@ -37,6 +41,7 @@ static enum status parse_ends(const char *text, void *field, struct error *error
     return STATUS_OK;
 }
 
+/* Prints "auto" or "BLACK,WHITE". */
 static void print_ends(FILE *file, const void *params)
 {
     const struct ends *ends = &((const struct levels *)params)->ends;
@@ -49,6 +54,7 @@ static void print_ends(FILE *file, const void *params)
     amount_print(file, &ends->white);
 }
 
+/* Parses "0.1%" or "0.1", both as percent. */
 static enum status parse_clip(const char *text, void *field, struct error *error)
 {
     struct amount *clip = field;
@@ -63,6 +69,7 @@ static void print_clip(FILE *file, const void *params)
     amount_print(file, &((const struct levels *)params)->clip);
 }
 
+/* Callback `unused` of keys that only auto has. */
 static const char *needs_auto(const void *params)
 {
     return ((const struct levels *)params)->ends.automatic ? NULL : "belongs to auto";
@@ -112,6 +119,7 @@ static void find_ends(const void *params, const struct histogram *histogram, flo
     const double share = ((const struct levels *)params)->clip.number / 100;
     const uint64_t cut = (uint64_t)(share * (double)histogram->total);
     int low = 0, high = histogram->bins - 1;
+    /* Skip bins from both ends while they are within the share. */
     for (uint64_t sum = histogram->counts[low]; sum <= cut && low < high; sum += histogram->counts[low])
         low++;
     for (uint64_t sum = histogram->counts[high]; sum <= cut && high > low; sum += histogram->counts[high])
@@ -120,6 +128,7 @@ static void find_ends(const void *params, const struct histogram *histogram, flo
     found[1] = (float)histogram_value(histogram, high);
 }
 
+/* Sets the search for auto. */
 static enum status levels_check(void *params, struct error *error)
 {
     struct levels *levels = params;
@@ -128,7 +137,9 @@ static enum status levels_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* A channel whose samples are all equal is copied. */
+/* Enqueues the mapping; with auto it may wait for a histogram. A channel whose samples are all equal is
+ * copied.
+ */
 static enum status run_levels(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {

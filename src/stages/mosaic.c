@@ -8,18 +8,30 @@
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
  *
- * mosaic_clear() fills the gaps. Then, level by level, one kernel finds the largest magnitude, for
- * normalisation, and another draws the six subbands; the magnitude stays on the device. The lowpass is
- * divided by its DC gain, 2^(levels - 1). */
+ * A coefficient z of a level whose largest magnitude is m becomes
+ *
+ *     magnitude         sqrt(gain |z| / m), at most 1
+ *     real, imaginary   0.5 + 0.5 sign(part) sqrt(gain |part| / m)
+ *     phase             hue: arg z, brightness: the magnitude, of the mean of the colours
+ *
+ * The square root shows weak detail: most coefficients are far below the largest one. m is found on the
+ * device by a kernel, level by level, and stays there. The lowpass is divided by its DC gain, 2^(levels - 1).
+ *
+ * * The stage needs all rows of the pyramid, as m depends on all of them, and has no groups. The chain
+ * inserts it between --wavelet and a stage for images. */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
-struct mosaic {
-    int view;
-    double gain;
-};
+/* The choices of VIEW, in the order of the option table; -D VIEW of kernels/mosaic.cl. */
+enum { VIEW_MAGNITUDE, VIEW_PHASE, VIEW_REAL, VIEW_IMAGINARY };
 
-enum { VIEW_MAGNITUDE, VIEW_PHASE, VIEW_REAL, VIEW_IMAGINARY, GAP = 2 };
+/* Black pixels between cells, and between levels. */
+enum { GAP = 2 };
+
+struct mosaic {
+    int view;    /* VIEW_MAGNITUDE to VIEW_IMAGINARY */
+    double gain; /* factor of the coefficients, before the square root */
+};
 
 static const struct option options[] = {
     {.type = OPTION_CHOICE,
@@ -48,6 +60,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* A pixel of the picture, counted from the top left. */
 struct place {
     int x, y;
 };
@@ -65,6 +78,8 @@ static void layout_extend(struct layout *layout, int right, int bottom)
     layout->height = bottom > layout->height ? bottom : layout->height;
 }
 
+/* Returns the positions for the sizes of a pyramid. Level 2 is to the right of level 1; the others follow
+ * below level 2, from left to right, and the lowpass is the last. */
 static struct layout layout_make(const struct shape *pyramid)
 {
     struct layout layout = {.width = 0};
@@ -85,6 +100,7 @@ static struct layout layout_make(const struct shape *pyramid)
     return layout;
 }
 
+/* Sets the size of the layout, and three colours for hues. Fails beyond 2^30 pixels along an axis. */
 static enum status mosaic_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {
@@ -101,92 +117,67 @@ static enum status mosaic_shape(const void *params, const struct shape *in, stru
     return STATUS_OK;
 }
 
-/* Arguments of all drawing functions. */
-struct drawing {
-    struct run *run;
-    const struct value *in;
-    const struct planes *dst;
-    struct work work; /* defines and memory kind of all kernels */
-    cl_float gain;
-    cl_mem largest; /* largest squared magnitude of each level, computed on the device */
-    cl_int colours; /* number of colour channels */
-    cl_int alpha;   /* index of alpha in dst; -1: none */
-    bool phase;     /* a work-item writes all channels of a pixel */
-};
-
-/* Fills the picture with opaque black. */
-static enum status mosaic_clear(const struct drawing *drawing, struct error *error)
-{
-    struct work work = drawing->work;
-    work.kernel = "mosaic_clear";
-    work.width = drawing->dst->width;
-    work.height = drawing->dst->rows;
-    work.depth = planes_depth(drawing->dst);
-    return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(drawing->dst), ARG(drawing->alpha));
-}
-
-/* Finds the largest magnitude of a level, then draws its six subbands at `at`. */
-static enum status draw_level(const struct drawing *drawing, int level, struct place at, struct error *error)
-{
-    const struct planes *subbands = &drawing->in->planes[level];
-    cl_int2 origin = {{at.x, at.y}};
-    cl_int index = level, gap = GAP;
-    struct work work = drawing->work;
-    work.kernel = "mosaic_largest";
-    work.width = subbands->width;
-    work.height = ORIENTATIONS;
-    work.depth = planes_layer_depth(subbands);
-    if (LAUNCH(drawing->run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(drawing->largest),
-               ARG(index), ARG(drawing->colours)) != STATUS_OK)
-        return STATUS_FAILED;
-    work.kernel = "mosaic_subbands";
-    work.height = subbands->height;
-    work.depth = drawing->phase ? 1 : work.depth;
-    return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(drawing->dst),
-                  ARG_MEMORY(drawing->largest), ARG(index), ARG(drawing->gain), ARG(origin), ARG(gap),
-                  drawing->phase ? ARG(drawing->colours) : ARG(drawing->alpha));
-}
-
-static enum status draw_lowpass(const struct drawing *drawing, struct place at, struct error *error)
-{
-    const struct planes *lowpass = &drawing->in->planes[0];
-    cl_int2 origin = {{at.x, at.y}};
-    cl_float gain = 1.0f / (float)(1 << (drawing->in->shape.levels - 1)); /* its DC gain is 2^(levels - 1) */
-    struct work work = drawing->work;
-    work.kernel = "mosaic_lowpass";
-    work.width = lowpass->width;
-    work.height = lowpass->height;
-    work.depth = drawing->phase ? 1 : planes_depth(lowpass);
-    return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(drawing->dst),
-                  ARG(origin), ARG(gain), drawing->phase ? ARG(drawing->colours) : ARG(drawing->alpha));
-}
-
+/* Enqueues all kernels. A work-item of VIEW_PHASE writes all channels of a pixel, of the other views one. */
 static enum status run_mosaic(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
     const struct mosaic *mosaic = params;
-    int view = mosaic->view;
-    struct layout layout = layout_make(&in->shape);
-    struct drawing drawing = {
-        .run = run,
-        .in = in,
-        .dst = &out->planes[0],
-        .gain = (cl_float)mosaic->gain,
-        .work = {.file = "mosaic", .memory = run->memory, .vector_width = VECTOR_SCALAR},
-        .colours = in->shape.channels - in->shape.alpha,
-        .alpha = shape_alpha(&out->shape),
-        .phase = view == VIEW_PHASE};
-    define(&drawing.work.defines, "VIEW", view);
+    const struct layout layout = layout_make(&in->shape);
+    const struct planes *dst = &out->planes[0], *lowpass = &in->planes[0];
+    const bool phase = mosaic->view == VIEW_PHASE;
+    const cl_int colours = in->shape.channels - in->shape.alpha, alpha = shape_alpha(&out->shape), gap = GAP;
+    const cl_float gain = (cl_float)mosaic->gain;
+    cl_mem largest; /* largest squared magnitude of each level */
     if (run_output(run, out, error) != STATUS_OK ||
-        run_counters(run, 1 + MAX_LEVELS, &drawing.largest, error) != STATUS_OK ||
-        mosaic_clear(&drawing, error) != STATUS_OK)
+        run_counters(run, 1 + MAX_LEVELS, &largest, error) != STATUS_OK)
         return STATUS_FAILED;
-    for (int level = 1; level <= in->shape.levels; level++)
-        if (draw_level(&drawing, level, layout.origin[level], error) != STATUS_OK)
+
+    /* The gaps: fill the picture with opaque black. */
+    struct work work = {.file = "mosaic",
+                        .kernel = "mosaic_clear",
+                        .memory = run->memory,
+                        .vector_width = VECTOR_SCALAR,
+                        .width = dst->width,
+                        .height = dst->rows,
+                        .depth = planes_depth(dst)};
+    define(&work.defines, "VIEW", mosaic->view);
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(dst), ARG(alpha)) != STATUS_OK)
+        return STATUS_FAILED;
+
+    for (int level = 1; level <= in->shape.levels; level++) {
+        const struct planes *subbands = &in->planes[level];
+        const cl_int2 origin = {{layout.origin[level].x, layout.origin[level].y}};
+        const cl_int index = level;
+        /* The largest magnitude of all six subbands, for normalisation. A work-item reads a column. */
+        work.kernel = "mosaic_largest";
+        work.width = subbands->width;
+        work.height = ORIENTATIONS;
+        work.depth = planes_layer_depth(subbands);
+        if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(largest), ARG(index),
+                   ARG(colours)) != STATUS_OK)
             return STATUS_FAILED;
-    return draw_lowpass(&drawing, layout.origin[0], error);
+        /* The subbands, side by side. */
+        work.kernel = "mosaic_subbands";
+        work.height = subbands->height;
+        work.depth = phase ? 1 : work.depth;
+        if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(dst), ARG_MEMORY(largest),
+                   ARG(index), ARG(gain), ARG(origin), ARG(gap),
+                   phase ? ARG(colours) : ARG(alpha)) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+
+    /* The lowpass, divided by its DC gain. */
+    const cl_int2 origin = {{layout.origin[0].x, layout.origin[0].y}};
+    const cl_float to_full = 1.0f / (float)(1 << (in->shape.levels - 1));
+    work.kernel = "mosaic_lowpass";
+    work.width = lowpass->width;
+    work.height = lowpass->height;
+    work.depth = phase ? 1 : planes_depth(lowpass);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(dst), ARG(origin), ARG(to_full),
+                  phase ? ARG(colours) : ARG(alpha));
 }
 
+/* The picture shows coefficients at positions of the layout. */
 static struct stage_caps mosaic_caps(const void *params)
 {
     (void)params;

@@ -1,29 +1,55 @@
-/* Rotates by any angle.
+/* Rotates by any angle around the centre, clockwise as y points down:
  *
- *   multiples of 90   a move: samples of any type are copied (filters/warp.h)
- *   other angles      a warp around the centre, on a canvas that contains the whole picture
+ *     multiples of 90   a move: samples of any type are copied (filters/warp.h)
+ *     other angles      a warp, on a canvas that contains the whole picture, or with crop=inside on the
+ *                       largest one that the picture fills
+ *
+ * The map from an output position q to a position p of the input has the centres of both at one place:
+ *
+ *     p - (in - 1) / 2 = [ cos  sin; -sin  cos ] (q - (out - 1) / 2)
  *
  * A rotated slice may need all rows of the input, if the map leads upwards (caps.needs_all_rows). Chroma
- * planes are rotated by a map that preserves their siting. Four planes of 4096x4096 by 30 degrees: 695 us on
- * an H200 in buffers, 623 in images. */
+ * planes are rotated by a map that preserves their siting, which needs square chroma pixels, except for
+ * quarter turns. Four planes of 4096x4096 by 30 degrees: 695 us on an H200 in buffers, 623 in images.
+ *
+ * Tried and lost: the texture unit's bilinear filter. Its weights have 8 bits, off by 4e-3 of full scale, and
+ * it is no faster than four loads. */
 #include "base/exact.h"
 #include "filters/warp.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+enum crop { CROP_NOT_GIVEN, CROP_INSIDE };
+
 struct rotate {
     struct warp_options options;
-    double degrees;
+    double degrees;    /* clockwise; any finite number */
+    int crop;          /* enum crop */
     bool is_chroma;    /* a chroma plane: `map` replaces the angle */
     struct affine map; /* from the output's chroma positions to the input's */
 };
+
+/* Callback `unused` of crop=. */
+static const char *needs_no_size(const void *params)
+{
+    const struct rotate *rotate = params;
+    return rotate->crop == CROP_INSIDE && rotate->options.size.width > 0
+               ? "and size= both set the size; leave one out"
+               : NULL;
+}
 
 static const struct option options[] = {
     {.type = OPTION_REAL,
      .offset = offsetof(struct rotate, degrees),
      .value = "DEGREES",
      .help = "clockwise; any number, negative ones counterclockwise"},
+    {.name = "crop",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct rotate, crop),
+     .choices = "|inside",
+     .unused = needs_no_size,
+     .help = "cut to the largest rectangle without empty corners"},
     WARP_OPTIONS,
     {.type = OPTION_END},
 };
@@ -31,12 +57,14 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"climg samples/scene.png --rotate 90 turned.png", "a quarter to the right; no sample changes"},
     {"climg samples/scene.png --rotate -3.5 level.png", "a slanting horizon made level, on a larger canvas"},
+    {"climg samples/tilted.png --rotate 3.2,crop=inside straight.png",
+     "straightened, and the empty corners cut off"},
     {"climg samples/soft-alpha.png --rotate 30,size=200x160 tilted.png",
      "the middle of it, transparent around the picture"},
     {NULL, NULL},
 };
 
-/* Returns the number of quarter turns, 0 to 3, or -1 for other angles. */
+/* Returns the number of clockwise quarter turns, 0 to 3, or -1 for other angles. */
 static int quarter_turns(const struct rotate *rotate)
 {
     double turn = fmod(rotate->degrees, 360);
@@ -44,7 +72,7 @@ static int quarter_turns(const struct rotate *rotate)
     return fmod(turn, 90) == 0 ? (int)(turn / 90) % 4 : -1;
 }
 
-/* Computes cosine and sine, exact for quarter turns. */
+/* Computes cosine and sine of the angle, exact for quarter turns: 90 degrees in radians are rounded. */
 static void find_direction(const struct rotate *rotate, double *cosine, double *sine)
 {
     static const int cosines[] = {1, 0, -1, 0};
@@ -55,17 +83,49 @@ static void find_direction(const struct rotate *rotate, double *cosine, double *
     *sine = quarter >= 0 ? cosines[(quarter + 3) % 4] : exact_sin(angle);
 }
 
-/* Computes the size of the canvas: size=, or the bounding box of the rotated picture. The box is rounded up,
- * but an excess of a thousandth of a pixel, which is rounding, does not add a pixel. */
+/* Computes the largest axis-parallel rectangle W x H inside a rotated picture of w x h, for the cosine c and
+ * the sine s of the angle, both made positive. Seen from the picture, the rectangle is rotated, and its
+ * bounding box must fit:
+ *
+ *     W c + H s <= w,    W s + H c <= h
+ *
+ * The area W H is largest where both limits are reached (by Cramer's rule, below), unless the picture is so
+ * long that its longer side is no limit. Then only the shorter side, h say, counts, and as two numbers of a
+ * given sum have the largest product if they are equal, W s = H c = h / 2. The longer side is no limit if
+ * this W and H satisfy W c + H s = h / (2 s c) <= w. */
+static void find_inside(double w, double h, double c, double s, double *width, double *height)
+{
+    const double determinant = c * c - s * s; /* 0 only at 45 degrees, which the first two cases include */
+    const double rounding = 1 + 1e-9;
+    if (h <= w && h <= 2 * s * c * w * rounding) {
+        *width = h / (2 * s);
+        *height = h / (2 * c);
+    } else if (w <= h && w <= 2 * s * c * h * rounding) {
+        *width = w / (2 * c);
+        *height = w / (2 * s);
+    } else {
+        *width = (w * c - h * s) / determinant;
+        *height = (h * c - w * s) / determinant;
+    }
+}
+
+/* Computes the size of the canvas: size=, the largest rectangle inside the rotated picture, or its bounding
+ * box. Whole pixels are those inside, or all of the box; a thousandth of a pixel is rounding. */
 static void rotate_size(const struct rotate *rotate, const struct shape *in, double *width, double *height)
 {
     double cosine, sine;
     find_direction(rotate, &cosine, &sine);
-    *width = ceil(in->width * fabs(cosine) + in->height * fabs(sine) - 1e-3);
-    *height = ceil(in->width * fabs(sine) + in->height * fabs(cosine) - 1e-3);
+    const double c = fabs(cosine), s = fabs(sine);
     if (rotate->options.size.width > 0) {
         *width = rotate->options.size.width;
         *height = rotate->options.size.height;
+    } else if (rotate->crop == CROP_INSIDE) {
+        find_inside(in->width, in->height, c, s, width, height);
+        *width = fmax(floor(*width + 1e-3), 1);
+        *height = fmax(floor(*height + 1e-3), 1);
+    } else {
+        *width = ceil(in->width * c + in->height * s - 1e-3);
+        *height = ceil(in->width * s + in->height * c - 1e-3);
     }
 }
 
@@ -82,7 +142,8 @@ static struct affine rotate_map(const struct rotate *rotate, const struct shape 
                            -sine,  cosine, (in->height - 1) / 2.0 + sine * x - cosine * y};
 }
 
-/* Quarter turns copy samples, unless size= puts the centres half a pixel apart. */
+/* Returns the warp's options. Quarter turns copy samples, unless size= puts the centres half a pixel apart.
+ */
 static struct warp_options rotate_warp_options(const struct rotate *rotate, const struct affine *affine)
 {
     struct warp_options found = rotate->options;
@@ -91,6 +152,18 @@ static struct warp_options rotate_warp_options(const struct rotate *rotate, cons
     return found;
 }
 
+/* With crop=inside only the filter reaches beyond the picture, by a pixel or two, where zero would darken the
+ * border. */
+static enum status rotate_check(void *params, struct error *error)
+{
+    struct rotate *rotate = params;
+    (void)error;
+    if (rotate->crop == CROP_INSIDE)
+        rotate->options.outside = OUTSIDE_EDGE;
+    return STATUS_OK;
+}
+
+/* Sets the size of the canvas. Fails if it, or the work, is beyond the limits of filters/warp.h. */
 static enum status rotate_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {
@@ -107,6 +180,7 @@ static enum status rotate_shape(const void *params, const struct shape *in, stru
     return warp_check("--rotate", &affine, &rotate->options, out, error);
 }
 
+/* Returns the rows under the rotated slice, which is as wide as the canvas. */
 static struct rows rotate_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct rotate *rotate = params;
@@ -141,6 +215,7 @@ static struct stage_caps rotate_caps(const void *params)
 static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;
+    rotate_check(rotate, error);
     const struct affine luma = rotate_map(rotate, chroma->in);
     rotate->map = warp_chroma_map(&luma, chroma);
     rotate->is_chroma = true;
@@ -174,12 +249,16 @@ const struct stage stage_rotate = {
         "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; size=WxH "
         "crops or extends the result around its centre. Multiples of 90 copy the samples unchanged, also "
         "16 bit and float. Other angles interpolate as --warp does. Beyond the picture everything is 0: "
-        "black, or transparent if the picture has alpha; with outside=edge the rule of --edge applies.",
+        "black, or transparent if the picture has alpha; with outside=edge the rule of --edge applies.\n\n"
+        "crop=inside cuts the result to the rectangle of the largest area that has no empty corner: a "
+        "picture of 4000x3000, rotated by 3.2 degrees, is 3850x2789 then. At its border the filter follows "
+        "--edge.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rotate),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
+    .check = rotate_check,
     .shape = rotate_shape,
     .rows = rotate_rows,
     .caps = rotate_caps,

@@ -1,12 +1,24 @@
-/* Denoises a pyramid by bivariate shrinkage: options and rows; the work is in wavelet/shrink.h. */
+/* Denoises a pyramid by bivariate shrinkage: options and rows; the work is in wavelet/shrink.h. L. Sendur and
+ * I. Selesnick, "Bivariate shrinkage functions for wavelet-based denoising exploiting interscale dependency",
+ * IEEE Transactions on Signal Processing 50 (2002).
+ *
+ *     z' = z * max(R - T, 0) / R,   R = sqrt(|z|^2 + |parent|^2),   T = sqrt(5) n^2 / s
+ *
+ * for a coefficient z, noise of standard deviation n, and a signal of standard deviation s, which is
+ * estimated from the 5x5 neighbours (kernels/shrink.h).
+ *
+ * --denoise does the same without a pyramid in between, which takes less memory. This stage is for chains
+ * that change the pyramid as well, and for pyramids in files. An estimate of the noise takes all rows; with
+ * SIGMA the pyramid is processed in slices. */
 #include "wavelet/shrink.h"
 
 #include <math.h>
 
 struct shrink {
-    double sigma; /* 8-bit counts; NAN: estimate */
+    double sigma; /* of the noise, in 8-bit counts; NAN: estimate it */
 };
 
+/* Prints SIGMA or "auto". */
 static void print_sigma(FILE *file, const void *params)
 {
     shrink_print_sigma(file, ((const struct shrink *)params)->sigma);

@@ -1,19 +1,24 @@
-/* Sets samples above a threshold to full scale, others to 0.
+/* Sets samples above a threshold V to full scale, others to 0 (kernels/point.cl).
  *
- * `otsu` finds the threshold in the histogram of the whole picture (filters/histogram.h). It maximises the
- * variance between the two classes, with weights w and means m:
+ * `otsu` finds V in the histogram of the whole picture (filters/histogram.h). It maximises the variance
+ * between the two classes, with weights w and means m:
  *
  *     w0 * w1 * (m0 - m1)^2
  *
- * N. Otsu, A threshold selection method from gray-level histograms, IEEE Transactions on Systems, Man, and
- * Cybernetics 9 (1979). The comparison is a point operation (kernels/point.cl). */
+ * N. Otsu, "A threshold selection method from gray-level histograms", IEEE Transactions on Systems, Man, and
+ * Cybernetics 9 (1979). One pass over the bins with running sums tries each split between two values that
+ * occur. V is halfway between these two, so that rounding of samples does not move one across it.
+ *
+ * Groups are not possible with otsu, because each picture has its own V. With alpha, V is multiplied by alpha
+ * instead of dividing colour, which is premultiplied. */
 #include "filters/histogram.h"
 
 #include <math.h>
 #include <string.h>
 
+/* V. */
 struct limit {
-    bool otsu;
+    bool otsu;            /* find it */
     struct amount amount; /* if not otsu */
 };
 
@@ -22,6 +27,7 @@ struct threshold {
     struct limit limit;
 };
 
+/* Parses "otsu", "128" or "50%". */
 static enum status parse_limit(const char *text, void *field, struct error *error)
 {
     struct limit limit = {.otsu = strcmp(text, "otsu") == 0};
@@ -31,6 +37,7 @@ static enum status parse_limit(const char *text, void *field, struct error *erro
     return STATUS_OK;
 }
 
+/* Prints "otsu", or V as a number or percent. */
 static void print_limit(FILE *file, const void *params)
 {
     const struct limit *limit = &((const struct threshold *)params)->limit;
@@ -40,6 +47,7 @@ static void print_limit(FILE *file, const void *params)
         amount_print(file, &limit->amount);
 }
 
+/* Callback `unused` of keys that only otsu has. */
 static const char *needs_otsu(const void *params)
 {
     return ((const struct threshold *)params)->limit.otsu ? NULL : "belongs to otsu";
@@ -99,6 +107,7 @@ static void find_otsu(const void *params, const struct histogram *histogram, flo
     }
 }
 
+/* Sets the search for otsu. */
 static enum status threshold_check(void *params, struct error *error)
 {
     struct threshold *threshold = params;
@@ -107,14 +116,7 @@ static enum status threshold_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* Returns the user's threshold, increased by some roundings: a computed sample, such as the gray of three
- * equal channels, may be slightly above the value that it represents. */
-static float user_limit(const struct threshold *threshold, const struct shape *shape)
-{
-    const float value = amount_value(shape, &threshold->limit.amount);
-    return value + fabsf(value) * 0x1p-21F;
-}
-
+/* Enqueues the comparison; with otsu it may wait for a histogram. */
 static enum status run_threshold(struct run *run, const void *params, const struct value *in,
                                  struct value *out, struct error *error)
 {
@@ -131,8 +133,11 @@ static enum status run_threshold(struct run *run, const void *params, const stru
         return status;
     if (otsu)
         histogram_report(run, "threshold", &threshold->search, in, found, 1);
+    /* The user's threshold is increased by some roundings: a computed sample, such as the gray of three equal
+     * channels, may be slightly above the value that it represents. */
+    const float given = amount_value(&in->shape, &threshold->limit.amount);
     for (int c = 0; c < 4; c++)
-        limit.s[c] = otsu ? found[2 * c] : user_limit(threshold, &in->shape);
+        limit.s[c] = otsu ? found[2 * c] : given + fabsf(given) * 0x1p-21F;
     struct work work = run_work(run, "point", "threshold", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(limit),
                   ARG(channels), ARG(alpha));

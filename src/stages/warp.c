@@ -1,4 +1,13 @@
-/* Warps by a matrix of the user's. This file parses the matrix; the work is in filters/warp.h. */
+/* Warps by an affine map of the user's:
+ *
+ *     dst(x, y) = src(A x + B y + TX, C x + D y + TY)
+ *
+ * with (0, 0) at the centre of the first pixel. The map leads from the output to the input, as in ImageJ,
+ * OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform, so nothing has to be inverted and a singular
+ * matrix is valid. This file parses the matrix; the work, and what was tried, is in filters/warp.h.
+ *
+ * A slice needs the rows that its corners map to. If the map leads upwards, or a border rule applies, the
+ * whole input is held. */
 #include "filters/warp.h"
 
 #include <errno.h>
@@ -7,9 +16,9 @@
 #include <string.h>
 
 struct warp {
-    struct warp_options options;
+    struct warp_options options; /* must be first */
     struct matrix {
-        struct affine affine; /* from the output to the input */
+        struct affine affine; /* from the output to the input, in pixels */
         const char *file;     /* path from which it was read; may be NULL */
     } matrix;
 };
@@ -45,7 +54,7 @@ static enum status parse_matrix(const char *text, void *field, struct error *err
     const size_t size = file ? fread(read, 1, sizeof read - 1, file) : 0;
     const bool failed = !file || ferror(file);
     if (failed)
-        fail(error, STATUS_FAILED, "%s", strerror(errno));
+        fail(error, STATUS_FAILED, "%s", strerror(errno)); /* before fclose() changes errno */
     if (file)
         fclose(file);
     if (failed)
@@ -55,6 +64,7 @@ static enum status parse_matrix(const char *text, void *field, struct error *err
     return take_numbers(read + strspn(read, " \t\r\n"), &matrix->affine, error);
 }
 
+/* Prints the six numbers, also of a file, so that outputs depend on its content and not on its name. */
 static void print_matrix(FILE *file, const void *params)
 {
     const struct affine *affine = &((const struct warp *)params)->matrix.affine;
@@ -86,6 +96,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Sets the size. Fails if it, or the work, is beyond the limits of filters/warp.h. */
 static enum status warp_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
@@ -122,12 +133,14 @@ static struct stage_caps warp_caps(const void *params)
                                .new_geometry = affine->xx * affine->yy == affine->xy * affine->yx};
 }
 
+/* Returns the map for positions that are counted from the corner of the first pixel. */
 static struct affine warp_inverse_map(const void *params, const struct shape *in)
 {
     (void)in;
     return affine_counted(&((const struct warp *)params)->matrix.affine, 0.5);
 }
 
+/* Converts the map to chroma pixels, and the size. */
 static enum status warp_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct warp *warp = params;

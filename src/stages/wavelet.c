@@ -1,14 +1,24 @@
-/* Forward dual-tree complex wavelet transform: options and rows; the transform is in wavelet/dtcwt.h.
+/* Forward dual-tree complex wavelet transform: options and rows; the transform is in wavelet/dtcwt.h. N.
+ * Kingsbury, "Complex wavelets for shift invariant analysis and filtering of signals", Applied and
+ * Computational Harmonic Analysis 10 (2001).
+ *
+ *     image -> level 1: six complex subbands of half the size, and a lowpass -> level 2 -> ... -> lowpass
+ *
+ * Level n has 12 real numbers for 4^n pixels of the image, so a pyramid takes about four times the memory of
+ * its image. Any size works; odd ones are padded.
  *
  * The parameters are stored in the shape of the pyramid, so that the inverse transform uses the same filters.
  * A slice of a pyramid is the set of coefficients from which the inverse transform can compute rows `out` of
  * the image. So wavelet_rows() first asks the inverse for its coefficients, then the forward transform for
- * the rows of the image that these need. */
+ * the rows of the image that these need. Each level doubles the reach of the filters: slices are worth it
+ * only if the image does not fit otherwise (caps.large_halo). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
 struct wavelet {
-    int levels, biort, qshift;
+    int levels; /* 1 to MAX_LEVELS */
+    int biort;  /* index into BIORT_CHOICES: filters of level 1 */
+    int qshift; /* index into QSHIFT_CHOICES: filters of the other levels */
 };
 
 static const struct option options[] = {
@@ -42,6 +52,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Fails if the picture is too small for that many levels. */
 static enum status wavelet_shape(const void *params, const struct shape *in, struct shape *out,
                                  struct error *error)
 {
@@ -57,6 +68,7 @@ static enum status wavelet_shape(const void *params, const struct shape *in, str
     return STATUS_OK;
 }
 
+/* Returns the image rows for a pyramid slice of image rows `out`. */
 static struct rows wavelet_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct wavelet *wavelet = params;

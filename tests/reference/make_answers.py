@@ -106,6 +106,7 @@ def ask():
     yield Question("crop", "17x9+4+3", 23, 14, 3)
     yield Question("extend", "40x31+9+5,color=#ff8001", 23, 14, 3, "8", "8")
     yield Question("extend", "40x31+9+5,color=edge", 23, 14, 3, edge="mirror")
+    yield Question("border", "9x5,color=#ff8001", 23, 14, 3, "8", "8")
     yield Question("background", "12,counts=40", 53, 31, 3)
     yield Question("background", "4,light=yes", 37, 17, 1)
     yield Question("background", "9,method=tophat", 53, 31, 3, edge="zero")
@@ -335,6 +336,11 @@ def extend(planes, primary, pairs, edge):
     return canvas
 
 
+def border(planes, primary, pairs, edge):
+    across, down = map(int, primary.split("x"))
+    return extend(planes, f"{planes.shape[1] + 2 * across}x{planes.shape[0] + 2 * down}+{across}+{down}", pairs, edge)
+
+
 def background(planes, primary, pairs, edge):
     return rolling.background(planes, int(primary), pairs.get("method", "ball"), pairs.get("light") == "yes",
                               float(pairs.get("counts", 255)), edge)
@@ -397,6 +403,7 @@ IMAGE_STAGES = {
     "background": background,
     "crop": crop,
     "extend": extend,
+    "border": border,
     "gray": gray,
     "levels": levels,
     "threshold": threshold,

@@ -85,7 +85,9 @@ static void images_do_not_become_pyramids(void **state)
         struct chain chain = make_chain(chains[i]), resolved;
         struct error error;
         assert_int_equal(chain_resolve(&chain, KIND_IMAGE, false, &resolved, &error), STATUS_USAGE);
-        assert_string_equal(error.text, "--inverse-wavelet works on a pyramid; put --wavelet before it");
+        assert_string_equal(error.text,
+                            "--inverse-wavelet needs a wavelet transform: put --wavelet before it, or read "
+                            "the TIFF that --wavelet wrote; a PNG or JPEG is only a picture of it");
         chain_free(&chain);
     }
 }

@@ -416,7 +416,8 @@ static void bad_stages(void **state)
     refuse("--wavelet=1.5", "--wavelet 1.5: not a whole number");
     refuse("--inverse-wavelet=1", "--inverse-wavelet takes no value");
     refuse("in.png|--inverse-wavelet|out.png",
-           "--inverse-wavelet works on a pyramid; put --wavelet before it");
+           "--inverse-wavelet needs a wavelet transform: put --wavelet before it, or read the TIFF that "
+           "--wavelet wrote; a PNG or JPEG is only a picture of it");
     refuse("--quiet=yes", "--quiet takes no value");
     assert_string_equal(settings_of("-f|tif").format->name, "TIFF");
     assert_string_equal(settings_of("-f|.TIF").format->name, "TIFF");

@@ -72,6 +72,43 @@ def test_edge(tmp_path, rng, edge, dtype):
         check_moved(tmp_path, rng, samples, ["--extend", f"{w}x{h}+{x}+{y},color=edge", "--edge", edge], expected)
 
 
+@pytest.mark.some(4)
+@pytest.mark.parametrize("dtype", EXACT)
+@pytest.mark.parametrize("color", ["zero", "edge", "#ff8001"])
+def test_border(tmp_path, rng, color, dtype):
+    for width, height in draw_sizes(rng):
+        left, top = int(rng.integers(0, 70)), int(rng.integers(0, 70))
+        channels, edge = int(rng.integers(1, 5)), str(rng.choice(EDGES))
+        samples = draw_samples(rng, width, height, channels, dtype)
+        for value, x, y in ((f"{left}x{top}", left, top), (f"{top}", top, top)):
+            size = width + 2 * x, height + 2 * y
+            expected = (extended_by_rule(samples, *size, x, y, edge) if color == "edge" else
+                        extended(samples, *size, x, y, fill_pixel(color, channels, dtype)))
+            check_moved(tmp_path, rng, samples, ["--border", f"{value},color={color}", "--edge", edge], expected)
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_border_among_other_stages(tmp_path, rng, channels, memory):
+    samples = harness.random_samples(rng, Shape(61, 47, channels, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    pixel = fill_pixel("#ff8001", channels, "float64")
+    done = harness.run("-m", memory, "in.tif", "--blur", "1", "--border", "9x30,color=#ff8001", "out.tif", cwd=tmp_path, env=draw_way(rng))
+    expected = reference.through(samples, lambda planes: reference.blur(planes, 1), lambda planes: extended(planes, 79, 107, 9, 30, pixel))
+    harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected, context=done)
+
+
+@pytest.mark.parametrize("value, status, message", [
+    ("20x", 2, "expected the pixels on every side"), ("5%", 2, "--extend takes percent"), ("-1", 2, "expected"), ("2000000", 2, "expected"),
+    ("3+4", 2, "expected"), ("", 2, "needs a value"), ("9,gravity=north", 2, "unknown key gravity"),
+    ("524288", 1, "--border would make 1048617x1048606 pixels"), ("5,color=transparent", 1, "--border color=transparent: the picture has no alpha")])
+def test_borders_that_fail(tmp_path, rng, value, status, message):
+    harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 41, 30, 1, "uint8"))
+    done = harness.run("in.tif", f"--border={value}", "out.tif", cwd=tmp_path, status=status)
+    assert message in done.err and not (tmp_path / "out.tif").exists()
+
+
 @pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", ["float16", "uint16", "uint32", "int16", "int8"])
 def test_every_shade(tmp_path, rng, dtype):

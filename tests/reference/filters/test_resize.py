@@ -106,7 +106,11 @@ SIZES = [  # of 120x80 pixels, the value, the size before the crop, what is left
     ("60x60,fit=cover", (90, 60), (15, 0, 75, 60)), ("61x30,fit=cover", (61, 41), (0, 5, 61, 35)),
     ("200x40,fit=cover", (200, 133), (0, 46, 200, 86)), ("30x,fit=cover", (30, 20), None),
     ("60x60,fit=exact", (60, 60), None), ("x10,fit=exact", (15, 10), None), ("120x80", (120, 80), None),
-    ("120x40,fit=cover", (120, 80), (0, 20, 120, 60)), ("120x160,fit=exact", (120, 160), None)]
+    ("120x40,fit=cover", (120, 80), (0, 20, 120, 60)), ("120x160,fit=exact", (120, 160), None),
+    ("60x60,only=shrink", (60, 40), None), ("60x>", (60, 40), None), ("60x200>", (60, 40), None), ("130x40>", (60, 40), None),
+    ("x100,only=shrink", (120, 80), None), ("130%>", (120, 80), None), ("50%,only=shrink", (60, 40), None),
+    ("130x100>", (120, 80), None), ("60x160>,fit=exact", (60, 80), None), ("130x40,fit=exact,only=shrink", (120, 40), None),
+    ("130x60>,fit=cover", (120, 80), (0, 10, 120, 70)), ("130x100,fit=cover,only=shrink", (120, 80), None)]
 
 
 @pytest.mark.parametrize("value, size, crop", SIZES)
@@ -116,6 +120,25 @@ def test_sizes(tmp_path, rng, value, size, crop):
     context = harness.run("--depth", "float", tmp_path / "in.tif", "--resize", value, tmp_path / "out.tif")
     expected = reference.through(samples, lambda planes: pillow(planes, size, crop=crop))
     harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected, context=context)
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("memory, form", WAYS)
+def test_only_shrinks(tmp_path, rng, memory, form):
+    """The rule of Pillow's thumbnail() and of ImageMagick's >: a picture that fits keeps its size, and here its samples, too."""
+    box = tuple(map(int, rng.integers(40, 60, 2)))
+    (tmp_path / "in").mkdir()
+    pictures = {}
+    for i, (width, height) in enumerate([(9, 9), box, (box[0], 7), (box[0] + 1, 7), (7, box[1] + 1), (90, 80), (20, 100), (130, 20), (9, 9), (9, 9)]):
+        pictures[f"{i}.tif"] = harness.random_samples(rng, Shape(width, height, 1 + i % 4, harness.TYPES[i % 3]))
+        harness.write_tiff(tmp_path / "in" / f"{i}.tif", pictures[f"{i}.tif"])
+    harness.run("-m", memory, "in", "--resize", f"{box[0]}x{box[1]}>", "out", cwd=tmp_path, env={"CLIMG_CLASS": form, "CLIMG_SLICE": "5"})
+    for name, samples in pictures.items():
+        height, width = samples.shape[:2]
+        factor = min(box[0] / width, box[1] / height, 1)
+        out = harness.read_tiff(tmp_path / "out" / name)
+        assert out.shape[:2] == (max(1, int(factor * height + 0.5)), max(1, int(factor * width + 0.5))), name
+        assert factor < 1 or np.allclose(out, samples, rtol=1e-6, atol=0), name
 
 
 def test_box_between_two_samples(tmp_path, rng):
@@ -165,7 +188,7 @@ def test_tables_of_a_batch_are_not_all_kept(tmp_path, rng):
         harness.assert_close(harness.read_tiff(tmp_path / "all-out" / f"{i}.tif").astype(float), expected)
 
 
-@pytest.mark.parametrize("value", ["", "0x5", "x", "5", "-5x", "5.5x7", "5x7%", "0%", "-3%", "5x7x9", "1e9x1", "nan%", "infx"])
+@pytest.mark.parametrize("value", ["", "0x5", "x", "5", "-5x", "5.5x7", "5x7%", "0%", "-3%", "5x7x9", ">", "5>x7", "5x7>>", "5x7,only=", "5x7,only=grow", "1e9x1", "nan%", "infx"])
 def test_bad_sizes(tmp_path, rng, value):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
     result = harness.run(tmp_path / "in.tif", f"--resize={value}", tmp_path / "out.tif", status=2)

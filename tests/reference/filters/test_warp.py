@@ -163,6 +163,66 @@ def test_angles(tmp_path, rng, degrees):
                 [lambda planes: spline(planes, matrix, size, 1, "grid-constant")])
 
 
+def largest_inside(width, height, degrees):
+    """The largest area of a rectangle inside the rotated picture, by search: of each width the height that its bounding box,
+    seen from the picture, allows."""
+    c, s = abs(math.cos(math.radians(degrees))), abs(math.sin(math.radians(degrees)))
+    w = np.linspace(0, math.hypot(width, height), 200001)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        h = np.fmin((width - w * c) / s, (height - w * s) / c)
+    return np.max(w * h)
+
+
+def inside(width, height, degrees, size):
+    """The map whose centres meet, for that size."""
+    (a, b, _, c, d, _), _ = reference.rotation(width, height, degrees)
+    x, y = (size[0] - 1) / 2, (size[1] - 1) / 2
+    return a, b, (width - 1) / 2 - a * x - b * y, c, d, (height - 1) / 2 - c * x - d * y
+
+
+ANGLES = [3.2, -0.4, 7, -38, 44.9999, 45, 45.0001, 61, 90.01, 123, 179.5, 200.25, -275, 359]
+
+
+@pytest.mark.parametrize("degrees", ANGLES)
+def test_crop_inside_is_the_largest_rectangle(tmp_path, rng, degrees):
+    (tmp_path / "in").mkdir()
+    sizes = [(200, 200), (300, 40), (40, 300), (190, 211), *map(tuple, rng.integers(30, 400, (4, 2)).tolist())]
+    for i, (width, height) in enumerate(sizes):
+        harness.write_tiff(tmp_path / "in" / f"{i}.tif", np.ones((height, width, 1), np.uint8))
+    harness.run("in", "--rotate", f"{degrees},crop=inside", "out", cwd=tmp_path)
+    for i, (width, height) in enumerate(sizes):
+        high, wide = harness.read_tiff(tmp_path / "out" / f"{i}.tif").shape[:2]
+        a, b, tx, c, d, ty = inside(width, height, degrees, (wide, high))
+        for x in (-0.5, wide - 0.5):
+            for y in (-0.5, high - 0.5):  # the corners of the corner pixels
+                assert -0.502 < a * x + b * y + tx < width - 0.498 and -0.502 < c * x + d * y + ty < height - 0.498
+        most = largest_inside(width, height, degrees)
+        assert most - (wide + high + 1) < wide * high < most * 1.0001 + 1
+
+
+@WAYS
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("degrees", [5, -70])
+def test_crop_inside(tmp_path, rng, monkeypatch, degrees, channels, form):
+    """No pixel is empty, not even by a part, and all of it is what scipy interpolates."""
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    shape = Shape(*map(int, rng.integers(30, 90, 2)), channels, str(rng.choice(harness.TYPES)))
+    harness.write_tiff(tmp_path / "size.tif", np.ones((shape.height, shape.width, 1), np.uint8))
+    harness.run(tmp_path / "size.tif", "--rotate", f"{degrees},crop=inside", tmp_path / "size.png")
+    high, wide, _ = pngfile.read_png(tmp_path / "size.png").samples.shape
+    assert np.all(pngfile.read_png(tmp_path / "size.png").samples == 1)
+    check_stage(tmp_path, rng, shape, ["--rotate", f"{degrees},crop=inside,filter=bilinear"],
+                [lambda planes: spline(planes, inside(shape.width, shape.height, degrees, (wide, high)), (wide, high), 1, "nearest")])
+
+
+@pytest.mark.parametrize("degrees", [0, 90, -90, 180])
+def test_crop_inside_of_quarters_cuts_nothing(tmp_path, rng, degrees):
+    samples = harness.random_samples(rng, Shape(31, 20, 3, "uint16"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run(tmp_path / "in.tif", "--rotate", f"{degrees},crop=inside", tmp_path / "out.tif")
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), np.rot90(samples, -degrees // 90))
+
+
 def test_angle_is_clockwise(tmp_path):
     """A point 15 to the right of the centre goes down by 9 and back by 3."""
     samples = np.zeros((41, 41, 1), np.uint8)
@@ -208,7 +268,8 @@ def test_pixels_measure_what_they_did(tmp_path, rng, args, across, down):
 
 
 @pytest.mark.parametrize("option", ["--warp=1 0 0 0 1", "--warp=1 0 0 0 1 0 0", "--warp=1 0 nan 0 1 0", "--warp=a b c d e f",
-                                    "--warp=1 0 0 0 1 0,size=5", "--warp=1 0 0 0 1 0,size=0x4", "--rotate=x", "--rotate="])
+                                    "--warp=1 0 0 0 1 0,size=5", "--warp=1 0 0 0 1 0,size=0x4", "--rotate=x", "--rotate=", "--rotate=5,crop=", "--rotate=5,crop=inside,size=9x9",
+                                    "--crop=inside"])
 def test_bad_values(tmp_path, rng, option):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
     result = harness.run(tmp_path / "in.tif", option, tmp_path / "out.tif", status=2)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -100,6 +101,18 @@ def test_terminals_obey_no_text(tmp_path):
     assert b"  Comment: red  [31m, \xc2?31m and \n" in out
 
 
+@pytest.mark.parametrize("sigma", [2, 9])
+@pytest.mark.parametrize("channels, independent", [(1, True), (3, True), (3, False)])
+def test_one_number_for_the_noise(tmp_path, rng, channels, independent, sigma):
+    """The standard deviation of white noise, independent in each colour or the same in all."""
+    flat = np.full((300, 300, 1), 127.5) + np.linspace(-60, 60, 300)[:, None, None]
+    noise = rng.normal(0, sigma, (300, 300, channels if independent else 1))
+    harness.write_tiff(tmp_path / "in.tif", (np.broadcast_to(flat + noise, (300, 300, channels)) / 255).astype(np.float32))
+    text = harness.run("--info", "--noise", tmp_path / "in.tif").out.decode()
+    found = float(re.search(r"^  noise: about ([0-9.]+) of 255; by size of detail ", text, re.M)[1])
+    assert abs(found - sigma) < 0.1 * sigma, text
+
+
 @pytest.mark.parametrize("words", [["--blur", "2"], ["-o", "x.png"]])
 def test_nothing_else_is_done(tmp_path, words):
     done = harness.run("--info", harness.SAMPLES / "scene.png", *words, cwd=tmp_path, status=2)
@@ -120,5 +133,5 @@ def test_noise(tmp_path):
         for name, noise in found.items():
             assert np.allclose(noise, expected[name], atol=2e-3), name
     lines = harness.run("--info", "--noise", files[0]).out.decode().splitlines()
-    assert sum(line.startswith("  noise from the finest level on, in counts of 255: brightness ") for line in lines) == 1
-    assert "--noise is told by --info" in harness.run("--noise", files[0], tmp_path / "out.png", status=2).err
+    assert sum(line.startswith("  noise: about ") and " (2, 4, 8, 16, 32, 64 pixels): brightness " in line for line in lines) == 1
+    assert "--noise requires --info" in harness.run("--noise", files[0], tmp_path / "out.png", status=2).err

@@ -261,6 +261,26 @@ def test_extend(rng):
         assert np.array_equal(result[1], np.pad(frame[1], ((3, 4), (2, 3)), "edge"))
 
 
+def test_border(rng):
+    frames = frames_of(rng, "420", 8, 40, 30)
+    _, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--border", "4x6,color=edge"), "420", 8)
+    for frame, result in zip(frames, made, strict=True):
+        assert np.array_equal(result[0], np.pad(frame[0], ((6, 6), (4, 4)), "edge"))
+        assert np.array_equal(result[1], np.pad(frame[1], ((3, 3), (2, 2)), "edge"))
+
+
+def test_rotation_without_corners(rng):
+    """Nothing beyond the picture is seen, so outside=edge is not asked for. Brightness is scipy's, colour has half its size."""
+    frames = [[np.full_like(plane, 99) if i else plane for i, plane in enumerate(frame)] for frame in frames_of(rng, "420", 8, 61, 45, 1)]
+    data = through(y4m(frames, header_of(frames, "420", 8)), "--rotate", "8,crop=inside,filter=bilinear")
+    _, [made] = planes_in(data, "420", 8)
+    (height, width), cosine, sine = made[0].shape, np.cos(np.radians(8)), np.sin(np.radians(8))
+    assert made[1].shape == (-(-height // 2), -(-width // 2)) and np.all(made[1] == 99) and np.all(made[2] == 99)
+    matrix, centre = np.array([[cosine, -sine], [sine, cosine]]), np.array([(height - 1) / 2, (width - 1) / 2])
+    luma = scipy.ndimage.affine_transform(frames[0][0].astype(float), matrix, np.array([22, 30]) - matrix @ centre, (height, width), order=1, mode="nearest")
+    assert np.abs(made[0] - luma).max() < 0.51
+
+
 def test_warp_moves_colour_with_brightness(rng):
     """A shift by whole pixels of colour, which copies all planes."""
     frames = frames_of(rng, "420", 8, 40, 30)

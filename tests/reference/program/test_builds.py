@@ -55,7 +55,7 @@ STAGES = {
                                         "--background", f"{rng.integers(6, 300)},method=divide"]),
     "extend": (lambda rng, folder: ["--extend", "110%", "--extend", "110%"],
                lambda rng, folder: ["--extend", f"{rng.integers(101, 120)}%,color=white",
-                                    "--extend", f"{rng.integers(101, 120)}%x105%,color=#{rng.integers(1 << 24):06x}"]),
+                                    "--border", f"{rng.integers(0, 20)}x3,color=#{rng.integers(1 << 24):06x}"]),
     "convolve": (lambda rng, folder: ["--convolve", "1 4 6 4 1,bias=0.5"],
                  lambda rng, folder: ["--convolve", f"{taps(rng, 64)} / {taps(rng, 64)},bias={number(rng, -1, 1)}"]),
     "matrix": (lambda rng, folder: ["--convolve", f"@{matrix(rng, folder)}"],

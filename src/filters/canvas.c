@@ -1,0 +1,191 @@
+/* A larger canvas around the picture, for --extend and --border.
+ *
+ *   from raster to raster   kernels/extend_samples.cl copies samples of any type, and fills the rest with one
+ *                           pixel of that type
+ *   from planes to planes   a warp that copies (filters/warp.h), with `fill` beyond the picture
+ *
+ * The colour is sRGB. In linear light it is converted, for gray it becomes the luminance of ITU-R BT.709. */
+#include "filters/canvas.h"
+
+#include "base/exact.h"
+#include "filters/warp.h"
+#include "image/sample.h"
+#include "settings/settings.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Parses color=. White and black are colours; zero differs from black by being transparent with alpha. */
+enum status canvas_parse_fill(const char *text, void *field, struct error *error)
+{
+    struct fill *fill = field;
+    unsigned rgb[3];
+    int length = 0;
+    *fill = (struct fill){.kind = FILL_COLOUR};
+    if (strcmp(text, "zero") == 0)
+        fill->kind = FILL_ZERO;
+    else if (strcmp(text, "edge") == 0)
+        fill->kind = FILL_EDGE;
+    else if (strcmp(text, "transparent") == 0)
+        fill->kind = FILL_TRANSPARENT;
+    else if (strcmp(text, "white") == 0)
+        fill->colour[0] = fill->colour[1] = fill->colour[2] = 1;
+    else if (sscanf(text, "#%2x%2x%2x%n", &rgb[0], &rgb[1], &rgb[2], &length) == 3 && length == 7 &&
+             strlen(text) == 7 && strspn(text + 1, "0123456789abcdefABCDEF") == 6)
+        for (int i = 0; i < 3; i++)
+            fill->colour[i] = rgb[i] / 255.0;
+    else if (strcmp(text, "black") != 0)
+        return fail(error, STATUS_USAGE, "expected black, white, transparent, edge, zero or #rrggbb");
+    return STATUS_OK;
+}
+
+void canvas_print_fill(FILE *file, const void *params)
+{
+    const struct fill *fill = &((const struct canvas *)params)->fill;
+    static const char *const words[] = {"zero", "edge", "transparent"};
+    if (fill->kind != FILL_COLOUR)
+        fputs(words[fill->kind], file);
+    else
+        fprintf(file, "#%02x%02x%02x", (unsigned)lrint(255 * fill->colour[0]),
+                (unsigned)lrint(255 * fill->colour[1]), (unsigned)lrint(255 * fill->colour[2]));
+}
+
+/* Returns the pixel of the canvas at which the picture begins. */
+static struct place canvas_place(const struct canvas *canvas, const struct shape *in)
+{
+    struct shape whole = *in;
+    box_set_size(&canvas->box, in, &whole);
+    return box_place(&canvas->box, in, &whole);
+}
+
+enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct canvas *canvas = params;
+    if (canvas->fill.kind != FILL_EDGE)
+        return fail(error, STATUS_FAILED, "needs color=edge on video, whose black is not 0");
+    return box_adapt_to_chroma(&canvas->box, chroma->out, chroma->in, chroma, error);
+}
+
+enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,
+                         struct error *error)
+{
+    const struct canvas *canvas = params;
+    const struct place at = canvas_place(canvas, in);
+    box_set_size(&canvas->box, in, out);
+    if (canvas->fill.kind == FILL_TRANSPARENT && !in->alpha)
+        return fail(error, STATUS_FAILED, "%s color=transparent: the picture has no alpha", what);
+    if (out->width < in->width || out->height < in->height)
+        return fail(error, STATUS_FAILED,
+                    "%s: the picture is %dx%d, larger than the canvas of %dx%d; --crop cuts it", what,
+                    in->width, in->height, out->width, out->height);
+    if (out->width > BOX_MAX_SIDE || out->height > BOX_MAX_SIDE)
+        return fail(error, STATUS_FAILED, "%s would make %dx%d pixels; a side is at most %d", what,
+                    out->width, out->height, BOX_MAX_SIDE);
+    if ((long long)at.x + in->width <= out->width && (long long)at.y + in->height <= out->height)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "%s: the picture is %dx%d, too large for %dx%d from +%d+%d", what,
+                in->width, in->height, out->width, out->height, at.x, at.y);
+}
+
+struct rows canvas_rows(const void *params, const struct shape *in, struct rows out)
+{
+    const int y = canvas_place(params, in).y;
+    const struct rows window = {out.begin - y, out.end - y};
+    return ((const struct canvas *)params)->fill.kind == FILL_EDGE ? window : rows_clip(window, in->height);
+}
+
+struct affine canvas_inverse_map(const void *params, const struct shape *in)
+{
+    const struct place at = canvas_place(params, in);
+    return (struct affine){1, 0, -at.x, 0, 1, -at.y};
+}
+
+/* With color=edge a border rule such as mirror may lead upwards while slices proceed downwards. */
+struct stage_caps canvas_caps(const void *params)
+{
+    struct stage_caps caps = move_caps(params);
+    caps.needs_all_rows = ((const struct canvas *)params)->fill.kind == FILL_EDGE;
+    return caps;
+}
+
+enum status canvas_prepare(void *params, const struct settings *settings, struct error *error)
+{
+    (void)error;
+    ((struct canvas *)params)->linear = settings->linear;
+    return STATUS_OK;
+}
+
+/* True if the canvas continues the picture by the border rule. */
+static bool follows_edge(const struct run *run, const struct canvas *canvas)
+{
+    return canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO;
+}
+
+/* Computes the channels of the fill for a shape. In gray it is the luminance (ITU-R BT.709, 3.2), as in
+ * --gray. */
+static void canvas_fill_channels(const struct fill *fill, const struct shape *shape, double *channels)
+{
+    const double *rgb = fill->colour;
+    const int colours = shape->channels - shape->alpha;
+    for (int c = 0; c < shape->channels; c++)
+        channels[c] = colours == 3 ? rgb[c % 3] : 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2];
+    if (shape->alpha)
+        channels[colours] = fill->kind == FILL_COLOUR;
+}
+
+/* Converts an sRGB value to linear light (IEC 61966-2-1). */
+static double light_of_srgb(double value)
+{
+    return value <= 0.04045 ? value / 12.92 : exact_pow((value + 0.055) / 1.055, 2.4);
+}
+
+/* Uploads the fill as a pixel of the raster's sample type. */
+static enum status canvas_upload_fill(struct run *run, const struct canvas *canvas, const struct shape *shape,
+                                      const struct raster *raster, cl_mem *fill, struct error *error)
+{
+    const enum sample_type type = (enum sample_type)raster->sample;
+    double channels[4];
+    float pixel[4] = {0};
+    canvas_fill_channels(&canvas->fill, shape, channels);
+    for (int c = 0; c < shape->channels; c++) {
+        const bool alpha = shape->alpha && c == shape->channels - 1;
+        const double black = alpha ? 0 : raster->black, white = alpha ? 1 : raster->white;
+        sample_set(type, pixel, (size_t)c, black + channels[c] * (white - black));
+    }
+    return run_constants(run, pixel, 4, fill, error);
+}
+
+/* Enqueues kernels/extend_samples.cl, from raster to raster. */
+static enum status canvas_move_samples(struct run *run, const struct canvas *canvas, const struct value *in,
+                                       const struct value *out, struct error *error)
+{
+    const struct place place = canvas_place(canvas, &in->shape);
+    const struct planes dst = value_planes(out);
+    const struct {
+        cl_int x, y, picture_width, picture_height, width, first_row, rows, follows;
+    } at = {place.x,   place.y,       in->shape.width, in->shape.height,
+            dst.width, dst.first_row, dst.rows,        follows_edge(run, canvas)};
+    cl_mem fill;
+    if (canvas_upload_fill(run, canvas, &out->shape, out->raster, &fill, error) != STATUS_OK)
+        return STATUS_FAILED;
+    cl_int units;
+    struct work work = move_work(run, "extend_samples", out, &units);
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster),
+                  ARG(units), ARG(at), ARG_MEMORY(fill));
+}
+
+enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
+                         struct error *error)
+{
+    const struct canvas *canvas = params;
+    const struct affine affine = canvas_inverse_map(params, &in->shape);
+    struct warp_options copying = {.copies = true,
+                                   .outside = canvas->fill.kind == FILL_EDGE ? OUTSIDE_EDGE : OUTSIDE_ZERO};
+    double channels[4];
+    if (out->raster) /* unchanged samples of the file */
+        return canvas_move_samples(run, canvas, in, out, error);
+    canvas_fill_channels(&canvas->fill, &out->shape, channels);
+    for (int c = 0; c < out->shape.channels; c++)
+        copying.fill[c] = (cl_float)(canvas->linear ? light_of_srgb(channels[c]) : channels[c]);
+    return warp_image(run, &affine, &copying, in, out, error);
+}

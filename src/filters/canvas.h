@@ -1,0 +1,58 @@
+/* A larger canvas around the picture, for --extend and --border.
+ *
+ * struct canvas is plain data, owns nothing, and is read-only once the stage was prepared. The functions are
+ * the callbacks of a stage whose params are a struct canvas; canvas_image() only enqueues work. */
+#ifndef CLIMG_FILTERS_CANVAS_H
+#define CLIMG_FILTERS_CANVAS_H
+
+#include "engine/run.h"
+#include "filters/box.h"
+
+enum fill_kind { FILL_ZERO, FILL_EDGE, FILL_TRANSPARENT, FILL_COLOUR };
+
+/* The content of the canvas around the picture. */
+struct fill {
+    int kind;         /* enum fill_kind */
+    double colour[3]; /* FILL_COLOUR: red, green and blue in sRGB; 1 is full scale */
+};
+
+struct canvas {
+    struct box box; /* size of the canvas, and the picture's position on it; must be first */
+    struct fill fill;
+    bool linear; /* planes are in linear light; set by canvas_prepare() */
+};
+
+/* A row of the option table. */
+#define CANVAS_COLOUR                                                                                        \
+    {                                                                                                        \
+        .name = "color", .type = OPTION_CUSTOM, .offset = offsetof(struct canvas, fill), .fallback = "zero", \
+        .value = "COLOR",                                                                                    \
+        .help = "black, white, #rrggbb, transparent, or edge for what --edge says; zero: black, "            \
+                "transparent with alpha",                                                                    \
+        .parse = canvas_parse_fill, .print = canvas_print_fill                                               \
+    }
+enum status canvas_parse_fill(const char *text, void *field, struct error *error);
+void canvas_print_fill(FILE *file, const void *params);
+
+enum status canvas_prepare(void *params, const struct settings *settings, struct error *error);
+
+/* Computes the size. Fails if the canvas does not contain the picture, is larger than BOX_MAX_SIDE, or if a
+ * picture without alpha would have a transparent border. `what` names the stage in messages. */
+enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,
+                         struct error *error);
+
+/* Returns rows beyond the picture only if the border rule applies to them. */
+struct rows canvas_rows(const void *params, const struct shape *in, struct rows out);
+
+struct affine canvas_inverse_map(const void *params, const struct shape *in);
+struct stage_caps canvas_caps(const void *params);
+
+/* Fails unless color=edge, because zero is not black in video, and if the picture would begin between two
+ * chroma pixels. */
+enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
+
+/* Enqueues the move, from raster to raster or from planes to planes that it allocates. */
+enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
+                         struct error *error);
+
+#endif

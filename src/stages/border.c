@@ -1,0 +1,81 @@
+/* A border of constant width around the picture.
+ *
+ * This is --extend (filters/canvas.h) with fixed parameters: the canvas has 100% of the picture's size and a
+ * margin at each end (struct length), and the picture is in the middle, which is the default of its gravity.
+ *
+ *     |<- W ->|<----- picture ----->|<- W ->|
+ *
+ * A fraction of the picture, as ImageMagick's -border 10%, is --extend 120%. */
+#include "filters/canvas.h"
+
+#include <stdio.h>
+
+/* Parses "20", or "20x10": pixels at the left and right, and at the top and bottom. */
+static enum status parse_border(const char *text, void *field, struct error *error)
+{
+    struct box *box = field;
+    int x, y, length = 0;
+    const int sides = sscanf(text, "%9d%nx%9d%n", &x, &length, &y, &length);
+    if (sides == 1)
+        y = x;
+    if (sides < 1 || text[length] != '\0' || x < 0 || y < 0 || x > BOX_MAX_SIDE || y > BOX_MAX_SIDE)
+        return fail(
+            error, STATUS_USAGE,
+            "expected the pixels on every side, or WxH for left and right, top and bottom, as in 20 or "
+            "20x10; --extend takes percent");
+    box->width = (struct length){.number = 100, .percent = true, .margin = x};
+    box->height = (struct length){.number = 100, .percent = true, .margin = y};
+    return STATUS_OK;
+}
+
+/* Prints both numbers, so that "20" and "20x20" are equal for --resume. */
+static void print_border(FILE *file, const void *params)
+{
+    const struct box *box = params;
+    fprintf(file, "%dx%d", box->width.margin, box->height.margin);
+}
+
+static const struct option options[] = {
+    {.type = OPTION_CUSTOM,
+     .value = "N|WxH",
+     .help = "pixels on every side; or W at the left and the right, H at the top and the bottom",
+     .parse = parse_border,
+     .print = print_border},
+    CANVAS_COLOUR,
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --border 20,color=white framed.png", "20 white pixels on every side"},
+    {"climg samples/scene.png --border 40x0,color=edge --edge mirror wide.png",
+     "40 pixels more at the left and the right, the picture's mirror image"},
+    {NULL, NULL},
+};
+
+/* Sets the size of the canvas. */
+static enum status border_shape(const void *params, const struct shape *in, struct shape *out,
+                                struct error *error)
+{
+    return canvas_shape("--border", params, in, out, error);
+}
+
+const struct stage stage_border = {
+    .name = "border",
+    .brief = "a border around the picture",
+    .manual =
+        "Adds N pixels on every side of the picture, or W at its left and right and H at its top and "
+        "bottom. This is --extend to a canvas that is larger by these pixels; its help explains color=. "
+        "Samples are copied unchanged, but 64-bit floats become 32-bit.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct canvas),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .prepare = canvas_prepare,
+    .shape = border_shape,
+    .rows = canvas_rows,
+    .inverse_map = canvas_inverse_map,
+    .caps = canvas_caps,
+    .adapt_to_chroma = canvas_adapt_to_chroma,
+    .run = canvas_image,
+};
