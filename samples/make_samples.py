@@ -409,7 +409,7 @@ def take_photographs(folder):
         part = scenes.shaken(harbour, 240, 120, 360, 270, degrees, right, down)
         save_jpeg(folder / "shots" / f"{shot + 1}.jpg", with_camera(scenes.as_display(part, 4.6), 0.006, 0.018, 30 + shot),
                   f"A harbour at night, shaken shot {shot + 1} of {len(moves)}")
-    valley = scenes.as_display(scenes.valley(), 2.0, 0.55)
+    valley = scenes.as_display(scenes.valley(), 1.75, 0.75)
     save_jpeg(folder / "valley.jpg", with_noise(valley, 0.006), "A valley by day")
     page = scenes.as_srgb(scenes.page())
     save_jpeg(folder / "page.jpg", with_camera(page, 0.0006, 0.002), "A printed page, photographed askew")
