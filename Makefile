@@ -428,6 +428,7 @@ deb: dist | $(filter deps-deb,$(MAKECMDGOALS))
 	    "$$(sed -n 's/^Maintainer: //p' docs/packaging/debian/control)" "$$(date -R -u -d @$(DATE))" > $(BUILD)/deb/$(DIST)/debian/changelog
 	cd $(BUILD)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u CC dpkg-buildpackage -us -uc -b
 	mv $(BUILD)/deb/climg*.deb $(BUILD)/
+	@echo "$(if $(SUDO),sudo )apt install ./$$(ls -t $(BUILD)/climg_$(VERSION)_*.deb | head -1)"
 
 clean:
 	rm -rf $(BUILD)
