@@ -334,7 +334,7 @@ docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
 	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=$$(basename ./$${page%README}); [ $$to != . ] || to=index; \
 	    CLIMG_PAGE=$$to pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 \
 	        --metadata pagetitle=$$to --variable here=$$to.html --output $(SITE)/$$to.html $$page.md || exit 1; done
-	pandoc --from man --to html5 --standalone --template docs/page.html --no-highlight --metadata pagetitle=manual \
+	CLIMG_PAGE=manual pandoc --from man --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 --metadata pagetitle=manual \
 	    --variable here=manual.html --output $(SITE)/manual.html docs/climg.1
 
 # Benchmark programs: one main file each, and shared files.

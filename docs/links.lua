@@ -38,6 +38,17 @@ local function whole_words(text, longest)
     end))
 end
 
+-- In the manual page, which is no Markdown, options and lists of values are plain text.
+function Str(text)
+    if os.getenv("CLIMG_PAGE") ~= "manual" then
+        return nil
+    elseif text.text:match("%w|%w") then
+        return pandoc.RawInline("html", (whole_words(text.text):gsub("</?span>", ""):gsub("|", "|<wbr>")))
+    elseif #text.text <= 44 and text.text:match("%-%-?%w") then
+        return pandoc.RawInline("html", "<span class=\"whole\">" .. whole_words(text.text, 44):gsub("</?span>", "") .. "</span>")
+    end
+end
+
 function Code(code)
     return pandoc.RawInline("html", "<code>" .. whole_words(code.text, 44) .. "</code>")
 end

@@ -187,7 +187,7 @@ void man_write(FILE *file)
             ".TH CLIMG 1 \"\" \"climg %s\" \"User Commands\"\n"
             ".nh\n.ad l\n", /* broken or spaced names could not be searched for */
             CLIMG_VERSION);
-    fputs(".SH NAME\nclimg \\- filter and scale images with OpenCL\n", file);
+    fputs(".SH NAME\nclimg \\- clean, resize, filter and align pictures, on GPU or CPU\n", file);
     fputs(".SH SYNOPSIS\n.B climg\n[\\fIOPTION\\fR]... [\\fIINPUT\\fR]... [\\fISTAGE\\fR]... "
           "[\\fIOUTPUT\\fR]\n",
           file);
