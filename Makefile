@@ -159,15 +159,19 @@ $(addprefix $(OBJ)/register/,brightness.o fourier.o levels.o refine.o sample.o s
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 
+# Five commands, each with a line that says what to look at; the last line is the next command.
+comma := ,
 DEMO := $(BUILD)/demo
+try = @echo 'climg $(1)'; echo '    $(2)'; $(BUILD)/climg $(1)
 demo: $(BUILD)/climg
 	@mkdir -p $(DEMO)
-	$(BUILD)/climg samples/photo.jpg --denoise $(DEMO)/photo-clean.jpg --timing
-	$(BUILD)/climg samples/scene.png --wavelet --scale 4 $(DEMO)/scene-wavelet-x4.png --timing
-	$(BUILD)/climg samples/zoneplate.png --scale 1/2 --sharpen 0.7 $(DEMO)/zoneplate-half.png --timing
-	@echo "Open $(DEMO)/photo-clean.jpg and samples/photo.jpg to compare; then scene-wavelet-x4.png beside it, four"
-	@echo "levels of the wavelet transform of samples/scene.png, six orientations each, and the lowpass, enlarged"
-	@echo "four times; then zoneplate-half.png, which is samples/zoneplate.png at half its size. docs/tutorial.md goes on."
+	$(call try,samples/night.jpg --denoise $(DEMO)/night.png,removed the noise of a camera at night)
+	$(call try,samples/page.jpg --rotate 2.3 --crop 400x560 --gray --background 20$(comma)method=divide$(comma)light=yes --threshold otsu $(DEMO)/page.png,made a page in uneven light black and white)
+	$(call try,samples/gel.png --background 40$(comma)light=yes --levels auto $(DEMO)/gel.png,removed the uneven background of a gel)
+	$(call try,samples/shots/*.jpg --align samples/shots/1.jpg $(DEMO)/shots/,lined up five shaken shots)
+	$(call try,samples/valley.jpg --wavelet --mosaic=gain=2 $(DEMO)/valley.png,drew the wavelet transform: four sizes and six directions of detail)
+	@echo 'Compare samples/ with $(DEMO)/, then docs/tutorial.md goes on. Next:'
+	@echo '    $(if $(SUDO),sudo )make install'
 
 # The tests: C units without a device, whole commands, and pixels against independent mathematics.
 # CLIMG_DEVICE chooses the device. SANITIZE=1 builds and runs with AddressSanitizer and UBSan.
@@ -329,9 +333,9 @@ docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
 	cp -r docs/pictures docs/*.svg $(SITE)/
 	$(PYTHON) docs/make_pictures.py $(BUILD)/climg $(SITE)/pictures
 	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=$$(basename ./$${page%README}); [ $$to != . ] || to=index; \
-	    pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 \
+	    CLIMG_PAGE=$$to pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 \
 	        --metadata pagetitle=$$to --variable here=$$to.html --output $(SITE)/$$to.html $$page.md || exit 1; done
-	pandoc --from man --to html5 --standalone --template docs/page.html --no-highlight --metadata pagetitle=manual \
+	CLIMG_PAGE=manual pandoc --from man --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 --metadata pagetitle=manual \
 	    --variable here=manual.html --output $(SITE)/manual.html docs/climg.1
 
 # Benchmark programs: one main file each, and shared files.
@@ -425,6 +429,7 @@ deb: dist | $(filter deps-deb,$(MAKECMDGOALS))
 	    "$$(sed -n 's/^Maintainer: //p' docs/packaging/debian/control)" "$$(date -R -u -d @$(DATE))" > $(BUILD)/deb/$(DIST)/debian/changelog
 	cd $(BUILD)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u CC dpkg-buildpackage -us -uc -b
 	mv $(BUILD)/deb/climg*.deb $(BUILD)/
+	@echo "$(if $(SUDO),sudo )apt install ./$$(ls -t $(BUILD)/climg_$(VERSION)_*.deb | head -1)"
 
 clean:
 	rm -rf $(BUILD)

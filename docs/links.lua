@@ -1,4 +1,4 @@
--- For `make docs`: links between the Markdown files become links between the pages made of them.
+-- For `make docs`: links between the Markdown files become links between their pages.
 local pages = { ["README.md"] = "index.html", ["workflows/README.md"] = "workflows.html" }
 
 local function page(target)
@@ -15,7 +15,7 @@ function Link(link)
     return link
 end
 
--- The title of a picture says how it was cut out, which is nobody's tooltip.
+-- The title of a picture is meant for make_pictures.py; it is no tooltip.
 function Image(image)
     image.src = page(image.src)
     image.title = ""
@@ -30,20 +30,31 @@ function Para(para)
     end
 end
 
--- A browser would break --denoise behind its dashes. Words that fill a narrow screen may break.
-local function whole_words(text)
+-- A browser breaks --denoise after its dashes, and other words anywhere in narrow columns. Words that fill a narrow screen may break.
+local function whole_words(text, longest)
     local escaped = text:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" })
     return (escaped:gsub("%S+", function(word)
-        return #word <= 36 and word:find("-", 1, true) and "<span>" .. word .. "</span>" or word
+        return #word <= (longest or 36) and #word > 1 and "<span>" .. word .. "</span>" or word
     end))
 end
 
-function Code(code)
-    return pandoc.RawInline("html", "<code>" .. whole_words(code.text) .. "</code>")
+-- In the manual page, which is no Markdown, options and lists of values are plain text.
+function Str(text)
+    if os.getenv("CLIMG_PAGE") ~= "manual" then
+        return nil
+    elseif text.text:match("%w|%w") then
+        return pandoc.RawInline("html", (whole_words(text.text):gsub("</?span>", ""):gsub("|", "|<wbr>")))
+    elseif #text.text <= 44 and text.text:match("%-%-?%w") then
+        return pandoc.RawInline("html", "<span class=\"whole\">" .. whole_words(text.text, 44):gsub("</?span>", "") .. "</span>")
+    end
 end
 
--- Commands wrap, get a button that copies climg's lines, and stand out from other programs' lines and remarks. What is drawn with
--- characters scrolls.
+function Code(code)
+    return pandoc.RawInline("html", "<code>" .. whole_words(code.text, 44) .. "</code>")
+end
+
+-- Commands wrap, have a button that copies climg's lines, and are bolder than other programs' lines and remarks. Drawings and
+-- tables made of characters scroll.
 local function command_lines(text)
     local lines, own, after_own = {}, {}, false
     for line in (text .. "\n"):gmatch("(.-)\n") do
@@ -52,31 +63,34 @@ local function command_lines(text)
             class = "remark"
         elseif line:match("^%s*$") then
             class, after_own = nil, false
-        elseif line:match("climg") or (after_own and line:match("^%s")) then
+        elseif line:match("climg [%w%-]") or (after_own and line:match("^%s")) then
             class, after_own = "own", true
-            own[#own + 1] = line
+            own[#own + 1] = line:gsub("%s+#%s.*$", "")
         else
             class, after_own = "other", false
         end
-        local whole = whole_words(line)
+        local command, remark = line:match("^(.*%S%s+)(#%s.*)$")
+        local whole = class == "own" and remark and whole_words(command) .. '<span class="remark" style="white-space: inherit">' .. whole_words(remark) .. "</span>"
+            or whole_words(line)
         lines[#lines + 1] = class and '<span class="' .. class .. '" style="white-space: inherit">' .. whole .. "</span>" or whole
     end
     return table.concat(lines, "\n"), table.concat(own, "\n")
 end
 
 function CodeBlock(block)
-    if block.text:match("^[+|]") or block.text:match("──") then
+    local columns = block.text:match("^[^\n]*%S%s%s+%S[^\n]*%S%s%s+%S") and not block.text:match("climg")
+    if columns or block.text:match("^[+|]") or block.text:match("──") then
         return pandoc.RawBlock("html", '<pre class="drawn"><code>' .. whole_words(block.text) .. "</code></pre>")
     end
     if not block.text:match("climg") then
         return pandoc.RawBlock("html", "<pre><code>" .. whole_words(block.text) .. "</code></pre>")
     end
     local html, own = command_lines(block.text)
-    local command = own:gsub("&", "&amp;"):gsub('"', "&quot;"):gsub("<", "&lt;")
+    local command = (own ~= "" and own or block.text:gsub("%s+#%s[^\n]*", "")):gsub("&", "&amp;"):gsub('"', "&quot;"):gsub("<", "&lt;")
     return pandoc.RawBlock("html", '<div class="command" data-command="' .. command .. '"><pre><code>' .. html .. "</code></pre></div>")
 end
 
--- Tables are as wide as what is in them.
+-- Tables are as wide as their content.
 function Table(table)
     for i, column in ipairs(table.colspecs) do
         table.colspecs[i] = { column[1], nil }

@@ -1,18 +1,21 @@
 #!/usr/bin/python3
-"""Makes the pictures of the README and of docs/ from samples/: docs/make_pictures.py [CLIMG [FOLDER]] (build/climg and
-docs/pictures unless named).
+"""Makes the pictures of the README and of docs/ from samples/: docs/make_pictures.py [CLIMG [FOLDER [NAME]...]] (by default
+build/climg, docs/pictures and every picture).
 
-A picture belongs to the commands that stand below it in the text:
+A picture belongs to the commands below it in the text:
 
-    ![What it shows](pictures/blur.png "160 110 200 150")
+    ![Title](pictures/blur.png "160 110 200 150")
 
         climg samples/scene.png --blur 3 blurred.png
 
-Each command runs as it stands. The picture shows its input and its output side by side, with what was done below them; of
-several commands each input once, and beside it what --align takes as reference. More than three stand in rows. What is written is
-so large that it can be read where the whole is as wide as a telephone. The numbers are the part that is shown, left, top, width and height in pixels of the
-input; of another size of output the same part. All are enlarged to the largest of them, pixel by pixel. `levels` instead of
-numbers: a mosaic, whole, with the names of its cells.
+Each command runs as it is written; those of ImageMagick (magick) and G'MIC (gmic) if they are installed. The picture shows inputs and outputs side by side, each input once, with the stages below them; more
+than three are placed in rows. Captions can be read when the whole is as wide as a telephone. The numbers are the part of the input to show:
+left, top, width and height in pixels; of an output of another size the same part. Smaller panels are enlarged to the size of the largest,
+pixel by pixel. Words instead of numbers:
+
+    whole    whole pictures, none of them enlarged
+    levels   a mosaic, with the names of its cells
+    mean     of a command with many inputs: the first one, the mean of all inputs, the mean of all outputs
 """
 import pathlib
 import re
@@ -31,11 +34,17 @@ BLOCK = re.compile(r'!\[[^\]]*\]\((?:docs/)?pictures/([\w-]+\.(?:png|jpg)) "([^"
 
 
 def commands(block):
-    """(input, words of the chain, output) of each line, whose # begins a remark."""
+    """(program, input, words between, output) of each line; # begins a remark."""
     for line in block.splitlines():
         words = shlex.split(line, comments=True)
-        assert words[0] == "climg", line
-        yield words[1], words[2:-1], words[-1]
+        yield words[0], words[1], words[2:-1], words[-1]
+
+
+def program_path(name, climg):
+    """None if the program is not installed."""
+    if name == "climg":
+        return climg
+    return next(filter(None, map(shutil.which, {"magick": ("magick", "convert-im6.q16", "convert")}.get(name, (name,)))), None)
 
 
 def opened(path):
@@ -51,19 +60,20 @@ def opened(path):
 
 
 def part(picture, whole, crop):
-    """What `crop` is of a picture of the size `whole`."""
+    """The part of a picture that `crop` is of a picture of the size `whole`."""
     factors = picture.width / whole.width, picture.height / whole.height
     left, top, width, height = (round(value * factors[i % 2]) for i, value in enumerate(crop))
     return picture.crop((left, top, left + width, top + height))
 
 
-def caption(chain):
-    return " ".join(shlex.quote(word) if " " in word else word for word in chain) or "as it is"
+def caption(program, chain):
+    text = " ".join(shlex.quote(word) if " " in word else word for word in chain).removesuffix(" cut 0,255 -o") or "as it is"
+    return text if program == "climg" else f"{program}: {text}"
 
 
 def font_for(width):
     """Nine pixels where a telephone shows the whole width as 360."""
-    return ImageFont.truetype("DejaVuSans.ttf", max(13, round(width / 40)))
+    return ImageFont.truetype("DejaVuSans.ttf", min(max(13, round(width / 40)), 26))
 
 
 def lines_that_fit(text, width, font):
@@ -76,12 +86,17 @@ def lines_that_fit(text, width, font):
     return lines
 
 
-def side_by_side(panels):
+def side_by_side(panels, enlarged=True):
+    """Panels with their captions, in rows of at most three; as large as the largest if `enlarged`."""
     width, height = max(p.width for p, _ in panels), max(p.height for p, _ in panels)
+    if enlarged:
+        factors = (min(width / p.width, height / p.height) for p, _ in panels)
+        panels = [(p.resize((round(p.width * f), round(p.height * f)), Image.NEAREST), text) for f, (p, text) in zip(factors, panels)]
     columns = next(n for n in (len(panels), 2, 3) if n <= 3 and len(panels) <= 2 * n)
-    whole = columns * (width + GAP) - GAP
+    widths = [max(p.width for p, _ in panels[column::columns]) for column in range(columns)]
+    whole = sum(widths) + (columns - 1) * GAP
     font = font_for(whole)
-    texts = [lines_that_fit(text, width, font) for _, text in panels]
+    texts = [lines_that_fit(text, widths[i % columns], font) for i, (_, text) in enumerate(panels)]
     line = round(1.25 * font.size)
     rows = [range(first, min(first + columns, len(panels))) for first in range(0, len(panels), columns)]
     below = [line * max(len(texts[i]) for i in row) + 2 * MARGIN for row in rows]
@@ -89,27 +104,40 @@ def side_by_side(panels):
     draw = ImageDraw.Draw(frame)
     top = 0
     for row, space in zip(rows, below):
-        for column, i in enumerate(row):
-            panel, left = panels[i][0], column * (width + GAP)
-            factor = min(width / panel.width, height / panel.height)
-            frame.paste(panel.resize((round(panel.width * factor), round(panel.height * factor)), Image.NEAREST), (left, top))
+        left = 0
+        for i in row:
+            frame.paste(panels[i][0], (left, top))
             for n, text in enumerate(texts[i]):
                 draw.text((left + MARGIN, top + height + MARGIN // 2 + n * line), text, "black", font)
+            left += widths[i % columns] + GAP
         top += height + space + GAP
     return frame
 
 
 def compare(block, crop, folder):
     panels = {}
-    for source, chain, target in commands(block):
+    for program, source, chain, target in commands(block):
+        if not (folder / target).exists():
+            continue
         whole = opened(folder / source)
         box = crop or (0, 0, whole.width, whole.height)
         panels.setdefault(source, (part(whole, whole, box), pathlib.Path(source).name))
-        if "--align" in chain:
-            reference = chain[chain.index("--align") + 1]
-            panels.setdefault(reference, (opened(folder / reference), pathlib.Path(reference).name))
-        panels[target] = (part(opened(folder / target), whole, box), caption(chain))
-    return side_by_side(list(panels.values()))
+        panels[target] = (part(opened(folder / target), whole, box), caption(program, chain))
+    return side_by_side(list(panels.values()), crop is not None)
+
+
+def mean(paths):
+    """The mean of pictures of one size, without the border that a turn leaves."""
+    pixels = np.mean([np.asarray(opened(path), float) for path in paths], axis=0)[24:-24, 24:-24]
+    return Image.fromarray(np.uint8(pixels + 0.5))
+
+
+def means(block, folder):
+    (_, source, chain, target), = commands(block)
+    before, after = (sorted(folder.glob(f"{name}.jpg")) for name in (source.removesuffix(".jpg"), f"{target}*"))
+    assert len(before) == len(after) > 1
+    return side_by_side([(mean(before[1:2]), before[1].name), (mean(before), f"mean of {len(before)}"),
+                         (mean(after), caption("climg", chain) + f", mean of {len(after)}")])
 
 
 def label(draw, x, y, text):
@@ -136,7 +164,7 @@ def cells(width, height, levels, gap=2):
 
 def mosaic(block, folder):
     """The picture with names, and below it the levels that are too small for them, enlarged."""
-    (source, chain, target), = commands(block)
+    (_, source, chain, target), = commands(block)
     whole, picture = Image.open(folder / source), opened(folder / target)
     levels = int(re.search(r"--wavelet=?(\d*)", " ".join(chain))[1] or 4)
     places = list(cells(whole.width, whole.height, levels))
@@ -171,14 +199,21 @@ def main():
     pictures = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "docs" / "pictures")
     for text in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         for name, what, block in BLOCK.findall(text.read_text()):
+            if len(sys.argv) > 3 and name not in sys.argv[3:]:
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 folder = pathlib.Path(folder)
                 shutil.copytree(ROOT / "samples", folder / "samples")
-                for source, chain, target in commands(block):
-                    subprocess.run([climg, source, *chain, target, "--quiet"], cwd=folder, check=True)
-                crop = None if what in ("levels", "whole") else tuple(map(int, what.split()))
-                picture = mosaic(block, folder) if what == "levels" else compare(block, crop, folder)
-            picture.save(pictures / name, optimize=True, quality=88)
+                for program, source, chain, target in commands(block):
+                    path = program_path(program, climg)
+                    if path:
+                        inputs, quiet = sorted(folder.glob(source)), ["--quiet"] if program == "climg" else []
+                        subprocess.run([path, *inputs, *chain, target, *quiet], cwd=folder, check=True, stderr=None if quiet else subprocess.DEVNULL)
+                if what in ("levels", "mean"):
+                    picture = {"levels": mosaic, "mean": means}[what](block, folder)
+                else:
+                    picture = compare(block, None if what == "whole" else tuple(map(int, what.split())), folder)
+            picture.save(pictures / name, optimize=True, quality=90)
 
 
 if __name__ == "__main__":

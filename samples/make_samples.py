@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Makes climg's sample pictures, the same bytes every time: make_samples.py [FOLDER]
 
-Needs numpy, Pillow and tifffile. Positions are in units of the picture's side, x to the right and y down,
+Needs numpy, Pillow, tifffile and the DejaVu fonts, and a minute, most of it for the valley of scenes.py. Positions are in units of the picture's side, x to the right and y down,
 colours are display values from 0 to 1.
 """
 
@@ -11,6 +11,8 @@ import sys
 import numpy as np
 import tifffile
 from PIL import Image, ImageDraw, PngImagePlugin
+
+import scenes
 
 SIDE = 512
 OVERSAMPLING = 2
@@ -296,10 +298,10 @@ def with_noise(picture, sigma):
     return picture + np.random.default_rng(20).normal(0, sigma, picture.shape)
 
 
-def with_camera(picture, electron, read):
-    """What a camera makes of a scene at a high ISO: photons and read noise on a mosaic of red, green and blue, of which each
-    pixel's colours are interpolated. `electron` is the light of one, `read` the noise of reading, both of full scale."""
-    rng = np.random.default_rng(27)
+def with_camera(picture, electron, read, seed=27):
+    """Simulates a camera: photons and read noise on a mosaic of red, green and blue, then bilinear demosaicing. `electron` is
+    the light of one electron, `read` the standard deviation of the read noise, both of full scale."""
+    rng = np.random.default_rng(seed)
     light = np.where(picture <= 0.04045, picture / 12.92, ((picture + 0.055) / 1.055) ** 2.4)
     y, x = np.indices(picture.shape[:2])
     place = np.arange(3) == (y % 2 + x % 2)[..., None]
@@ -392,6 +394,29 @@ def save_tiff(path, pixels, description):
                      software="make_samples.py")
 
 
+def save_jpeg(path, picture, comment, quality=90):
+    Image.fromarray(as_bytes(picture)).save(path, quality=quality, dpi=(144, 144), comment=comment)
+
+
+def take_photographs(folder):
+    """Renders the scenes of scenes.py and photographs them."""
+    harbour = scenes.harbour()
+    night = scenes.as_display(harbour, 4.6)
+    save_jpeg(folder / "night.jpg", with_camera(night, 0.003, 0.010), "A harbour at night, at a high ISO", 92)
+    (folder / "shots").mkdir(exist_ok=True)
+    moves = ((0, 0, 0), (1.3, 9, -5), (-0.9, -12, 7), (0.6, 5, 13), (-1.6, -7, -10))
+    for shot, (degrees, right, down) in enumerate(moves):
+        part = scenes.shaken(harbour, 240, 120, 360, 270, degrees, right, down)
+        save_jpeg(folder / "shots" / f"{shot + 1}.jpg", with_camera(scenes.as_display(part, 4.6), 0.006, 0.018, 30 + shot),
+                  f"A harbour at night, shaken shot {shot + 1} of {len(moves)}")
+    valley = scenes.as_display(scenes.valley(), 1.75, 0.75)
+    save_jpeg(folder / "valley.jpg", with_noise(valley, 0.006), "A valley by day")
+    page = scenes.as_srgb(scenes.page())
+    save_jpeg(folder / "page.jpg", with_camera(page, 0.0006, 0.002), "A printed page, photographed askew")
+    save_png(folder / "gel.png", as_bytes(scenes.gel()), title="A gel")
+    save_png(folder / "cells.png", as_bytes(scenes.cells()), title="Nuclei in a microscope")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     folder.mkdir(parents=True, exist_ok=True)
@@ -409,6 +434,7 @@ def main():
     save_png(folder / "zoneplate.png", as_bytes(zone_plate(SIDE)), title="Zone plate")
     save_png(folder / "gradient16.png", as_words(noisy_gradient(384, 256)), "I;16", "Gradient with noise, 16 bits")
     save_png(folder / "soft-alpha.png", as_bytes(soft_shapes(320)), title="Soft shapes on nothing")
+    take_photographs(folder)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,15 @@
 #include <string.h>
 
 /* Escapes troff's markup, characters that it typesets otherwise ('-', quotes), and what is not ASCII, which
- * needs a preprocessor. */
+ * needs a preprocessor. A list of values may be broken after its bars. */
 static void write_character(FILE *file, unsigned long code)
 {
     static const struct {
         char character;
         const char *escape;
     } escapes[] = {{'\\', "\\e"},  {'-', "\\-"},   {'\'', "\\(aq"}, {'`', "\\(ga"},
-                   {'^', "\\(ha"}, {'~', "\\(ti"}, {'"', "\\(dq"}};
+                   {'^', "\\(ha"}, {'~', "\\(ti"}, {'"', "\\(dq"},
+                   {'|', "|\\:"}};
     for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
         if (code == (unsigned char)escapes[i].character) {
             fputs(escapes[i].escape, file);

@@ -29,6 +29,7 @@ static const struct {
 } files[] = {
     {"samples/soft-alpha.png", 4, SAMPLE_UINT8},
     {"samples/zoneplate.png", 1, SAMPLE_UINT8},
+    {"samples/cells.png", 1, SAMPLE_UINT8},
     {"samples/gradient16.png", 1, SAMPLE_UINT16},
 };
 

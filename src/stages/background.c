@@ -81,11 +81,10 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"climg samples/scene.png --background 50 objects.png",
-     "what is brighter than its surroundings, on black"},
+    {"climg samples/cells.png --background 50 nuclei.png", "bright nuclei on an even black ground"},
     {"climg samples/gradient16.png --background 15,method=tophat spots.png",
      "bright objects smaller than 31x31 pixels"},
-    {"climg samples/scene.png --background 60,method=divide,light=yes page.png",
+    {"climg samples/page.jpg --background 60,method=divide,light=yes page.png",
      "a page that is lit unevenly: paper becomes white"},
     {NULL, NULL},
 };

@@ -64,7 +64,7 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"climg samples/scene.png --denoise clean.png", "remove noise of unknown strength"},
+    {"climg samples/night.jpg --denoise clean.jpg", "remove noise of unknown strength"},
     {"climg samples/gradient16.png --denoise=8 --scale 2 clean.png", "remove known noise, then enlarge"},
     {"climg samples/noisy.png --denoise=20,quality=high clean.png", "more slowly, with less noise left"},
     {NULL, NULL},

@@ -67,8 +67,8 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"climg samples/scene.png --gray --threshold 50% page.png", "black and white, nothing between"},
-    {"climg samples/scene.png --gray --threshold otsu mask.png", "objects and background"},
+    {"climg samples/page.jpg --gray --threshold 50% page.png", "black and white, nothing between"},
+    {"climg samples/cells.png --gray --threshold otsu mask.png", "objects and background"},
     {NULL, NULL},
 };
 

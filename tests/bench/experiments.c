@@ -1,9 +1,9 @@
-/* The experiments of 2011 that climg grew out of, on today's device: each form beside its old figure where
- * there is one, checked.
+/* Runs the experiments of 2011 that climg grew out of on today's device, checks their pixels, and prints each
+ * form next to its figure of 2011.
  *
  *     experiments [--size N] [--only NAME] [--kernels FOLDER] [--json FILE] [--markdown FILE]
  *
- * NAME is one of those below. Exit status 1 if a form's pixels are wrong. */
+ * NAME is one of the names in the tables below. Exit status 1 if a form's pixels are wrong. */
 #include "lab.h"
 
 #include "base/json.h"

@@ -288,7 +288,7 @@ static bool fits(struct lab *lab, const struct trial *trial, cl_kernel kernel, s
     size_t asked[3] = {0, 0, 0};
     clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof asked, asked,
                              NULL);
-    if (asked[0] == 0) /* else it was built for this group size, whatever maximum the driver reports */
+    if (asked[0] == 0) /* else it was compiled for this group size, which may exceed the reported maximum */
         clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
     clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof used, &used, NULL);
     clGetDeviceInfo(device->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof there, &there, NULL);

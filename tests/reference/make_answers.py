@@ -240,7 +240,7 @@ def cells(pyramid):
 
 
 def shown(z, view, largest):
-    """Of coefficients height x width x channels."""
+    """Maps coefficients (height x width x channels) to display values."""
     if view == "magnitude":
         return np.sqrt(np.abs(z) / largest)
     if view in ("real", "imaginary"):

@@ -303,7 +303,7 @@ static void assert_forward_reads(const struct shape *shape, const struct dtcwt_r
     }
 }
 
-/* Neighbours and parents of the subbands `wanted` are in `held`. */
+/* Asserts that `held` contains the neighbours and parents of the subbands in `wanted`. */
 static void assert_shrink_reads(const struct shape *shape, const struct dtcwt_rows *wanted,
                                 const struct dtcwt_rows *held)
 {

@@ -190,8 +190,7 @@ static void closed_file_is_still_locked(void **state)
     assert_int_equal(count_entries(), 0);
 }
 
-/* Of another machine, whose locks may be invisible here, only old files are removed. Other names are kept.
- */
+/* Locks of another machine may be invisible here, so only its old files are removed. Other names are kept. */
 static void what_may_be_alive_stays(void **state)
 {
     (void)state;

@@ -59,7 +59,7 @@ static int check_kernel(const char *text, const char *name)
     for (const char *at = text; (at = strstr(at, define)); at += strlen(define), others++)
         if (sscanf(at + strlen(define), "%63[a-z0-9_]", other) == 1 && !was_launched(other))
             print_error("%s is never asked\n", other), missing++;
-    /* Of pictures with NaN, which no question has: tests/reference/filters/test_not_finite.py. */
+    /* No test case has NaN; tests/reference/filters/test_not_finite.py runs these kernels. */
     bool of_nan = strncmp(name, "missing_", 8) == 0 || strcmp(name, "weighted_quotient") == 0;
     if (others == 0 && !was_launched(name) && !of_nan)
         print_error("%s is never asked\n", name), missing++;

@@ -1,4 +1,4 @@
-/* Enlarging by FACTOR with one output a work-item, as in 2011. Output d lies at u = (d + 0.5) / FACTOR - 0.5 of the
+/* Enlarges by FACTOR with one output a work-item, as in 2011. Output d is at u = (d + 0.5) / FACTOR - 0.5 of the
  * source's pixels.
  *
  *   -DFACTOR=n    a power of two up to 32: then the table's steps hit every u exactly

@@ -41,7 +41,7 @@ __constant sampler_t TEXELS = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO
 #endif
 
 #ifndef VECTOR_TAPS
-/* Every tap's pixel from where it lies. In groups of 64 x 1 that is the naive step; in groups of 16 x 16 neighbours meet in
+/* Reads every tap's pixel from global memory. Groups of 64 x 1 are the naive form; in groups of 16 x 16 neighbours share
  * the texture cache. */
 __kernel void matrix(ARGUMENTS)
 {

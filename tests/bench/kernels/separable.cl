@@ -1,10 +1,10 @@
-/* The passes of a separable convolution as they were written in 2011, to be measured beside today's:
+/* The passes of a separable convolution as they were written in 2011, to be compared with today's:
  *
  *     dst[i] = sum over k < TAPS of weights[k] * src[i - RADIUS + k],  TAPS = 2 * RADIUS + 1, edges clamped
  *
  *   -DRADIUS=n   at most 32
  *   -DVECTORS    the local cache holds whole pixels; else each channel has a cache of its own, so that neighbouring
- *                work-items meet neighbouring banks
+ *                work-items read neighbouring banks
  *
  * src and dst are width x height pixels an image; the grid's z counts the images of a batch. */
 #define TAPS (2 * RADIUS + 1)
@@ -48,7 +48,7 @@ static inline size_t row_of(int y, int z, int width, int height)
     return ((size_t)z * height + y) * width;
 }
 
-/* 128 x 4 pixels to local memory, two loads a work-item, 64 x 4 results: the halo is 32 whatever the radius. */
+/* 128 x 4 pixels to local memory, two loads a work-item, 64 x 4 results: the halo is 32 for any radius. */
 __kernel GROUP(64, 4) void array_x_whole(ARGUMENTS)
 {
     const int lx = get_local_id(0), x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);

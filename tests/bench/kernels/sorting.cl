@@ -6,8 +6,8 @@ enum { VALUES = 256 };
         const int width, const int height, const int pitch
 #define GROUP __attribute__((reqd_work_group_size(VALUES, 1, 1)))
 
-/* By beads (J. J. Arulanandham and others, Bead-Sort, 2002): a value v is a row of beads on the poles below v. They fall, and
- * what lies at a height is the number of poles that are filled so far. A work-item counts the beads of a pole. */
+/* By beads (J. J. Arulanandham and others, Bead-Sort, 2002): a value v is a row of beads on the poles below v. They fall; the
+ * beads at a height are then as many as the poles filled up to it. A work-item counts the beads of a pole. */
 __kernel GROUP void beads(ARGUMENTS)
 {
     const int pole = get_local_id(0);

@@ -1,4 +1,4 @@
-/* Systems of six equations, one a row of src: a matrix and beside it the right-hand side, [A | b]. A = LU without pivoting,
+/* Solves systems of six equations, one a row of src: a matrix and its right-hand side, [A | b]. A = LU without pivoting,
  * the right-hand side forward on the way, then back; dst has the six unknowns of a system in a row.
  *
  *   -DFORM=0   one work-item a system, which works in global memory (`more` has room for all systems)

@@ -344,7 +344,7 @@ def test_resume_after_a_kill(tmp_path, rng, stop):
 
 @pytest.mark.parametrize("after, singles", [(4, 1 + 4 + 1), (9, 1 + 8 + 1), (15, 1 + 16 + 1)])  # of 1, 4, 8, 16, 1
 def test_a_group_that_fails_is_done_one_by_one(tmp_path, rng, failing_calls, after, singles):
-    """As if the device's memory is enough for each image, but not for all."""
+    """The device's memory is enough for each image, but not for all."""
     write_pictures(tmp_path / "in", rng, numbered(30), harness.Shape(64, 48, 1, "uint8"))
     env = failing_calls("clEnqueueNDRangeKernel", after)
     harness.run("-j", 1, "--report", "r", "in", "--invert", "--invert", "out", cwd=tmp_path, env=env)

@@ -282,8 +282,8 @@ def test_pages(tmp_path, rng):
 
 
 def test_large_pictures_and_threads(tmp_path, rng):
-    """What is reduced before it is compared lies where it should. How many threads do that changes no bit, for which climg is
-    compared with climg. --timing and --trace show how long it takes."""
+    """Reducing before the comparison shifts nothing. The number of threads changes no bit (invariance). --timing and --trace
+    show the time of the registration."""
     x, y = map(int, rng.integers(0, 60, 2))
     whole = np.kron(random_texture(rng, 560, 360), np.ones((3, 3, 1)))
     pngfile.write_png(tmp_path / "in.png", reference.to_integers(whole[y:y + 1010, x:x + 1601], np.dtype("uint8")))

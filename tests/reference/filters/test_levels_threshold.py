@@ -268,7 +268,7 @@ def test_sample_at_the_limit(tmp_path):
 
 
 def test_otsu_of_256_bins(tmp_path, rng):
-    """As scikit-image's threshold_otsu has it for 8 bit: sums from both ends of a histogram, the first of the largest variances."""
+    """Otsu's threshold as in scikit-image's threshold_otsu for 8 bit: sums from both ends of a histogram, the first of the largest variances."""
     samples = np.clip(np.where(rng.random((90, 70)) < 0.3, rng.normal(60, 15, (90, 70)), rng.normal(170, 25, (90, 70))), 0, 255)
     samples = samples.astype(np.uint8)[..., None]
     counts, centers = np.bincount(samples.ravel(), minlength=256).astype(float), np.arange(256)

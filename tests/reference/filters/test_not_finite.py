@@ -58,7 +58,7 @@ def test_support(tmp_path, rng, chain, form, memory):
 
 @every_way
 def test_matrix_with_zeros(tmp_path, rng, form, memory):
-    """As in scipy.ndimage, whose filters leave samples of weight 0 out."""
+    """Samples of weight 0 are left out, as scipy.ndimage's filters do."""
     np.savetxt(tmp_path / "matrix.txt", MATRIX)
     picture = rng.random((139, 190)).astype(np.float32)
     for edge in harness.run_edges():
@@ -143,7 +143,7 @@ def test_background_leaves_missing_values_out(tmp_path, rng, form, memory):
 @pytest.mark.parametrize("alpha", [False, True])
 @pytest.mark.parametrize("chain", ["--levels auto", "--threshold otsu"])
 def test_what_is_found_of_all_leaves_missing_values_out(tmp_path, rng, chain, alpha, form, memory):
-    """As if they were like another value of the picture, of which a few more change little; those under transparency are not counted."""
+    """Missing values count like other values of the picture, so a few of them change little; transparent ones do not count."""
     picture = rng.choice(np.linspace(-1, 2, 50), (139, 190, 1)).astype(np.float32)
     spoilt = spoil(rng, picture, 1)
     if alpha:

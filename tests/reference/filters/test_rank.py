@@ -30,7 +30,7 @@ def filtered(folder, picture, stage, value, way, edge="clamp", more=()):
 
 
 def assert_same(actual, expected, context=""):
-    """As numbers: -0 is 0, and NaN is NaN."""
+    """Compares as numbers: -0 is 0, and NaN is NaN."""
     assert actual.dtype == expected.dtype and actual.shape == expected.shape
     same = (actual == expected) | (np.isnan(actual) & np.isnan(expected) if actual.dtype.kind == "f" else False)
     assert same.all(), f"{(~same).mean():.2%} of the samples differ, the first at {np.argwhere(~same)[0]} {context}"

@@ -87,8 +87,8 @@ def test_output_that_cannot_be_written(tmp_path, rng, way):
 
 @pytest.mark.parametrize("sink", ["full disk", "closed pipe"])
 def test_writer_that_fails_while_the_reader_waits(tmp_path, rng, sink):
-    """Where the first stage reads samples itself, the reader gets its memory back only after the failure is known. Memory
-    that the device still has made it crash, in a third of all tries: hence many."""
+    """If the first stage reads samples itself, the reader gets its memory back only after the failure is known. Memory
+    that was still mapped on the device crashed a third of all tries, so there are many tries."""
     samples = harness.random_samples(rng, Shape(600, 4000, 3, "uint8"))
     tifffile.imwrite(tmp_path / "in.tif", samples, metadata=None)
     command = [harness.CLIMG, "in.tif", "--blur", "2", "-f", "png"]

@@ -301,7 +301,7 @@ def test_photoshop_is_of_the_picture_as_it_lies(tmp_path, rng):
 # ---------------------------------------------------------------- texts of ImageMagick, exiv2 and others, which say it in their ways
 
 def raw_profile(kind, data, wrong=0):
-    """As ImageMagick's coders/png.c writes it, and exiv2, compressed: a name, a number of bytes, these in hexadecimal."""
+    """Returns a compressed text as ImageMagick's coders/png.c and exiv2 write it: a name, the number of bytes, the bytes in hexadecimal."""
     lines = "\n".join(data.hex()[i:i + 72] for i in range(0, 2 * len(data), 72))
     text = f"\n{kind}\n{len(data) + wrong:8}\n{lines}\n"
     return "zTXt", f"Raw profile type {kind}".encode() + b"\0\0" + zlib.compress(text.encode())

@@ -75,7 +75,7 @@ def test_tables_of_codes_are_those_of_the_picture(tmp_path, rng):
 
 
 def test_progressive_without_loss(tmp_path, rng):
-    """Where nothing else changes the coefficients stay, as with jpegtran -progressive."""
+    """If nothing else changes, the coefficients stay, as with jpegtran -progressive."""
     data = jpegfile.encode(jpegfile.picture(rng, 48, 64))
     (tmp_path / "in.jpg").write_bytes(data)
     assert "is written without being coded again" in harness.run("-v", "--progressive", tmp_path / "in.jpg", tmp_path / "out.jpg").err

@@ -104,8 +104,8 @@ TRAILER = b"SEFH" + bytes(range(1, 200)) * 20
 @pytest.mark.parametrize("progressive", [False, True])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_missing_end_marker(tmp_path, rng, channels, progressive):
-    """As of some cameras: with nothing or other data in its place. All pixels are there, which a warning says, also where the picture
-    is only turned or copied. A progressive file may be followed by a marker only where that is the end's."""
+    """Some cameras write nothing or other data in its place. All pixels are read, with a warning, also if the picture
+    is only turned or copied. In a progressive file only the end marker may follow."""
     data = jpegfile.encode(jpegfile.picture(rng, 64, 80, channels), progressive=progressive)
     whole = jpegfile.decode(data)
     tails = [b"", TRAILER] + ([] if progressive else [data[:400], b"\xff\xe1\0\4ab", b"\xff\xda\0\2", TRAILER + b"\xff\x01\xff\xd8\xff"])

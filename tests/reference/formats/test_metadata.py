@@ -185,7 +185,7 @@ def test_time_in_words_is_no_tag(tmp_path, said, is_tag):
 
 @pytest.mark.parametrize("stages, dots", [([], 300), (["--scale", "1/2"], 150)])
 def test_resolution_that_only_exif_says(tmp_path, stages, dots):
-    """As Pillow writes it; what else EXIF has outside of its folders is named where TIFF has no place for it."""
+    """A PNG as Pillow writes it; other EXIF items outside of its directories are named if TIFF has no tag for them."""
     exif = Image.Exif()
     exif[282], exif[283], exif[296], exif[316], exif[271] = 300.0, 600.0, 2, "host", "Maker"
     Image.new("RGB", (8, 8)).save(tmp_path / "in.png", exif=exif)

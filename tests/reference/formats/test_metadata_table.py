@@ -60,7 +60,7 @@ def found(path, tags):
 
 
 def canonical(name, value, suffix):
-    """As PNG would say it."""
+    """Returns a TIFF value in PNG's notation."""
     if value is None or suffix == ".png":
         return value
     if name == "resolution":

@@ -174,7 +174,7 @@ def test_ffmpeg(tmp_path, rng):
 
 
 def test_pipe_of_two(tmp_path, rng):
-    """As the manual promises, PAM between two commands gives the same as PNG between them."""
+    """PAM between two commands gives the same result as PNG between them (the manual promises it)."""
     samples = harness.random_samples(rng, Shape(64, 48, 4, "uint8"))
     harness.pngfile.write_png(tmp_path / "a.png", samples)
     for word in ("pam", "png"):

@@ -65,7 +65,7 @@ def test_output_keeps_the_codec(tmp_path):
 @pytest.mark.parametrize("mode,predictor", [("L", 1), ("L", 2), ("I;16", 1), ("I;16", 2), ("F", 1), ("F", 3)])
 @pytest.mark.parametrize("codec", ["tiff_lzw", "tiff_adobe_deflate"])
 def test_output_keeps_the_predictor(tmp_path, rng, mode, predictor, codec):
-    """Where it goes with the samples. What was not compressed gets differences, but of floats none, as few programs know how to read them."""
+    """The predictor stays if it suits the samples. Uncompressed integers get differences; floats get none, as few programs read them."""
     dtype = {"L": np.uint8, "I;16": np.uint16, "F": np.float32}[mode]
     samples = (rng.random((30, 40)) * 200).astype(dtype)
     Image.fromarray(samples).save(tmp_path / "in.tif", compression=codec, tiffinfo={317: predictor})

@@ -219,7 +219,7 @@ def test_median_follows_the_size_of_colour(rng, form, radius):
 @pytest.mark.parametrize("value", ["2", "1/2"])
 @pytest.mark.parametrize("width,height", [(36, 28), (37, 29)])
 def test_scale(rng, value, width, height):
-    """Of 4:2:0, also of odd sizes: each plane as climg has it alone (invariance; test_scale.py has the mathematics)."""
+    """4:2:0, also of odd sizes: each plane equals the plane scaled alone (invariance; test_scale.py has the mathematics)."""
     frames = frames_of(rng, "420", 8, width, height, 2)
     header, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--scale", value), "420", 8)
     for frame, result in zip(frames, made, strict=True):

@@ -112,7 +112,7 @@ def cache(tmp_path, env):
 
 
 def median(tmp_path, env, *options):
-    """What it printed, after a run that must be right."""
+    """Returns the messages of a run whose output must be correct."""
     done = run(env, PICTURE, "--median", "2", *options, tmp_path / "out.tif")
     assert done.returncode == 0 and (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
     (tmp_path / "out.tif").unlink()
@@ -126,7 +126,7 @@ def markers(folder):
 @pytest.mark.parametrize("pattern", ["*.so", "*.bc"])
 @pytest.mark.parametrize("how", [cut, flip, zero])
 def test_at_worst_every_second_run_crashes(tmp_path, cache, pattern, how):
-    """Where files are damaged, without a handler for signals: SIGKILL would do the same."""
+    """Damaged cache files, without a handler for signals: SIGKILL would have the same effect."""
     env, folder = cache
     for path in folder.rglob(pattern):
         path.write_bytes(how(path.read_bytes()))

@@ -165,7 +165,7 @@ def fnv(text):
 
 
 def remember(cache, header, verdict):
-    """As --selftest does: device/cache.h."""
+    """Writes the cache entry that --selftest writes (device/cache.h)."""
     header = re.sub("climg [^,]*", "climg selftest-cpu", header)
     text = f"{header}{verdict}\n"
     (cache / "climg" / f"selftest-cpu-{fnv(header):016x}").write_text(f"{text}sum {fnv(text):016x}\n")

@@ -136,7 +136,7 @@ def test_samples_and_metadata_come_back(tmp_path, rng):
 
 
 def test_coefficient_files_become_mosaics(tmp_path, rng):
-    """As a PNG, and where an image stage follows: the same picture as without the detour."""
+    """A PNG, or an image stage, makes the same picture from the file as from the transform (invariance)."""
     harness.write_tiff(tmp_path / "in.tif", rng.random((30, 40, 1), np.float32))
     harness.run(tmp_path / "in.tif", "--wavelet=2", tmp_path / "c.tif")
     for stages in ([], ["--scale", "2"]):

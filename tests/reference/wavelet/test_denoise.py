@@ -306,7 +306,7 @@ def test_frame_that_says_nothing_keeps_the_noise(tmp_path, rng):
 @pytest.mark.parametrize("empty", [(0,), (1,), (0, 2)], ids=str)
 @pytest.mark.parametrize("value", [0, 255, 90])
 def test_constant_colour_stays(tmp_path, rng, monkeypatch, memory, arguments, empty, value):
-    """As a whole and in slices, alone and in a group with a picture in full colour, to the bit."""
+    """The same bits whole and in slices, alone and in a group with a picture in full colour (invariance)."""
     clean = np.stack([pywt.data.ascent()[:160, :130], pywt.data.ascent()[100:260, 90:220], pywt.data.ascent()[200:360, 5:135]], axis=2) * 0.8 + 20
     noisy = np.uint8(np.clip(np.rint(clean + rng.normal(0, 10, clean.shape)), 0, 255))
     (tmp_path / "in").mkdir()

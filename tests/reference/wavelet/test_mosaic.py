@@ -138,7 +138,7 @@ def test_mosaic_is_opaque(tmp_path, rng, memory):
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("view", ["magnitude", "phase"])
 def test_part_of_a_mosaic(tmp_path, rng, view, memory):
-    """Of which the next stage wants some rows: those of the whole, which this compares with."""
+    """The next stage needs some rows of the mosaic: they equal the rows of the whole mosaic (invariance)."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(70, 90, 1, "float32")))
     command = ("--memory", memory, tmp_path / "in.tif", "--wavelet=3", f"--mosaic={view}")
     harness.run(*command, tmp_path / "whole.tif")
