@@ -10,7 +10,7 @@
  * Grid: x counts segments, y groups of OUTPUTS rows, z planes (1 for samples).
  *
  *   -DSAMPLE=n   0: samples of 8 bit, 1: of 16 bit; without it planes
- *   -DOUTPUTS=n  rows of a work-item, even: 8 (src/filters/rank.c). More rows sort fewer columns twice and need more lines */
+ *   -DOUTPUTS=n  rows of a work-item, even: 8 (src/filters/rank.c). More rows copy fewer source rows twice, in more lines */
 #include "rank.h"
 #include "raster.h"
 
@@ -239,11 +239,7 @@ INLINE void filter_segment(INPUT, OUTPUT, int x, int y, int z, int channels, con
     }
 }
 
-#ifdef SAMPLE
-#define IS_ALPHA(alpha_channel, z) false
-#define copy_rows(...)
-#else
-#define IS_ALPHA(alpha_channel, z) ((alpha_channel) >= 0 && (z) % dst_at.channels == (alpha_channel))
+#ifndef SAMPLE
 /* Copies the segments of an alpha channel. */
 static inline void copy_rows(INPUT, OUTPUT, int x, int y, int z)
 {
@@ -262,9 +258,13 @@ NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alph
         const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        if (IS_ALPHA(alpha_channel, item_z))
+#ifndef SAMPLE
+        if (alpha_channel >= 0 && item_z % dst_at.channels == alpha_channel) {
             copy_rows(INPUT_ARG, OUTPUT_ARG, x, y, item_z);
-        else if (radius == 1)
+            continue;
+        }
+#endif
+        if (radius == 1)
             filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 1);
         else
             filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 2);
