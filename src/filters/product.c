@@ -96,9 +96,9 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
         work.bytes += raster_bytes(write, dst->rows);
     work.depth = 1;
     define(&work.defines, "SAMPLES", 1);
-    define(&work.defines, "SAMPLE", (write ? write : read)->sample);
-    if (read && write && read->sample != write->sample)
-        define(&work.defines, "READ_SAMPLE", read->sample);
+    define(&work.defines, "SAMPLE", write ? output.sample : input.sample);
+    if (read && write && input.sample != output.sample)
+        define(&work.defines, "READ_SAMPLE", input.sample);
     return LAUNCH(run->device, &work, error, ARG_MEMORY(input.memory), ARG(input_at), ARG_MEMORY(src->object),
                   ARG(from), ARG_MEMORY(other->object), ARG(other_at), ARGS_RASTER(&output),
                   ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),

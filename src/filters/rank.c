@@ -256,8 +256,8 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
     } by = {rank->radius,   wanted_rank(rank), rank->shape == RANK_DISC, blocks->width, blocks->height,
             blocks->across, blocks->down};
     const int count = blocks->across * blocks->down * depth, items = count_items(run, count);
-    const size_t columns = (size_t)(blocks->width + 2 * rank->radius),
-                 values = columns * (size_t)(blocks->height + 2 * rank->radius),
+    const size_t columns = (size_t)blocks->width + 2 * (size_t)rank->radius,
+                 values = columns * ((size_t)blocks->height + 2 * (size_t)rank->radius),
                  bytes = values + (by.is_disc ? 0 : columns * COLUMN_BYTES);
     const cl_ulong room = (bytes + 63) / 64 * 64;
     /* Scratch memory of a work-item: the histograms of the columns of a block, then its values. */
