@@ -14,7 +14,7 @@
  * Grid: x counts vecs, y rows, z planes. A minimum does not depend on the order of its operands. */
 #include "planes.h"
 
-#define MOST_REACH 80 /* at least the reach of the largest ball, 75 (src/stages/background.c) */
+#define MAX_REACH 80 /* at least the reach of the largest ball, 75 (src/stages/background.c) */
 
 /* A ball that extends `reach` columns and rows to each side of its centre. Pixel i of dst is at pixel i + shift of src. */
 struct ball {
@@ -44,7 +44,7 @@ NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *he
             if (row < src_at.first_row || row >= src_at.first_row + src_at.rows)
                 continue;
 #if LANES == 16
-            float line[LANES + 2 * MOST_REACH];
+            float line[LANES + 2 * MAX_REACH];
             if (left >= 0 && left + side - 1 + LANES <= src_at.width) {
                 __global const float *from = src + offset(src_at, left, row, z);
                 for (int i = 0; i < side; i++)

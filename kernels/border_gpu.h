@@ -14,10 +14,10 @@
 #endif
 
 #ifdef IMAGES
-#define VEC_WIDTH          1 /* samples of a vec along x */
+#define VEC_WIDTH    1 /* samples of a vec along x */
 #define PADDING_VECS 0
 #else
-#define VEC_WIDTH          4
+#define VEC_WIDTH    4
 #define PADDING_VECS 1 /* vecs by which padding shifts samples out of the vecs of their positions */
 #endif
 

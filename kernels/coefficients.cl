@@ -15,25 +15,30 @@
 #define CHANNELS 3
 #endif
 
+/* Loads the real (part 0) or imaginary part (1) of channel z of a pixel; in images of all channels. */
+static inline vec load_part(__global const float *p, int z, int part)
+{
 #ifdef IMAGES
-#define PART(p, c, part) ((c) < CHANNELS ? (p)[2 * (c) + (part)] : 0.0f)
-#define LOAD_PART(p, z, part)                                                                                          \
-    ((vec)(PART(p, 0, part), PART(p, 1, part), PART(p, 2, part), PART(p, 3, part)))
+    float channel[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int c = 0; c < CHANNELS; c++)
+        channel[c] = p[2 * c + part];
+    return (vec)(channel[0], channel[1], channel[2], channel[3]);
+#else
+    return p[2 * z + part];
+#endif
+}
 
+/* Stores the real or imaginary part of channel z of a pixel; in images of all channels. */
 static inline void store_part(__global float *p, int z, int part, vec v)
 {
+#ifdef IMAGES
     const float channel[4] = {v.x, v.y, v.z, v.w};
     for (int c = 0; c < CHANNELS; c++)
         p[2 * c + part] = channel[c];
-}
 #else
-#define LOAD_PART(p, z, part) ((p)[2 * (z) + (part)])
-
-static inline void store_part(__global float *p, int z, int part, vec v)
-{
     p[2 * z + part] = v;
-}
 #endif
+}
 
 /* Copies a page to the layers of subband `subband`. */
 __kernel void unpack_subband(__global const float *raster, int pitch, PLANES_OUT(subbands), int subband)
@@ -42,8 +47,8 @@ __kernel void unpack_subband(__global const float *raster, int pitch, PLANES_OUT
     if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     __global const float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
-    store(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, CHANNELS), LOAD_PART(p, z, 0));
-    store(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, CHANNELS), LOAD_PART(p, z, 1));
+    store(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, CHANNELS), load_part(p, z, 0));
+    store(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, CHANNELS), load_part(p, z, 1));
 }
 
 /* Copies the layers of subband `subband` to a page. */

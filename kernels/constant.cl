@@ -1,4 +1,4 @@
-/* Colours that are constant: constant.h. */
+/* The kernel of constant.h as a program of its own, for GPUs. */
 #ifndef LANES
 #define LANES 1
 #endif

@@ -1,11 +1,15 @@
-/* Colours that are constant, for --denoise and --shrink with a number. Programs for CPUs that are loaded anyway include this, as another one
- * takes 8 ms to load; for other devices constant.cl has it alone. */
+/* Finds colours that are constant, for --denoise and --shrink with a given strength: a constant colour has no noise and
+ * must not get any from the others.
+ *
+ * dtcwt_cpu.cl includes this file, as a program more takes 8 ms to load on a CPU; on GPUs constant.cl is the program.
+ * Results are counts. */
 #pragma once
 #include "planes.h"
 #include "places.h"
 #define COLOUR float
 #include "opponent.h"
 
+/* Returns a colour of a pixel. */
 static inline float colour_at(PLANES_IN(src), int x, int y, int image, int channel, int channels)
 {
 #ifdef IMAGES
@@ -16,8 +20,9 @@ static inline float colour_at(PLANES_IN(src), int x, int y, int image, int chann
 #endif
 }
 
-/* Counts for each colour of an image, which is in opponent colours if it says so, at how many of columns x rows places in the rows from
- * range.x to range.y it has the same value as two pixels to the right. The grid: the places, images. */
+/* Counts, for red, green and blue of each image, the positions at which three neighbours along x have the same value, up to
+ * rounding. There are columns x rows positions, evenly spaced (places.h); only those in rows [range.x, range.y) are looked
+ * at. `opponent` (0 or 1): src has opponent colours. Grid: x and y count positions, z images. */
 NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent,
                                  volatile __global uint *counts, WORK_ITEM_PARAMS)
 {
@@ -29,7 +34,7 @@ NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 ran
         const int x = place(i, columns, src_at.width), y = place(j, rows, src_at.height);
         if (y < range.x || y >= range.y)
             return;
-        float v[3][3], most = 1.0f; /* by colour, of three neighbours */
+        float v[3][3], most = 1.0f; /* [colour][neighbour], largest magnitude */
         for (int k = 0; k < 3; k++) {
             float colours[3];
             for (int c = 0; c < 3; c++)

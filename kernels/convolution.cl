@@ -1,14 +1,28 @@
-/* A two-dimensional correlation with a matrix, whose size is an argument:
+/* Two-dimensional correlation with a matrix that is not separable; weights and size are arguments:
  *
- *     dst[x, y] = sum over (i, j) of weights[j][i] * src[x + start_x + i, y + start_y + j]
+ *     dst[x, y] = sum over (j, i) of weights[j][i] * src[x + start_x + i, y + start_y + j]
  *
- * A work-item has LANES outputs in each of OUTPUTS rows. A row of the source goes through once, for all output rows that it
- * meets; only how it is fetched differs. On CPU devices every sample is loaded once for each of its columns. On GPUs, in
- * buffers, a row is vectors of four samples; the matrix' width and start_x are multiples of four, with zeros next to its weights.
- * In images a group fetches each texel that it needs once, into local memory, in strips of some rows: with a fetch for every
- * tap an H200 took 1.84 times as long as in buffers for 16x16, 1.4 times so.
+ * Order of sums: row by row of the matrix, in a row from left to right, from 0 on.
  *
- *   -DOUTPUTS=n                rows that a work-item computes
+ * A work-item has LANES outputs in each of OUTPUTS rows. It reads a source row once, for all output rows whose window
+ * contains it:
+ *
+ *     source row j of the window      output row r uses it with row j - r of the matrix
+ *         0   |-- r = 0 --|
+ *         1   |           |-- r = 1 --|                  (matrix of three rows, OUTPUTS 2)
+ *         2   |-----------|           |
+ *         3               |-----------|
+ *
+ * The three ways of loading a row:
+ *
+ *     CPU buffers   a vector of sixteen samples per column of the matrix
+ *     GPU buffers   vectors of four samples; width and start_x are multiples of four, padded with zero weights
+ *     images        a group copies its texels to local memory, in strips of rows. With a fetch per tap, 16x16 took an H200
+ *                   1.84 times as long as buffers; with strips it takes 1.4 times as long
+ *
+ * Grid: x counts vecs, y groups of OUTPUTS rows, z planes.
+ *
+ *   -DOUTPUTS=n               rows of a work-item (src/stages/convolve.c)
  *   -DGROUP_X=n, -DGROUP_Y=n  work-items of a group, in images */
 #include "edge.h"
 
@@ -17,23 +31,25 @@
 #endif
 
 struct matrix {
-    int start_x, start_y, width, height;
-    int has_zeros; /* not 0: some weights are 0 */
+    int start_x, start_y; /* first sample of the window, relative to the output */
+    int width, height;
+    int has_zeros; /* not 0: some weights are 0, so a NaN outside the support must not count */
 };
 
-/* True if output row r uses row j of the work-item's window. */
-static inline bool meets(const struct matrix matrix, int j, int r)
+/* Returns true if row j of the work-item's window is in the window of output row r. */
+static inline bool uses_row(const struct matrix matrix, int j, int r)
 {
     return j - r >= 0 && j - r < matrix.height;
 }
 
 /* Returns the weights for row j of the window and output row r. */
-static inline WEIGHTS const float *row_of(WEIGHTS const float *weights, const struct matrix matrix, int j, int r)
+static inline WEIGHTS const float *weights_row(WEIGHTS const float *weights, const struct matrix matrix, int j, int r)
 {
     return weights + (j - r) * matrix.width;
 }
 
-/* Outputs from x on in row y, without the samples whose weight is 0: these may be NaN or infinite. */
+/* Returns the outputs at x in row y, without the samples of weight 0: these may be NaN or infinite. Called only for windows
+ * with such samples. */
 INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y, int z)
 {
     vec sum = 0.0f;
@@ -50,7 +66,7 @@ INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struc
     return sum;
 }
 
-/* Stores the output rows, the channel `keep` (-1: none) as it was. */
+/* Stores the work-item's outputs. Channel `alpha_channel` (-1: no alpha) is copied from src. */
 INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix,
                        int x, int y, int z, int alpha_channel)
 {
@@ -58,12 +74,12 @@ INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS 
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         check += sum[r];
-    const bool mend = matrix.has_zeros && !are_finite(check);
+    const bool recompute = matrix.has_zeros && !are_finite(check);
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
         if (y + r >= dst_at.first_row + dst_at.rows)
             break;
-        vec value = mend ? sum_support(PLANES_ARG(src), weights, matrix, x, y + r, z) : sum[r];
+        vec value = recompute ? sum_support(PLANES_ARG(src), weights, matrix, x, y + r, z) : sum[r];
         if (alpha_channel >= 0)
             value = select_alpha(value, load(PLANES_ARG(src), x, y + r, z), z, dst_at.channels, alpha_channel);
         store(PLANES_ARG(dst), x, y + r, z, value);
@@ -78,7 +94,9 @@ INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS 
 #define GROUP_Y 4
 #endif
 
-static inline void fetch_strip(__local vec *strip, PLANES_IN(src), int width, int rows, int x0, int y0, int z)
+/* Copies `rows` rows of `width` texels from (x0, y0) on to local memory, by the border rule. All work-items of the group
+ * call it. */
+static inline void copy_strip(__local vec *strip, PLANES_IN(src), int width, int rows, int x0, int y0, int z)
 {
     for (int i = get_local_id(1) * GROUP_X + get_local_id(0); i < width * rows; i += GROUP_X * GROUP_Y) {
         const int x = x0 + i % width, y = y0 + i / width;
@@ -86,7 +104,7 @@ static inline void fetch_strip(__local vec *strip, PLANES_IN(src), int width, in
     }
 }
 
-/* `strip` has room for `strip_rows` rows of GROUP_X + matrix.width - 1 texels. */
+/* Convolves in images. `strip` has room for `strip_rows` rows of GROUP_X + matrix.width - 1 texels. */
 __kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1))) void
 convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel, __local vec *strip,
          int strip_rows)
@@ -94,14 +112,14 @@ convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const st
     const int x = get_global_id(0), y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
     const int x0 = get_group_id(0) * GROUP_X + matrix.start_x, width = GROUP_X + matrix.width - 1;
     const int y0 = get_group_id(1) * GROUP_Y * OUTPUTS + dst_at.first_row + matrix.start_y;
-    const int rows = GROUP_Y * OUTPUTS + matrix.height - 1; /* of the source, for the group's outputs */
+    const int rows = GROUP_Y * OUTPUTS + matrix.height - 1; /* source rows of the group */
     vec sum[OUTPUTS];
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         sum[r] = 0.0f;
     for (int first = 0; first < rows; first += strip_rows) {
-        barrier(CLK_LOCAL_MEM_FENCE); /* the last strip was read */
-        fetch_strip(strip, PLANES_ARG(src), width, strip_rows, x0, y0 + first, z);
+        barrier(CLK_LOCAL_MEM_FENCE); /* all work-items have read the previous strip */
+        copy_strip(strip, PLANES_ARG(src), width, strip_rows, x0, y0 + first, z);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int row = 0; row < strip_rows; row++) {
             const int j = first + row - (int)get_local_id(1) * OUTPUTS;
@@ -112,19 +130,20 @@ convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const st
                 const vec v = strip[row * width + get_local_id(0) + i];
 #pragma unroll
                 for (int r = 0; r < OUTPUTS; r++)
-                    if (meets(matrix, j, r))
-                        sum[r] = mad(v, row_of(weights, matrix, j, r)[i], sum[r]);
+                    if (uses_row(matrix, j, r))
+                        sum[r] = mad(v, weights_row(weights, matrix, j, r)[i], sum[r]);
             }
         }
     }
-    if (x < dst_at.width) /* no work-item leaves before the last fetch */
+    if (x < dst_at.width) /* until here, work-items beyond the image copy, too */
         store_rows(sum, PLANES_ARG(src), PLANES_ARG(dst), weights, matrix, x, y, z, alpha_channel);
 }
 #else
 #if LANES == 16
-#define CHUNK 64 /* columns of the matrix that go through a line at a time */
+#define CHUNK 64 /* columns of the matrix per line at the border; wider matrices take several lines */
 
-/* Adds columns [first, first + count) of row j of a window: they are in `row` if it is inside the image, else in `line`. */
+/* Adds columns [first, first + count) of row j of the window. The samples are in `row` (`inside`, a constant) or, at the
+ * border, in `line`. */
 INLINE void add_columns(vec *sum, bool inside, __global const float *row, const float *line,
                         WEIGHTS const float *weights, const struct matrix matrix, int j, int first, int count)
 {
@@ -132,11 +151,12 @@ INLINE void add_columns(vec *sum, bool inside, __global const float *row, const 
         const vec v = inside ? VLOAD(row + i) : VLOAD(line + i);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
-            if (meets(matrix, j, r))
-                sum[r] = mad(v, row_of(weights, matrix, j, r)[first + i], sum[r]);
+            if (uses_row(matrix, j, r))
+                sum[r] = mad(v, weights_row(weights, matrix, j, r)[first + i], sum[r]);
     }
 }
 
+/* Adds row j of the window, which is row y of src, to the output rows. */
 INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
                     int j, int z)
 {
@@ -154,6 +174,8 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
     }
 }
 #else
+/* Adds row j of the window, which is row y of src, to the output rows: four columns of the matrix at a time. The samples of a
+ * column are parts of two neighbouring vectors. */
 INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
                     int j, int z)
 {
@@ -164,8 +186,8 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
         const vec v = inside ? load(PLANES_ARG(src), x0 + i + 4, y, z) : load_vec(PLANES_ARG(src), x0 + i + 4, y, z);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
-            if (meets(matrix, j, r)) {
-                const float4 w = *(WEIGHTS const float4 *)(row_of(weights, matrix, j, r) + i);
+            if (uses_row(matrix, j, r)) {
+                const float4 w = *(WEIGHTS const float4 *)(weights_row(weights, matrix, j, r) + i);
                 sum[r] = mad(u, w.x, sum[r]);
                 sum[r] = mad((vec)(u.yzw, v.x), w.y, sum[r]);
                 sum[r] = mad((vec)(u.zw, v.xy), w.z, sum[r]);
@@ -176,6 +198,7 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
 }
 #endif
 
+/* Convolves in buffers. */
 NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel,
                         WORK_ITEM_PARAMS)
 {

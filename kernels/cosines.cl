@@ -1,17 +1,30 @@
-/* Wiener shrinkage of sliding blocks of 8x8 cosines, whose signal a pilot tells: what comes of the picture that was denoised
- * already. A coefficient z of the noisy picture becomes z p^2 / (p^2 + n), p being the pilot's and n the variance of the noise; less
- * of it, as the pilot has lost some signal (docs/denoising.md). The mean is the pilot's, whose coarse noise has gone already.
- * Blocks begin at every second column and row; where they overlap, those count for more that have less noise left. It is the
- * second step of sliding transforms as in L. Yaroslavsky, K. Egiazarian, J. Astola, "Transform domain image restoration
- * methods", SPIE 4304 (2001). */
+/* Wiener filter in sliding 8x8 blocks of the cosine transform (DCT-II): the second step of --denoise=quality=high. L.
+ * Yaroslavsky, K. Egiazarian, J. Astola, "Transform domain image restoration methods", SPIE 4304 (2001).
+ *
+ *     z' = z g,  g = p^2 / (p^2 + 0.8 sigma^2),  pixel = sum of w z' / sum of w,  w = 1 / sum of g^2
+ *
+ * z are the coefficients of a block of the noisy picture, p those of the pilot, the picture after the first step. sigma is
+ * the noise at the octave of the coefficient. w is larger for blocks with less noise left. The mean of a block is the
+ * pilot's, in which coarse noise is already removed. A share of the pilot is mixed into the result. docs/denoising.md says
+ * how 0.8 and the share were found.
+ *
+ *     blocks begin at every second column and row:   |-- block i ----|
+ *                                                      |-- block i + 1 |
+ *                                                        |-- block i + 2 |        16 blocks cover a pixel
+ *
+ *     cosine_blocks   a work-item transforms, filters and stores one block
+ *     cosine_mean     a work-item adds up the blocks of 2x2 pixels, which are in the same blocks
+ *
+ * Work-items have single channels of a float8 per row of a block. Order of sums: as written in to_cosines(); of g^2 row by
+ * row, then sum_of(); of blocks row by row of blocks, from left to right. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "axis.h"
 
-#define SIDE 8 /* of a block: a float8 is a row of it, of one channel */
-#define STEP 2 /* from block to block */
-#define LESS 0.8f
+#define SIDE 8    /* rows and columns of a block */
+#define STEP 2    /* pixels from block to block */
+#define LESS 0.8f /* factor of the noise's variance, as the pilot lacks some of the signal */
 
 #ifdef IMAGES
 #define CHANNELS 4
@@ -19,7 +32,7 @@
 #define CHANNELS 1
 #endif
 
-/* Halves of cos(k pi / 16), and the root of 1/8. */
+/* cos(k pi / 16) / 2, and sqrt(1/8). */
 #define K1 0.49039264f
 #define K2 0.46193977f
 #define K3 0.41573481f
@@ -28,7 +41,7 @@
 #define K7 0.09754516f
 #define R8 0.35355339f
 
-/* The orthonormal cosine transform (DCT-II) along the rows' number. */
+/* Transforms the columns of a block, in place: orthonormal DCT-II. */
 static inline void to_cosines(float8 v[SIDE])
 {
     const float8 s0 = v[0] + v[7], s1 = v[1] + v[6], s2 = v[2] + v[5], s3 = v[3] + v[4];
@@ -42,6 +55,7 @@ static inline void to_cosines(float8 v[SIDE])
     v[7] = K7 * d0 - K5 * d1 + K3 * d2 - K1 * d3;
 }
 
+/* Transforms the columns back, in place: DCT-III, the transposed matrix. */
 static inline void from_cosines(float8 v[SIDE])
 {
     const float8 a = R8 * (v[0] + v[4]), b = R8 * (v[0] - v[4]);
@@ -57,7 +71,7 @@ static inline void from_cosines(float8 v[SIDE])
     v[3] = s3 + d3, v[4] = s3 - d3;
 }
 
-/* Rows become columns: quarters, quarters of these, single ones. */
+/* Transposes a block in place: blocks of 4x4, then of 2x2, then single elements. */
 static inline void transpose(float8 v[SIDE])
 {
 #pragma unroll
@@ -79,7 +93,7 @@ static inline void transpose(float8 v[SIDE])
     }
 }
 
-/* The block at (x, y), which may begin or end beside the image, of channel c of a texel. */
+/* Loads the block at (x, y), mirrored at the border. In images c is the channel. */
 static inline void load_block(PLANES_IN(src), int x, int y, int z, int c, float8 v[SIDE])
 {
 #ifndef IMAGES
@@ -107,25 +121,29 @@ static inline void load_block(PLANES_IN(src), int x, int y, int z, int c, float8
     }
 }
 
+/* Returns the sum of all lanes, as a tree. */
 static inline float sum_of(float8 v)
 {
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
 }
 
-/* Returns the position of the 64 values of a block in memory. The weights of a row's blocks follow all their values. */
+/* Returns the index of the 64 values of block (i, j). A row of blocks has `pitch` floats: the values of its blocks, then their
+ * weights. A plane has `spacing` rows. */
 static inline size_t block_at(int pitch, int spacing, int i, int j, int plane)
 {
     return ((size_t)plane * spacing + j) * pitch + (size_t)i * SIDE * SIDE;
 }
 
+/* Returns the index of the weight of block (i, j). */
 static inline size_t weight_at(int columns, int pitch, int spacing, int i, int j, int plane)
 {
     return ((size_t)plane * spacing + j) * pitch + (size_t)columns * SIDE * SIDE + i;
 }
 
-/* A row of blocks is at y = first + STEP j, a column at x = STEP i - (SIDE - STEP). `sigma` holds the noise of each plane, of
- * level 1 from levels.x on, of levels 2 and 3 from levels.y and levels.z on: octaves of frequency, as those of cosines are.
- * The grid: columns, rows, planes. */
+/* Filters and weighs blocks. Block (i, j) begins at x = STEP i - (SIDE - STEP), y = first + STEP j. `sigma` has the noise of
+ * each plane, of level 1 from levels.x on, of levels 2 and 3 from levels.y and levels.z on. Levels of wavelets and cosines
+ * are both octaves: indices 4 to 7 are level 1, 2 and 3 level 2, 0 and 1 level 3. Planes without noise are skipped. Grid: x and y
+ * count blocks, z planes. */
 __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch, int spacing,
                             int first, __global const float *sigma, int4 levels)
 {
@@ -140,7 +158,7 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
         const float n2 = LESS * sigma[levels.y + plane] * sigma[levels.y + plane];
         const float n3 = LESS * sigma[levels.z + plane] * sigma[levels.z + plane];
         if (n1 == 0.0f)
-            continue; /* it stays as the pilot is */
+            continue; /* cosine_mean copies the pilot */
         load_block(PLANES_ARG(noisy), x, y, z, c, v);
         load_block(PLANES_ARG(pilot), x, y, z, c, p);
         to_cosines(v), transpose(v), to_cosines(v);
@@ -170,8 +188,8 @@ static inline float settle(float mean, float old, float share, float noise)
     return noise == 0.0f ? old : mean + share * (old - mean);
 }
 
-/* The mean of the blocks over a pixel of the rows from range.x to range.y, and a share of the pilot. A work-item has two
- * columns and two rows, which lie in the same blocks. The grid: pairs of columns, pairs of rows, planes. */
+/* Stores the weighted mean of the blocks that cover each pixel of rows [range.x, range.y), mixed with `share` of the pilot.
+ * Grid: x counts pairs of columns, y pairs of rows, z planes. */
 __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, int spacing, int first, PLANES_IN(pilot),
                           PLANES_OUT(dst), int2 range, __global const float *sigma, int4 levels, float share)
 {

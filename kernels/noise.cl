@@ -1,9 +1,19 @@
-/* Statistics that tell the noise of an image: for each plane and level of its pyramid, quantiles of the mean of |z|^2 / 2 over the
- * 7x7 neighbours of coefficients at some places. src/wavelet/noise.h says what they are for.
+/* Statistics for the noise model (src/wavelet/noise.h): for each plane and level of a pyramid, quantiles of the local energy
  *
- * Only live coefficients count: those whose cell (live.cl) and its eight neighbours are at least 9/10 live, or, where there is
- * no image, those that are not 0. A place needs half of its neighbours, and is in the upper class if it has nearly all. Three
- * colours are brightness and two differences; their red, green and blue are counted, too. All results are integers. */
+ *     e(x, y) = mean over the live ones of 7x7 neighbours of |z|^2 / 2
+ *
+ * at positions that are evenly spaced. A coefficient is live if the mean liveness of its cell (live.cl) and the eight
+ * neighbouring cells is at least 9/10; without an image, if it is not 0. A position counts if at least half of its 49
+ * neighbours are live. It is in the upper class if nearly all are.
+ *
+ * A colour picture has six planes: brightness, two colour differences, red, green and blue. Other pictures have a plane per
+ * colour channel.
+ *
+ *     noise_energies    counts e in a histogram of 8 bins an octave
+ *     noise_quantiles   finds the bins of the 5% quantile and of the median
+ *
+ * Order of sums: rows of the 7x7 neighbours from top to bottom, column by column; then a tree over the columns (sum_of).
+ * All results are integers. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -14,19 +24,21 @@
 #include "opponent.h"
 
 #define SUBBANDS   6
-#define SIDE       (2 * NEAR + 1) /* of the neighbourhood */
-#define MAX_PLANES 6              /* of an image: brightness, two differences, red, green, blue */
-#define ALL_LIVE   47             /* of 49 neighbours */
-#define SOME_LIVE  24
-#define LIVE_CELLS 2041           /* 9/10 of nine cells of 252 */
-#define NOT_ZERO   1e-11f
+#define SIDE       (2 * NEAR + 1) /* rows and columns of the neighbours */
+#define MAX_PLANES 6              /* brightness, two differences, red, green, blue */
+#define ALL_LIVE   47             /* live neighbours, of 49, for the upper class */
+#define SOME_LIVE  24             /* live neighbours for either class */
+#define LIVE_CELLS 2041           /* 9/10 of nine cells of 252 (LIVE in kernels/live.cl) */
+#define NOT_ZERO   1e-11f         /* energies up to this count as 0: rounding of a transform of constant pixels */
 
-/* Histogram of energies, 8 bins an octave, also in src/wavelet/noise.c. The upper bits of floats sort like their values. */
+/* A histogram of energies has 8 bins an octave; these constants are also in src/wavelet/noise.c. The upper bits of a positive
+ * float, exponent and three bits of the mantissa, are its bin. */
 #define CLASSES   2
 #define BINS      512
 #define SHIFT     20
 #define FIRST_BIN ((127 - 32) << 3) /* begins at 2^-32 */
 
+/* Returns a channel of a coefficient's real or imaginary part (a layer). */
 static inline float channel_of(PLANES_IN(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
 #ifdef IMAGES
@@ -37,7 +49,7 @@ static inline float channel_of(PLANES_IN(subbands), int x, int y, int layer, int
 #endif
 }
 
-/* Seven coefficients of a row, from column x on, and one that is not used. */
+/* Loads seven coefficients of a row, from column x on, mirrored at the border. The eighth lane is not used. */
 static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
     float line[8];
@@ -50,7 +62,8 @@ static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, in
     return (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], 0.0f);
 }
 
-/* Sums of nine cells around the coefficients of the neighbourhood of (x, y), row by row: bytes 0 and 2, and bytes 1 and 3. */
+/* Computes, for each neighbour of (x, y), the sums of its 3x3 cells: `even` has bytes 0 and 2 of the cells in its 16-bit
+ * halves, `odd` bytes 1 and 3. Element k is row k of the neighbours. */
 static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const uint *live, const struct geometry live_at, int x, int y,
                              int image)
 {
@@ -79,13 +92,14 @@ static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const u
     }
 }
 
-/* Returns true for the coefficients of a row whose cells are live in byte c. */
+/* Returns -1 in lanes whose cells are live in byte c, else 0. */
 static inline int8 is_live(uint8 even, uint8 odd, int c)
 {
     const uint8 v = c % 2 == 0 ? even : odd;
     return as_int8((c < 2 ? v & 0xffff : v >> 16) >= (uint8)(LIVE_CELLS));
 }
 
+/* Returns the sum of all lanes, as a tree. */
 static inline float sum_of(float8 v)
 {
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
@@ -96,7 +110,9 @@ static inline int count_of(int8 v)
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
 }
 
-/* |z|^2 of the planes of an image from those that it is in: brightness and two differences, then red, green and blue; or gray planes. */
+/* Computes |z|^2 of the planes from the parts of `colours` channels. Three colours have six planes: the channels
+ * of src, and the three other colours, which overwrite re and im. The latter are skipped if only `some` = 3 planes are counted and src has
+ * opponent colours. */
 static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8 im[4], int colours, int opponent, int some)
 {
     for (int c = 0; c < colours; c++)
@@ -111,9 +127,14 @@ static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8
         energy[c + (opponent ? 3 : 0)] = mad(re[c], re[c], im[c] * im[c]);
 }
 
-/* Counts the energies of one level at columns x rows places, evenly spread, those of them that lie in the rows from range.x to
- * range.y. `masked`: there are live cells. An image has `channels` planes, of which `colours` are no alpha; `opponent`: three are in
- * opponent colours. Every second place in every second row counts for red, green and blue. The grid: the places, images. */
+/* Counts the energies of one level at columns x rows positions, evenly spaced; only positions in rows [range.x, range.y).
+ *
+ *     live, masked        cells of the level; not used if masked = 0
+ *     channels, colours   planes of an image in src, with and without alpha
+ *     opponent            not 0: src has opponent colours
+ *     bins, bins_at       histograms [image][plane][class] of the level, and their offset
+ *
+ * Red, green and blue are counted at every second position of every second row only. Grid: x and y count positions, z images. */
 __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, const struct geometry live_at, int masked, int columns,
                              int rows, int2 range, int channels, int colours, int opponent, volatile __global uint *bins, int bins_at)
 {
@@ -160,7 +181,8 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     }
 }
 
-/* The bin that a share of the counts ends in: its number, the counts below it and its own. */
+/* Stores the bin of the quantile 1 / parts: its number, the number of energies below it, and its own count. With two classes
+ * the histogram is the sum of both. */
 static inline void find_quantile(__global const uint *counts, int classes, uint total, uint parts, __global uint *to)
 {
     uint below = 0, own = 0;
@@ -174,8 +196,8 @@ static inline void find_quantile(__global const uint *counts, int classes, uint 
     to[0] = bin, to[1] = below, to[2] = own;
 }
 
-/* Computes, for each plane and level, the number of counts and the bins of the 5% quantile and the median, of the upper class and
- * of both classes together. The grid: planes times levels. */
+/* Stores seven integers for the upper class and seven for both classes: the number of energies, then the bins of the 5%
+ * quantile and of the median. Grid: x counts the `count` planes of all levels. */
 __kernel void noise_quantiles(__global const uint *bins, int count, __global uint *found, int found_at)
 {
     const int item = get_global_id(0);

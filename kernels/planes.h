@@ -30,7 +30,7 @@ struct geometry {
     int first_row, rows; /* in memory */
     int pitch;           /* floats from row to row */
     int layers, channels;
-    int plane_rows;         /* rows from plane to plane */
+    int plane_rows; /* rows from plane to plane */
 };
 
 /* The address space of filter weights. -DWEIGHTS=__global if they do not fit into the device's constant memory. */

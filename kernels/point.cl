@@ -13,10 +13,11 @@
  * Grid: x counts vecs (texels in images), y rows, z planes. Order: as written, channels ascending. */
 #include "planes.h"
 #if LANES == 16
-#define REAL_LANES 16
+#define VALUES 16 /* of a vec */
 #else
-#define REAL_LANES 4
+#define VALUES 4
 #endif
+#define REAL_LANES VALUES
 #include "power.h"
 
 /* Computes factor * v + offset for all channels but alpha (-1: no alpha). With alpha the offset is premultiplied, as
@@ -44,21 +45,11 @@ static inline vec channel_value(float4 v, int channel)
 }
 
 #if LANES == 16
-#define VALUES 16 /* of a vec */
-typedef int16 ints;
-#define INTS(v)    as_int16(v)
-#define FLOATS(v)   as_float16(v)
-#define TO_FLOATS   convert_float16
-#define TO_INTS(v) convert_int16(v)
-#define COUNT(p)    ++*(p) /* each work-item has its own histogram */
+#define TO_INTS  convert_int16
+#define COUNT(p) ++*(p) /* each work-item has its own histogram */
 #else
-#define VALUES 4
-typedef int4 ints;
-#define INTS(v)    as_int4(v)
-#define FLOATS(v)   as_float4(v)
-#define TO_FLOATS   convert_float4
-#define TO_INTS(v) convert_int4(v)
-#define COUNT(p)    atomic_inc(p)
+#define TO_INTS  convert_int4
+#define COUNT(p) atomic_inc(p)
 #endif
 
 /* Returns full scale for clipping: 0 if interpolation made alpha negative, which is invisible. */
@@ -207,7 +198,7 @@ static inline ints find_bins(vec v, int floats)
     ints bin;
     if (floats) {
         const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
-        const ints number = min((INTS(a) + rounding) >> SHIFT, (ints)(HALF - 1));
+        const ints number = min((float_bits(a) + rounding) >> SHIFT, (ints)(HALF - 1));
         bin = v < 0.0f ? HALF - 1 - number : HALF + number;
     } else {
         vec t = mad(v, 65535.0f, (vec)(HALF + 0.5f));

@@ -15,22 +15,13 @@
 
 #if REAL_LANES == 16
 typedef float16 real;
-typedef int16 real_bits;
-#define REAL_BITS(v)  as_int16(v)
-#define BITS_REAL(v)  as_float16(v)
-#define INT_REAL(v)   convert_float16(v)
+typedef int16 ints;
 #elif REAL_LANES == 4
 typedef float4 real;
-typedef int4 real_bits;
-#define REAL_BITS(v)  as_int4(v)
-#define BITS_REAL(v)  as_float4(v)
-#define INT_REAL(v)   convert_float4(v)
+typedef int4 ints;
 #else
 typedef float real;
-typedef int real_bits;
-#define REAL_BITS(v)  as_int(v)
-#define BITS_REAL(v)  as_float(v)
-#define INT_REAL(v)   convert_float(v)
+typedef int ints;
 #endif
 
 /* Returns v^exponent for v >= 0 and exponent > 0. Results below 2^-126 are 0; NaN stays NaN. */
@@ -38,11 +29,12 @@ static inline real power(real v, float exponent)
 {
     /* v = 2^n * rest. Denormal numbers are scaled first. */
     const real scaled = v < 0x1p-126f ? v * 0x1p24f : v;
-    const real_bits shift = (REAL_BITS(scaled) - 0x3f3504f3) >> 23;
-    const real rest = BITS_REAL(REAL_BITS(scaled) - (shift << 23)), n = INT_REAL(shift) - (v < 0x1p-126f ? (real)(24.0f) : (real)(0.0f));
+    const ints shift = (float_bits(scaled) - 0x3f3504f3) >> 23;
+    const real rest = bits_float(float_bits(scaled) - (shift << 23));
+    const real n = to_float(shift) - (v < 0x1p-126f ? (real)(24.0f) : (real)(0.0f));
 
     /* s + s_low = (rest - 1) / (rest + 1) */
-    const real f = rest - 1.0f, g = rest + 1.0f, inverse = 1.0f / g, s = f * inverse; /* s + s_low is the quotient */
+    const real f = rest - 1.0f, g = rest + 1.0f, inverse = 1.0f / g, s = f * inverse;
     const real s_low = mad(-s, rest - (g - 1.0f), mad(-s, g, f)) * inverse;
     /* high + low = n + log2(rest) */
     const real t = s * s;
@@ -64,7 +56,7 @@ static inline real power(real v, float exponent)
     part = mad(z, part, (real)(2.4022651e-1f));
     part = mad(z, part, (real)(6.9314718e-1f));
     part = mad(z, part, (real)(1.0f));
-    const real result = BITS_REAL(REAL_BITS(part) + (REAL_BITS(raised) << 23));
+    const real result = bits_float(float_bits(part) + (float_bits(raised) << 23));
     const real bounded = y < 128.0f ? y > -126.0f ? result : (real)(0.0f) : (real)(INFINITY);
     return v > 0.0f && v < INFINITY ? bounded : v;
 }

@@ -13,9 +13,9 @@
 #include "product.h"
 #ifdef SAMPLES
 #include "samples.h"
-#define MOST_PLANES MOST_CHANNELS
+#define MAX_PLANES MAX_CHANNELS
 #else
-#define MOST_PLANES 1
+#define MAX_PLANES 1
 #endif
 
 #define STRIP 64  /* blocks along x of a work-item; also in src/filters/product.c */
@@ -24,7 +24,7 @@
 
 /* Floats of a channel in a row of positions. Before and after them there is room for the excess of whole vectors. */
 #define ROOM(positions) ((positions) + 2 * LANES)
-#define ROW             (MOST_PLANES * ROOM(SPAN))
+#define ROW             (MAX_PLANES * ROOM(SPAN))
 
 /* The source is planes, or samples if src is NULL; the destination is samples, or planes if the raster is NULL. */
 #ifdef SAMPLES
@@ -105,7 +105,7 @@ INLINE void multiply_rows(float16 *sum, const float *tile, __global const float 
 NOINLINE float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
                           __global const float *weights, int r, int c, int z, int planes)
 {
-    float line[MOST_PLANES * ROOM(CHUNK)];
+    float line[MAX_PLANES * ROOM(CHUNK)];
     const int end = columns.first + columns.count, n = src_at.width, step = STEP;
     float16 sum = 0.0f;
 #pragma unroll 1
@@ -136,7 +136,7 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
 INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z, int planes)
 {
     if (epilogue.op != COPY || epilogue.alpha_channel >= 0) {
-        float16 others[MOST_PLANES];
+        float16 others[MAX_PLANES];
 #ifdef SAMPLES
         if (epilogue.op == SHARPEN && samples)
             load_pixels(others, samples + offset(samples_at, x * planes, y, 0), planes);
@@ -163,9 +163,9 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
                        const struct epilogue epilogue, int many, WORK_ITEM_PARAMS)
 {
     float tile[ROWS * ROW];
-    const int planes = MOST_PLANES == 1 ? 1 : many;
+    const int planes = MAX_PLANES == 1 ? 1 : many;
     const int block_y = first_item + first_block, begin_x = item_y * STRIP, end_x = min(begin_x + STRIP, blocks);
-    const int z = MOST_PLANES == 1 ? item_z : 0, begin_y = max(block_y * ROWS, dst_at.first_row);
+    const int z = MAX_PLANES == 1 ? item_z : 0, begin_y = max(block_y * ROWS, dst_at.first_row);
     const int end_y = min(block_y * ROWS + ROWS, dst_at.first_row + dst_at.rows);
     const int step = STEP, fills = IS_INTERLEAVED ? 1 : planes, channel = IS_INTERLEAVED ? 1 : ROOM(SPAN);
     const struct block rows = along_y[block_y], last = along_x[end_x - 1];
@@ -175,7 +175,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
         const struct block columns = along_x[i];
         __global const float *weights = weights_of(along_x, columns);
         const int end = columns.first + columns.count;
-        float16 sum[MOST_PLANES][ROWS], check = 0.0f;
+        float16 sum[MAX_PLANES][ROWS], check = 0.0f;
         for (int c = 0; c < planes; c++)
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
@@ -202,7 +202,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
         /* Stores the rows that dst has. */
         for (int y = begin_y; y < end_y; y++) {
             const int r = y - block_y * ROWS;
-            float16 value[MOST_PLANES];
+            float16 value[MAX_PLANES];
             for (int c = 0; c < planes; c++)
                 value[c] = finite ? sum[c][r]
                                   : sum_support(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,

@@ -1,21 +1,26 @@
-/* Ranks by integers: an unsigned integer for each float, in the order of the floats. -0 stands before 0, NaN of either
- * sign last. */
+/* Keys of the rank filters: unsigned integers that sort like floats. Integers compare faster, and NaN has a place in
+ * their order.
+ *
+ *     float   -inf  ...  -0  0  ...  inf    NaN              NaN with sign
+ *     key        0  ...                     0xff000002 ...   0xff800001 ...
+ *
+ * Conversions are exact in both directions, so an output is bit for bit a sample of its window. */
 #pragma once
 #include "edge.h"
 
-/* The integers of -infinity, and of the others in turn, are those from 0 on; those of NaN with a sign come round behind
- * those without. */
-#define RANK_BASE 0x7f800001u
+/* Added to ordered bits: makes the key of -infinity 0. NaN with a sign, the smallest integers, wrap around to the end. */
+#define KEY_BIAS 0x7f800001u
 
-/* Bits of a float to its key; if the sign is set, the others are inverted. */
+/* Defines the conversions of a type. Floats are sign and magnitude: inverting the magnitude of negative ones puts their
+ * bits in the order of integers. */
 #define DEFINE_KEYS(to, from, floats, ints, uints)                                                                     \
     static inline uints to(floats v)                                                                                   \
     {                                                                                                                  \
-        return (as_##uints(v) ^ as_##uints(as_##ints(v) >> 31 & 0x7fffffff)) + RANK_BASE;                              \
+        return (as_##uints(v) ^ as_##uints(as_##ints(v) >> 31 & 0x7fffffff)) + KEY_BIAS;                              \
     }                                                                                                                  \
     static inline floats from(uints key)                                                                               \
     {                                                                                                                  \
-        const ints bits = as_##ints(key - RANK_BASE);                                                                  \
+        const ints bits = as_##ints(key - KEY_BIAS);                                                                  \
         return as_##floats(bits ^ (bits >> 31 & 0x7fffffff));                                                          \
     }
 DEFINE_KEYS(to_key, from_key, float, int, uint)
@@ -29,7 +34,7 @@ DEFINE_KEYS(to_keys, from_keys, float4, int4, uint4)
 #endif
 
 #if LANES == 1 && !defined(IMAGES)
-/* Returns the key of the sample that (x, y) stands for by the border rule. */
+/* Returns the key of the sample at (x, y), by the border rule. */
 static inline uint key_at(PLANES_IN(src), int x, int y, int z)
 {
     if (beyond_border(x, src_at.width) || beyond_border(y, src_at.height))

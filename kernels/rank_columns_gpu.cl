@@ -1,8 +1,17 @@
-/* Ranks in square windows on GPUs, in buffers, for windows whose columns a group can hold: each item keeps columns sorted
- * in local memory while the group goes down, row by row, so that counting the keys up to a value is a binary search a
- * column.
+/* Rank filter of square windows on GPUs, in buffers. Columns of keys are sorted once and kept in local memory while the
+ * group moves down, row by row. The key of a rank is found by bisection: each step counts the window's keys up to a
+ * guess, by a binary search in each column.
  *
- *   -DGROUP=n  work-items of a group, side by side along x */
+ *     columns      |  radius  |  GROUP outputs  |  radius  |     at most 2 GROUP columns, so radius < GROUP / 2
+ *     work-item i             a window of 2 radius + 1 columns, from column i on
+ *                  keeps columns i and i + GROUP sorted: one key leaves and one enters per row
+ *
+ * Local memory: 2 GROUP columns of 2 step + 1 keys, 33 KB for radius 16 to 31. Larger windows, discs and devices with
+ * less local memory use rank_digits_gpu.cl. A group has many rows (`rows`), as its first row sorts whole columns.
+ *
+ * Grid: x counts pixels, y groups of rows, z planes.
+ *
+ *   -DGROUP=n  work-items of a group, along x: 64 (src/filters/rank.c) */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -11,18 +20,19 @@
 #ifndef GROUP
 #define GROUP 64
 #endif
-/* Keys of a rank stand side by side, so that work-items use a bank each wherever they are in their columns. A column begins
- * behind a key that all are larger than, and ends with keys that none is larger than. */
+/* From key to key of a column. Columns are interleaved, so that the work-items of a group read different banks, at any
+ * position in their columns. Sentinels enclose a column: 0 before its first key, UINT_MAX after its last one. */
 #define PITCH (2 * GROUP)
 
-/* `rank` of the keys of a window stand before the one that is wanted. A group has that many rows of outputs; a column of
- * 2 * radius + 1 keys is shorter than 2 * step. */
+/* The filter. The output is the key at index `rank` of the window's sorted keys. */
 struct ranking {
-    int radius, rank, step, rows;
+    int radius, rank;
+    int step; /* largest power of two <= 2 * radius + 1: the first step of a binary search in a column */
+    int rows; /* output rows of a group */
 };
 
-/* The first of the column's keys that is larger. */
-static inline __local const uint *find_larger(__local const uint *column, const struct ranking by, uint key)
+/* Returns the first key of a column that is larger than `key`. */
+static inline __local const uint *upper_bound(__local const uint *column, const struct ranking by, uint key)
 {
 #pragma unroll
     for (int n = GROUP / 2; n > 0; n /= 2)
@@ -31,7 +41,8 @@ static inline __local const uint *find_larger(__local const uint *column, const 
     return column;
 }
 
-static inline void begin_column(__local uint *column, PLANES_IN(src), const struct ranking by, int x, int y, int z)
+/* Fills a column with the keys of the window around row y, by insertion sort. */
+static inline void sort_column(__local uint *column, PLANES_IN(src), const struct ranking by, int x, int y, int z)
 {
     const int side = 2 * by.radius + 1;
     column[-PITCH] = 0;
@@ -46,14 +57,15 @@ static inline void begin_column(__local uint *column, PLANES_IN(src), const stru
         column[i * PITCH] = UINT_MAX;
 }
 
-/* From the window around row y - 1 to the one around row y. */
-static inline void move_column(__local uint *column, PLANES_IN(src), const struct ranking by, int x, int y, int z)
+/* Moves a column down to row y: replaces the key that leaves the window, and shifts the keys between it and the place of
+ * the new one. */
+static inline void slide_column(__local uint *column, PLANES_IN(src), const struct ranking by, int x, int y, int z)
 {
     const uint old = key_at(PLANES_ARG(src), x, y - by.radius - 1, z), key = key_at(PLANES_ARG(src), x, y + by.radius, z);
     if (old == key)
         return;
-    __local uint *last = column + 2 * by.radius * PITCH, *at = (__local uint *)find_larger(column, by, old) - PITCH;
-    at = at > last ? last : at; /* of a NaN that no key is larger than */
+    __local uint *last = column + 2 * by.radius * PITCH, *at = (__local uint *)upper_bound(column, by, old) - PITCH;
+    at = at > last ? last : at; /* the key of a NaN may equal the sentinel */
     for (; at < last && at[PITCH] < key; at += PITCH)
         *at = at[PITCH];
     for (; at > column && at[-PITCH] > key; at -= PITCH)
@@ -61,9 +73,11 @@ static inline void move_column(__local uint *column, PLANES_IN(src), const struc
     *at = key;
 }
 
-/* Narrows a range of keys whose ends are keys of the window. It begins between those that stand in the columns where the
- * one wanted would in the whole, were all columns alike, and with the key that was wanted a row above. After that one
- * step goes by how many keys are beside the range's ends, if as yet by guess, the next one halves the range. */
+/* Returns the key at index by.rank of a window's sorted keys. `key` is the first guess: the result of the row above.
+ *
+ * The result is in [low, high]. At first these are the extremes of the columns' keys at index rank / side, as the result
+ * would be at that index of each column if all columns were equal. Steps alternate: interpolation between the numbers of
+ * keys up to `low` and up to `high`, then bisection, which bounds the number of steps. */
 static inline uint find_key(__local const uint *columns, const struct ranking by, uint key)
 {
     const int side = 2 * by.radius + 1, middle = by.rank / side * PITCH;
@@ -74,12 +88,12 @@ static inline uint find_key(__local const uint *columns, const struct ranking by
         high = max(high, columns[middle + c]);
     }
     for (bool halve = false; low < high; halve = !halve) {
-        uint below = low, above = high; /* the keys next to it, it included */
+        uint below = low, above = high; /* the largest key <= `key` and the smallest key > `key` of the window */
         int sum = 0;
         key = clamp(key, low, high - 1);
 #pragma unroll 4
         for (int c = 0; c < side; c++) {
-            __local const uint *next = find_larger(columns + c, by, key);
+            __local const uint *next = upper_bound(columns + c, by, key);
             sum += next - (columns + c);
             below = max(below, next[-PITCH]);
             above = min(above, next[0]);
@@ -95,24 +109,24 @@ static inline uint find_key(__local const uint *columns, const struct ranking by
     return low;
 }
 
-/* `columns` has room for 2 * step + 1 keys a column. */
+/* `columns` has room for 2 GROUP columns of 2 * step + 1 keys. Alpha is copied. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 rank_columns(PLANES_IN(src), PLANES_OUT(dst), const struct ranking by, int alpha_channel, __local uint *columns)
 {
     const int id = get_local_id(0), begin = get_group_id(0) * GROUP, x = begin + id, z = get_global_id(2);
     const int first = get_group_id(1) * by.rows + dst_at.first_row, end = min(first + by.rows, dst_at.first_row + dst_at.rows);
-    const bool copies = alpha_channel >= 0 && z % dst_at.channels == alpha_channel;
+    const bool is_alpha = alpha_channel >= 0 && z % dst_at.channels == alpha_channel;
     uint key = 0;
     columns += PITCH;
     for (int y = first; y < end; y++) {
-        for (int c = id; c < GROUP + 2 * by.radius && !copies; c += GROUP)
+        for (int c = id; c < GROUP + 2 * by.radius && !is_alpha; c += GROUP)
             if (y == first)
-                begin_column(columns + c, PLANES_ARG(src), by, begin + c - by.radius, y, z);
+                sort_column(columns + c, PLANES_ARG(src), by, begin + c - by.radius, y, z);
             else
-                move_column(columns + c, PLANES_ARG(src), by, begin + c - by.radius, y, z);
+                slide_column(columns + c, PLANES_ARG(src), by, begin + c - by.radius, y, z);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (x < dst_at.width) {
-            key = copies ? to_key(load(PLANES_ARG(src), x, y, z)) : find_key(columns + id, by, key);
+            key = is_alpha ? to_key(load(PLANES_ARG(src), x, y, z)) : find_key(columns + id, by, key);
             store(PLANES_ARG(dst), x, y, z, from_key(key));
         }
         barrier(CLK_LOCAL_MEM_FENCE);

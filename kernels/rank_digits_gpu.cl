@@ -1,8 +1,16 @@
-/* Ranks in any window on GPUs, in buffers: digit by digit of the key, the highest first. Each digit is found by counting
- * those of the keys that begin as the one wanted does. A window whose values are all whole 255ths has a bin for
- * each of them, and moves on with its bins row by row.
+/* Rank filter of squares and discs of any size on GPUs, in buffers, with a histogram per work-item in local memory.
  *
- *   -DGROUP=n  work-items of a group, side by side along x */
+ *   8-bit values    a bin per value. The histogram moves down with the window: a row of samples leaves, a row enters. As
+ *                   long as all samples of the window are multiples of 1/255, this is used
+ *   other values    radix search in the keys, from the highest digit on: counts the digits of the keys that agree with
+ *                   the digits found so far, and takes the digit in which the rank falls
+ *
+ * Local memory: 256 bins of 16 bits for each of GROUP work-items, 16 KB. A window has at most 255 x 255 samples, so
+ * counters do not overflow.
+ *
+ * Grid: x counts pixels, y groups of `rows` rows, z planes.
+ *
+ *   -DGROUP=n  work-items of a group, along x: 32 (src/filters/rank.c) */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -12,26 +20,31 @@
 #define GROUP 32
 #endif
 
-/* The output is the key of rank `rank` in its window. Row k of a window, counted from its middle, covers reach[k] columns on
- * either side. Digits have 4 or 8 `bits`. `rows` are the output rows of a work-item. */
+/* The filter. The output is the key at index `rank` of the window's sorted keys. An array `reach` has the shape: row k of
+ * a window, counted from its middle, covers reach[k] columns on either side. */
 struct ranking {
-    int radius, rank, bits, rows;
+    int radius, rank;
+    int bits; /* bits of a digit: 4 or 8. With few samples, clearing and adding up 256 bins costs more than more digits */
+    int rows; /* output rows of a work-item */
 };
 
-/* State of the radix search: the bits in mask `known` are found and stored in `found`. The digit at `shift` is counted next; its
- * largest value is `last`. */
+/* State of the radix search. */
 struct search {
-    uint found, known, last;
-    int shift;
+    uint found; /* the digits found so far */
+    uint known; /* mask of their bits */
+    uint last;  /* largest value of a digit */
+    int shift;  /* position of the digit that is counted next */
 };
 
+/* Counts a key `times` times if it agrees with the digits found so far. */
 static inline void count_digit(__local ushort *bins, const struct search search, uint key, ushort times)
 {
     if ((key & search.known) == search.found)
         bins[(key >> search.shift & search.last) * GROUP] += times;
 }
 
-/* The key that is wanted of the window around (x, y). Bins of the items of a group stand side by side. */
+/* Returns the key at index by.rank of the sorted window around (x, y). Bins of the work-items of a group are interleaved:
+ * no bank conflicts. */
 static inline uint find_key(__local ushort *bins, PLANES_IN(src), __global const float *reach, const struct ranking by, int x,
                             int y, int z)
 {
@@ -64,45 +77,47 @@ static inline uint find_key(__local ushort *bins, PLANES_IN(src), __global const
     return search.found;
 }
 
-#define WHOLE 255
-#define UNIT  (1.0f / WHOLE) /* as kernels/samples.h has it */
+#define MAX_VALUE 255
+#define UNIT      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
 
-/* Bins of whole numbers of UNIT. */
+/* The histogram of a window of 8-bit values, with a cursor that stays near the result from row to row. */
 struct window {
-    __local ushort *bins;
-    int cursor, below; /* a bin, and the values in those before it */
-    bool whole;        /* all values are */
+    __local ushort *bins; /* a bin every GROUP counters */
+    int cursor;           /* a bin */
+    int below;            /* number of samples in the bins before it */
+    bool is_8bit;         /* all samples of the window are multiples of UNIT in [0, 1]; otherwise bins are invalid */
 };
 
-/* Adds the value that (x, y) stands for, or takes it away. */
+/* Adds the sample at (x, y), by the border rule, to the histogram (change = 1), or removes it (-1). */
 static inline void change_window(struct window *window, PLANES_IN(src), int x, int y, int z, int change)
 {
     float v = 0.0f;
     if (!beyond_border(x, src_at.width) && !beyond_border(y, src_at.height))
         v = load(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z);
-    const int number = convert_int_sat(v * WHOLE + 0.5f);
-    if (number < 0 || number > WHOLE || as_uint(number * UNIT) != as_uint(v)) {
-        window->whole = false;
+    const int number = convert_int_sat(v * MAX_VALUE + 0.5f);
+    if (number < 0 || number > MAX_VALUE || as_uint(number * UNIT) != as_uint(v)) {
+        window->is_8bit = false;
         return;
     }
     window->bins[number * GROUP] += change;
     window->below += number < window->cursor ? change : 0;
 }
 
-static inline void begin_window(struct window *window, PLANES_IN(src), __global const float *reach, int radius, int x, int y,
+/* Fills the histogram of the window around (x, y); ends early if a sample is not a multiple of UNIT. */
+static inline void fill_window(struct window *window, PLANES_IN(src), __global const float *reach, int radius, int x, int y,
                                 int z)
 {
     window->cursor = window->below = 0;
-    window->whole = true;
-    for (int i = 0; i <= WHOLE; i++)
+    window->is_8bit = true;
+    for (int i = 0; i <= MAX_VALUE; i++)
         window->bins[i * GROUP] = 0;
     for (int j = -radius; j <= radius; j++)
-        for (int i = x - (int)reach[abs(j)]; i <= x + (int)reach[abs(j)] && window->whole; i++)
+        for (int i = x - (int)reach[abs(j)]; i <= x + (int)reach[abs(j)] && window->is_8bit; i++)
             change_window(window, PLANES_ARG(src), i, y + j, z, 1);
 }
 
-/* From the row above. */
-static inline void move_window(struct window *window, PLANES_IN(src), __global const float *reach, int radius, int x, int y, int z)
+/* Moves the window from row y - 1 to row y: in each column a sample enters and one leaves. */
+static inline void slide_window(struct window *window, PLANES_IN(src), __global const float *reach, int radius, int x, int y, int z)
 {
     for (int i = -radius; i <= radius; i++) {
         const int side = (int)reach[abs(i)];
@@ -111,7 +126,8 @@ static inline void move_window(struct window *window, PLANES_IN(src), __global c
     }
 }
 
-static inline float find_whole(struct window *window, int rank)
+/* Returns the value at index `rank` of the window's sorted samples. */
+static inline float find_value(struct window *window, int rank)
 {
     while (window->below > rank)
         window->below -= window->bins[--window->cursor * GROUP];
@@ -128,18 +144,18 @@ rank_digits(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const 
     if (x >= dst_at.width)
         return;
     bins += get_local_id(0);
-    const bool copies = alpha_channel >= 0 && z % dst_at.channels == alpha_channel;
+    const bool is_alpha = alpha_channel >= 0 && z % dst_at.channels == alpha_channel;
     struct window window = {bins, 0, 0, false};
     for (int y = first; y < end; y++) {
-        if (copies) {
+        if (is_alpha) {
             store(PLANES_ARG(dst), x, y, z, load(PLANES_ARG(src), x, y, z));
             continue;
         }
         if (y == first)
-            begin_window(&window, PLANES_ARG(src), reach, by.radius, x, y, z);
-        else if (window.whole)
-            move_window(&window, PLANES_ARG(src), reach, by.radius, x, y, z);
+            fill_window(&window, PLANES_ARG(src), reach, by.radius, x, y, z);
+        else if (window.is_8bit)
+            slide_window(&window, PLANES_ARG(src), reach, by.radius, x, y, z);
         store(PLANES_ARG(dst), x, y, z,
-              window.whole ? find_whole(&window, by.rank) : from_key(find_key(bins, PLANES_ARG(src), reach, by, x, y, z)));
+              window.is_8bit ? find_value(&window, by.rank) : from_key(find_key(bins, PLANES_ARG(src), reach, by, x, y, z)));
     }
 }

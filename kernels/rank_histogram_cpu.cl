@@ -1,68 +1,79 @@
-/* Ranks of values of 8 bit in any window on CPU devices: samples of a file, or planes whose values are all whole 255ths. Blocks
- * of planes that have other values are left to rank_tiles_cpu.cl.
+/* Rank filter of 8-bit values on CPU devices, in squares and discs of any size: samples of a file, or planes whose values
+ * are all multiples of 1/255. Blocks of planes that have other values are left to rank_tiles_cpu.cl.
  *
- * Squares (S. Perreault, P. Hebert, "Median filtering in constant time", IEEE TIP 16, 2007): each column of the window has a
- * histogram, which moves down by adding a value and taking one away. The window's histogram moves to the right by adding a
- * column's and taking one away. It has two tiers: 16 bins of 16 values, and for each of these 16 bins of a value, which follow
- * only when the wanted value lies there. Bins are cumulative, so that the number of those that are not above the wanted rank is
- * the bin to take: no search, and the same time for every radius and rank.
+ * Squares: S. Perreault, P. Hebert, "Median filtering in constant time", IEEE TIP 16 (2007). Each column of the window has
+ * a histogram, which moves down by adding a value and removing one. The window's histogram moves to the right by adding
+ * the histogram of a column and subtracting one:
  *
- * Discs (T. Huang, 1979): one histogram, which moves along with the window: 2 * radius + 1 values are added on one side
- * and taken away on the other. A cursor stays near the value wanted.
+ *     histograms of columns   | h0 | h1 | h2 | h3 | h4 | h5 | ...     each of 2 radius + 1 values above each other
+ *     window at x             h[x] + h[x + 1] + ... + h[x + 2 radius]
  *
- * A work-item does one block after the other, in memory of its own. */
+ * A histogram has two tiers: an upper tier of 16 bins of 16 values, and below each of its bins 16 bins of one value. The
+ * lower bins of the window are updated only when the result falls into them. Bins are cumulative: the number of bins that
+ * do not exceed the rank is the bin of the result. So there is no search, and the time depends neither on the radius nor
+ * on the rank.
+ *
+ * Discs: T. Huang, G. Yang, G. Tang, "A fast two-dimensional median filtering algorithm", IEEE TASSP 27 (1979). One
+ * histogram moves with the window: 2 radius + 1 values enter on one side and leave on the other. A cursor stays near the
+ * result.
+ *
+ * Work-items share the blocks of all planes, each with scratch memory of its own. No arithmetic but counting. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "raster.h"
 #include "edge.h"
 
-#define WHOLE 255
-#define UNIT  (1.0f / WHOLE) /* as unpacking has it */
-#define TIER  16             /* bins of each tier */
+#define MAX_VALUE 255
+#define UNIT      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
+#define TIER      16                 /* bins of each tier: a vector */
 
-typedef ushort16 bins; /* a window has at most 255 x 255 values */
+/* The bins of a tier. A window has at most 255 x 255 values, so 16 bits suffice. */
+typedef ushort16 bins;
 
 struct __attribute__((packed)) unaligned {
     bins all;
 };
 
-/* `rank` of the values of a window stand before the one that is wanted. A disc's row k rows from its middle reaches over
- * reach[k] columns on either side. Blocks have width x height outputs; `across` x `down` of them are a plane. */
+/* The filter. The output is the value at index `rank` of the window's sorted values. An array `reaches` has the shape of a
+ * disc: row k, counted from its middle, covers reaches[k] columns on either side. */
 struct ranking {
-    int radius, rank, is_disc, width, height, across, down;
+    int radius, rank, is_disc;
+    int width, height; /* outputs of a block */
+    int across, down;  /* blocks of a plane */
 };
 
-enum { MAX_RADIUS = 127 };
+enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 
-/* Planes, or where these are NULL samples of `channels` channels. */
+/* Source and destination: planes, or interleaved samples of `channels` channels if the planes are NULL. */
 #define INPUT      RASTER_IN(uchar, samples), PLANES_IN(src)
 #define INPUT_ARG  RASTER_IN_ARG(samples), PLANES_ARG(src)
 #define OUTPUT     RASTER_OUT(uchar, raster), PLANES_OUT(dst)
 #define OUTPUT_ARG RASTER_OUT_ARG(raster), PLANES_ARG(dst)
 
+/* A block of outputs, and a copy of the values of all their windows. */
 struct block {
-    int x, y, width, height, z; /* of its outputs */
+    int x, y, width, height, z; /* its outputs */
     int radius, rank;
-    int pitch;                  /* of its values, with all that is around the outputs */
-    __global uchar *values;
+    int pitch;              /* width + 2 * radius: from row to row of `values` */
+    __global uchar *values; /* height + 2 * radius rows; the first value is at (x - radius, y - radius) */
 };
 
-static inline int number_of(float v)
+/* Returns the nearest 8-bit value; 0 outside [0, 1]. */
+static inline int to_8bit(float v)
 {
-    return v >= 0.0f && v <= 1.0f ? (int)(v * WHOLE + 0.5f) : 0;
+    return v >= 0.0f && v <= 1.0f ? (int)(v * MAX_VALUE + 0.5f) : 0;
 }
 
-/* Copies columns [begin, end) of a row of the image, counted from the block's first one. Returns false if a value is not a whole
- * 255th. */
+/* Copies `count` values from column x of a row of the image. Returns false if one is not a multiple of UNIT. */
 static inline bool copy_values(const struct block *block, INPUT, int channels, __global uchar *values, int x, int row, int count)
 {
-    bool whole = true;
+    bool is_8bit = true;
     if (src) {
         __global const float *p = src + offset(src_at, x, row, block->z);
         for (int i = 0; i < count; i++) {
-            const int number = number_of(p[i]);
-            whole &= number * UNIT == p[i];
+            const int number = to_8bit(p[i]);
+            is_8bit &= number * UNIT == p[i];
             values[i] = number;
         }
     } else {
@@ -70,10 +81,10 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
         for (int i = 0; i < count; i++)
             values[i] = p[i * channels];
     }
-    return whole;
+    return is_8bit;
 }
 
-/* Fills row j of the block's values. Returns false if one is not a whole 255th. */
+/* Fills row j of the block's values, by the border rule. Returns false if one is not a multiple of UNIT. */
 static inline bool fill_row(const struct block *block, INPUT, int channels, int j)
 {
     const int n = src_at.width, x = block->x - block->radius, y = block->y - block->radius + j;
@@ -85,16 +96,16 @@ static inline bool fill_row(const struct block *block, INPUT, int channels, int 
         return true;
     }
     const int row = clamp_row(src_at, edge(y, src_at.height));
-    bool whole = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
+    bool is_8bit = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
     for (int i = begin > 0 ? 0 : end; i < block->pitch; i = i + 1 == begin ? end : i + 1)
         if (beyond_border(x + i, n))
             values[i] = 0;
         else
-            whole &= copy_values(block, INPUT_ARG, channels, values + i, edge(x + i, n), row, 1);
-    return whole;
+            is_8bit &= copy_values(block, INPUT_ARG, channels, values + i, edge(x + i, n), row, 1);
+    return is_8bit;
 }
 
-/* Stores an output at column i and row j of the block. */
+/* Stores the output at column i and row j of the block. */
 static inline void store_value(const struct block *block, OUTPUT, int channels, int i, int j, int value)
 {
     const int x = block->x + i, y = block->y + j;
@@ -104,10 +115,10 @@ static inline void store_value(const struct block *block, OUTPUT, int channels, 
         dst[offset(dst_at, x, y, block->z)] = value * UNIT;
 }
 
-/* Bins of a sum begin with this, so that they are compared as signed numbers, which takes CPUs one instruction. */
+/* Added to the sums of bins, so that they can be compared as signed numbers: one instruction on CPUs. */
 #define BIAS 0x8000
 
-/* The number of bins that are not above a rank. */
+/* Returns the number of bins that do not exceed `rank`. Bins are cumulative, so it is the bin of that rank. */
 static inline int count_bins(bins sum, int rank)
 {
     const short16 below = as_short16(sum) <= (short16)((short)(rank - BIAS));
@@ -116,7 +127,8 @@ static inline int count_bins(bins sum, int rank)
     return -(b.x + b.y + b.z + b.w);
 }
 
-/* Moves the histograms of all columns down: adds a row of values, and removes one unless it is NULL. */
+/* Moves the histograms of all columns down by a row: adds a row of values, and removes one unless it is NULL. `step` has
+ * the cumulative bins of one value. */
 static inline void move_columns(__global bins *columns, const bins *step, __global const uchar *added,
                                 __global const uchar *removed, int pitch)
 {
@@ -133,13 +145,15 @@ static inline void move_columns(__global bins *columns, const bins *step, __glob
     }
 }
 
-/* `columns` has room for 1 + TIER histograms of each column: the upper tier of all columns, then bin after bin the lower one. */
+/* Filters a block of squares. `columns` has room for 1 + TIER tiers of each column: the upper tier of all columns, then the
+ * lower tier of upper bin 0 of all columns, of upper bin 1, and so on. The rows above the first output only fill the
+ * histograms. */
 static inline void rank_squares(const struct block *block, OUTPUT, int channels, __global bins *columns)
 {
-    const int pitch = block->pitch, reach = 2 * block->radius; /* of a window, beyond its first column or row */
-    bins step[TIER], lower[TIER];                              /* cumulative bins of one value; those of the window */
-    int last[TIER];                                            /* the output that `lower` is of */
-    ushort before[1 + TIER];
+    const int pitch = block->pitch, reach = 2 * block->radius; /* columns or rows of a window after its first one */
+    bins step[TIER], lower[TIER]; /* cumulative bins of one value; lower tiers of the window */
+    int last[TIER];               /* the column for which each lower tier is up to date */
+    ushort before[1 + TIER];      /* values below each upper bin: BIAS, then the upper tier */
     for (int b = 0; b < TIER; b++)
         step[b] = as_ushort16((short16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) >= (short16)((short)b)) & (ushort)1;
     for (int i = 0; i < (1 + TIER) * pitch; i++)
@@ -160,6 +174,7 @@ static inline void rank_squares(const struct block *block, OUTPUT, int channels,
             const int b = count_bins(upper, block->rank);
             __global const bins *column = columns + (1 + b) * pitch;
             bins sum = lower[b];
+            /* Updates the lower tier: from scratch, or column by column from the last update, whichever is less work. */
             if (2 * (x - last[b]) > reach) {
                 sum = BIAS;
                 for (int i = x; i <= x + reach; i++)
@@ -178,13 +193,15 @@ static inline void rank_squares(const struct block *block, OUTPUT, int channels,
     }
 }
 
-/* The histogram of a disc, added[v] - removed[v], with a cursor: a value, and how many are below it. Two arrays, as in flat places
- * each change of a bin would wait for the one before. */
+/* The histogram of a disc, added[v] - removed[v], with a cursor. With one array, in flat areas each change of a bin would
+ * wait for the one before it. */
 struct window {
-    ushort added[WHOLE + 1], removed[WHOLE + 1];
-    int cursor, below;
+    ushort added[MAX_VALUE + 1], removed[MAX_VALUE + 1];
+    int cursor; /* a value */
+    int below;  /* number of smaller values in the window */
 };
 
+/* Returns the value at index `rank` of the window's sorted values, and moves the cursor to it. */
 static inline int find_value(struct window *window, int rank)
 {
     int v = window->cursor, below = window->below;
@@ -199,8 +216,8 @@ static inline int find_value(struct window *window, int rank)
     return v;
 }
 
-/* Moves the disc around value `at` by `step`; `line` leads from a value to the next one across. Without a look at whether both
- * values are the same it takes 0.82 of the time. */
+/* Moves the disc around `at` by one value: `step` leads to the next value along the move, `line` across it. Skipping pairs of
+ * equal values lost: the branch made this take 1.2 times as long. */
 static inline void move_disc(struct window *window, __global const uchar *at, const int *reach, int radius, int step, int line)
 {
     const int cursor = window->cursor;
@@ -215,7 +232,7 @@ static inline void move_disc(struct window *window, __global const uchar *at, co
     window->below = below;
 }
 
-/* From left to right and back, row by row. */
+/* Filters a block of discs in a serpentine: one row from left to right, the next one back. */
 static inline void rank_discs(const struct block *block, OUTPUT, int channels, __global const float *reaches)
 {
     const int radius = block->radius, pitch = block->pitch;
@@ -223,7 +240,7 @@ static inline void rank_discs(const struct block *block, OUTPUT, int channels, _
     int reach[2 * MAX_RADIUS + 1], step = 1, i = 0;
     for (int j = -radius; j <= radius; j++)
         reach[radius + j] = (int)reaches[abs(j)];
-    for (int b = 0; b <= WHOLE; b++)
+    for (int b = 0; b <= MAX_VALUE; b++)
         window.added[b] = window.removed[b] = 0;
     __global const uchar *at = block->values + (size_t)radius * pitch + radius;
     for (int j = -radius; j <= radius; j++)
@@ -243,8 +260,9 @@ static inline void rank_discs(const struct block *block, OUTPUT, int channels, _
         }
 }
 
-/* Work-items share the blocks of all planes; each has `room` bytes of `scratch`. mixed[n] becomes 1 if block n has values that
- * are not whole 255ths, else 0. Alpha (channel `keep`, -1: none) is such a block. */
+/* Filters blocks `item`, item + items, ... of all planes. Each work-item has `room` bytes of `scratch`. mixed[n] becomes 1 if
+ * block n is not done: it has values that are not multiples of UNIT, or it is alpha (channel `alpha_channel`, -1: none). `mixed`
+ * may be NULL for samples of a file. */
 NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float *reaches, const struct ranking by, int alpha_channel,
                               __global uchar *scratch, ulong room, __global uint *mixed, int item, int items)
 {
@@ -258,12 +276,12 @@ NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const flo
         block.pitch = block.width + 2 * by.radius;
         __global bins *columns = (__global bins *)(scratch + item * room);
         block.values = (__global uchar *)(columns + (by.is_disc ? 0 : (1 + TIER) * block.pitch));
-        bool whole = alpha_channel < 0 || block.z % dst_at.channels != alpha_channel;
-        for (int j = 0; whole && j < block.height + 2 * by.radius; j++)
-            whole = fill_row(&block, INPUT_ARG, channels, j);
+        bool is_8bit = alpha_channel < 0 || block.z % dst_at.channels != alpha_channel;
+        for (int j = 0; is_8bit && j < block.height + 2 * by.radius; j++)
+            is_8bit = fill_row(&block, INPUT_ARG, channels, j);
         if (mixed)
-            mixed[n] = !whole;
-        if (!whole)
+            mixed[n] = !is_8bit;
+        if (!is_8bit)
             continue;
         if (by.is_disc)
             rank_discs(&block, OUTPUT_ARG, channels, reaches);

@@ -1,42 +1,46 @@
-/* Medians of small windows (rank_network.h) on CPU devices: of planes, or from a file's samples of 8 or 16 bit to samples of the
- * same type. The order of samples is that of the values that they stand for, so nothing is converted.
+/* Medians of small windows (rank_network.h) on CPU devices: from planes to planes, or from a file's samples of 8 or 16 bit
+ * to samples of the same type. Unsigned samples are their own keys.
  *
- * A work-item has SEGMENT outputs in each of OUTPUTS rows. The rows that these need are copied to lines of keys in private
- * memory: pixels with even and with odd numbers are lines of their own, as two neighbouring outputs are two registers. The
- * channels of a pixel stay next to each other, so that any number of them is one program.
+ * A work-item has SEGMENT outputs in each of OUTPUTS rows. It copies the source rows to lines of keys in private memory. Even
+ * and odd pixels have lines of their own, as the network computes two neighbouring outputs, in two registers of sixteen keys:
  *
- *   -DSAMPLE=n   samples of 8 (0) or 16 bit (1); without it planes
- *   -DOUTPUTS=n  rows of a work-item, even */
+ *     even pixels    | PAD | ... p-2 | p0 | p2 | p4 ... | PAD |      a pixel has all channels, interleaved as in the file,
+ *     odd pixels     | PAD | ... p-1 | p1 | p3 | p5 ... | PAD |      so one program serves any number of them
+ *
+ * Grid: x counts segments, y groups of OUTPUTS rows, z planes (1 for samples).
+ *
+ *   -DSAMPLE=n   0: samples of 8 bit, 1: of 16 bit; without it planes
+ *   -DOUTPUTS=n  rows of a work-item, even: 8 (src/filters/rank.c). More rows copy fewer source rows twice, in more lines */
 #include "rank.h"
 #include "raster.h"
 
 #ifndef OUTPUTS
 #define OUTPUTS 8
 #endif
-#define SEGMENT 128
+#define SEGMENT 128 /* with this the lines take at most 16 KB, half of a first-level cache */
 
 #ifndef SAMPLE
 typedef uint key;
 typedef uint16 keys;
-#define MOST_CHANNELS 1
+#define MAX_CHANNELS 1
 #elif SAMPLE == 0
 typedef uchar key;
 typedef uchar16 keys;
-typedef uint pixel_room; /* copied for each pixel, and partly overwritten by the next one */
-#define MOST_CHANNELS 4
+typedef uint pixel_word; /* copies a pixel of up to four channels; the excess is overwritten by the next pixel */
+#define MAX_CHANNELS 4
 #else
 typedef ushort key;
 typedef ushort16 keys;
-typedef ulong pixel_room;
-#define MOST_CHANNELS 4
+typedef ulong pixel_word;
+#define MAX_CHANNELS 4
 #endif
 #include "rank_network.h"
 
-#define PAD   16 /* keys before a line's first one and behind its last one */
-#define LINE  (SEGMENT / 2 * MOST_CHANNELS + 2 * PAD)
-#define LINES (OUTPUTS + MOST_SIDE - 1)
+#define PAD   16 /* keys before and after a line: border pixels, and the excess of vectors */
+#define LINE  (SEGMENT / 2 * MAX_CHANNELS + 2 * PAD)
+#define LINES (OUTPUTS + MAX_SIDE - 1)
 
-/* Anywhere in memory: the vload16() and vstore16() of PoCL 3.1 take bytes in pieces. */
+/* Unaligned access: the vload16() and vstore16() of PoCL 3.1 access bytes in pieces. */
 struct __attribute__((packed)) unaligned {
     keys k;
 };
@@ -51,7 +55,7 @@ static inline void store_keys(keys k, key *p)
     ((struct unaligned *)p)->k = k;
 }
 
-/* The keys of pixel i of a segment, -2 <= i < SEGMENT + 2. */
+/* Returns the keys of pixel i of a segment, -2 <= i < SEGMENT + 2. */
 static inline key *pixel_at(key line[2][LINE], int i, int channels)
 {
     return &line[i & 1][PAD + (i >> 1) * channels];
@@ -59,14 +63,14 @@ static inline key *pixel_at(key line[2][LINE], int i, int channels)
 
 #ifdef SAMPLE
 struct __attribute__((packed)) unaligned_pixel {
-    pixel_room p;
+    pixel_word p;
 };
 
 #define INPUT      RASTER_IN(key, src), const struct geometry src_at
 #define INPUT_ARG  RASTER_IN_ARG(src), src_at
 #define OUTPUT     RASTER_OUT(key, dst), const struct geometry dst_at
 #define OUTPUT_ARG RASTER_OUT_ARG(dst), dst_at
-#define BLACK      0
+#define ZERO_KEY   0
 
 static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
 {
@@ -83,8 +87,8 @@ static inline key load_key(INPUT, int x, int y, int channels, int c)
     return src[PIXEL_NUMBER(src, x, y, 0) * channels + c];
 }
 
-/* Copies pixels [0, count) of a segment, which begins at x, from row y; or to it. The last two have nothing after them that may
- * be overwritten. */
+/* Copies `count` pixels from x on of row y to a line. The last two are copied key by key: the words after them may not be
+ * readable. */
 INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, int count)
 {
     __global const key *p = src + PIXEL_NUMBER(src, x, y, 0) * channels;
@@ -101,6 +105,8 @@ INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, in
     }
 }
 
+/* Copies `count` pixels of a line to row y, from x on. The last two are copied key by key: the words after them are of another
+ * work-item. */
 INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, int count)
 {
     __global key *p = dst + PIXEL_NUMBER(dst, x, y, 0) * channels;
@@ -121,7 +127,7 @@ INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, 
 #define INPUT_ARG  PLANES_ARG(src)
 #define OUTPUT     PLANES_OUT(dst)
 #define OUTPUT_ARG PLANES_ARG(dst)
-#define BLACK      to_key(0.0f)
+#define ZERO_KEY   to_key(0.0f)
 
 static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
 {
@@ -139,12 +145,12 @@ static inline key load_key(INPUT, int x, int y, int channels, int z)
 }
 #endif
 
-/* Fills a line with what outputs [x, x + count) need of row y, which may lie beyond the border. */
+/* Fills a line with the pixels of row y that outputs [x, x + count) need, by the border rule along both axes. */
 INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int channels, int radius, int count)
 {
     if (beyond_border(y, src_at.height)) {
         for (int i = 0; i < LINE; i++)
-            line[0][i] = line[1][i] = BLACK;
+            line[0][i] = line[1][i] = ZERO_KEY;
         return;
     }
     const int row = clamp_row(src_at, edge(y, src_at.height)), n = src_at.width;
@@ -163,27 +169,28 @@ INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int
         for (int c = 0; c < channels; c++) {
             const int left = x - i, right = x + count - 1 + i;
             pixel_at(line, -i, channels)[c] =
-                beyond_border(left, n) ? BLACK : load_key(INPUT_ARG, edge(left, n), row, channels, z + c);
+                beyond_border(left, n) ? ZERO_KEY : load_key(INPUT_ARG, edge(left, n), row, channels, z + c);
             pixel_at(line, count - 1 + i, channels)[c] =
-                beyond_border(right, n) ? BLACK : load_key(INPUT_ARG, edge(right, n), row, channels, z + c);
+                beyond_border(right, n) ? ZERO_KEY : load_key(INPUT_ARG, edge(right, n), row, channels, z + c);
         }
 }
 
-/* Sixteen medians of even pixels and sixteen of odd ones: `outer` is the row of the window that is not among those shared. */
-INLINE void filter_row(key outer[2][LINE], keys shared[MOST_COLUMNS][MOST_SIDE - 1], int at, int channels, keys *even, keys *odd,
+/* Computes sixteen medians of even pixels and sixteen of odd ones. `shared` has the sorted columns of the rows that two windows
+ * share, `own` is the window's other row. */
+INLINE void filter_row(key own[2][LINE], keys shared[MAX_COLUMNS][MAX_SIDE - 1], int at, int channels, keys *even, keys *odd,
                        const int radius)
 {
-    keys column[MOST_COLUMNS][MOST_SIDE];
+    keys column[MAX_COLUMNS][MAX_SIDE];
 #pragma unroll
     for (int j = 0; j < 2 * radius + 2; j++)
-        insert_key(column[j], shared[j], load_keys(pixel_at(outer, j - radius, channels) + at), radius);
+        insert_key(column[j], shared[j], load_keys(pixel_at(own, j - radius, channels) + at), radius);
     two_medians(column, even, odd, radius);
 }
 
-/* Filters row r, which is even, and the next one: keys [at, at + 16) of the even and of the odd pixels. */
+/* Filters rows r (even) and r + 1: keys [at, at + 16) of the even and of the odd pixels. */
 INLINE void filter_rows(key lines[LINES][2][LINE], int r, int at, int channels, keys even[2], keys odd[2], const int radius)
 {
-    keys shared[MOST_COLUMNS][MOST_SIDE - 1];
+    keys shared[MAX_COLUMNS][MAX_SIDE - 1];
 #pragma unroll
     for (int j = 0; j < 2 * radius + 2; j++) {
 #pragma unroll
@@ -195,7 +202,7 @@ INLINE void filter_rows(key lines[LINES][2][LINE], int r, int at, int channels, 
     filter_row(lines[r + 2 * radius + 1], shared, at, channels, &even[1], &odd[1], radius);
 }
 
-/* Stores sixteen pixels of each kind of one channel, `at` counted in pairs, that lie inside the segment. */
+/* Interleaves and stores sixteen even and sixteen odd pixels of one channel, from pair `at` of the segment on. */
 INLINE void store_pairs(OUTPUT, int x, int y, int z, int at, int count, keys a, keys b)
 {
     store_sixteen_keys(OUTPUT_ARG, x + 2 * at, y, z,
@@ -205,6 +212,7 @@ INLINE void store_pairs(OUTPUT, int x, int y, int z, int at, int count, keys a, 
                            (keys)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf));
 }
 
+/* Filters a segment of OUTPUTS rows. Pixels of several channels are collected in a line before they are stored. */
 INLINE void filter_segment(INPUT, OUTPUT, int x, int y, int z, int channels, const int radius)
 {
     key lines[LINES][2][LINE], out[2][2][LINE];
@@ -231,11 +239,8 @@ INLINE void filter_segment(INPUT, OUTPUT, int x, int y, int z, int channels, con
     }
 }
 
-#ifdef SAMPLE
-#define IS_COPIED(alpha_channel, z) false
-#define copy_rows(...)
-#else
-#define IS_COPIED(alpha_channel, z) ((alpha_channel) >= 0 && (z) % dst_at.channels == (alpha_channel))
+#ifndef SAMPLE
+/* Copies the segments of an alpha channel. */
 static inline void copy_rows(INPUT, OUTPUT, int x, int y, int z)
 {
     for (int r = y; r < min(y + OUTPUTS, dst_at.first_row + dst_at.rows); r++)
@@ -244,7 +249,8 @@ static inline void copy_rows(INPUT, OUTPUT, int x, int y, int z)
 }
 #endif
 
-/* `channels` are those of a pixel of samples; of planes 1. */
+/* Filters a work-item's segments. `channels`: of an interleaved pixel; 1 for planes. One program serves both
+ * sizes of window. */
 NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alpha_channel, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -252,9 +258,13 @@ NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alph
         const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        if (IS_COPIED(alpha_channel, item_z))
+#ifndef SAMPLE
+        if (alpha_channel >= 0 && item_z % dst_at.channels == alpha_channel) {
             copy_rows(INPUT_ARG, OUTPUT_ARG, x, y, item_z);
-        else if (radius == 1)
+            continue;
+        }
+#endif
+        if (radius == 1)
             filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 1);
         else
             filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 2);

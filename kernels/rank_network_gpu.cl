@@ -1,8 +1,11 @@
-/* Medians of small windows (rank_network.h) on GPUs and in images. A work-item has ACROSS outputs beside each other, in
- * images of all channels, in each of OUTPUTS rows.
+/* Medians of small windows (rank_network.h) on GPUs, and in images on any device. A work-item has ACROSS outputs in each of
+ * OUTPUTS rows; in images an output is a texel, with all channels. Everything is in registers: the keys of the SIDE + 1 rows
+ * of a pair of output rows move up by two rows from pair to pair, so each sample is loaded once.
  *
- *   -DRADIUS=n   1 or 2: both in one program would leave the smaller one fewer registers
- *   -DOUTPUTS=n  rows of a work-item */
+ * Grid: x counts groups of ACROSS outputs, y groups of OUTPUTS rows, z planes (layers).
+ *
+ *   -DRADIUS=n   1 or 2: a program for both would reserve the registers of the larger network for the smaller one, too
+ *   -DOUTPUTS=n  rows of a work-item, even: 4, in images 2 (src/filters/rank.c) */
 #ifndef LANES
 #define LANES 4
 #endif
@@ -12,7 +15,7 @@
 #define RADIUS 2
 #endif
 #ifndef OUTPUTS
-#define OUTPUTS 4 /* even */
+#define OUTPUTS 4
 #endif
 
 #ifdef IMAGES
@@ -24,15 +27,15 @@ typedef uint keys;
 #endif
 #include "rank_network.h"
 
-#define SIDE (2 * RADIUS + 1)
-#define HELD (ACROSS + 2 * RADIUS) /* columns */
+#define SIDE    (2 * RADIUS + 1)
+#define COLUMNS (ACROSS + 2 * RADIUS) /* columns of the windows of a work-item */
 
-/* The keys at x - RADIUS and to the right of row y, which may lie beside the image. */
+/* Loads the keys of row y in columns x - RADIUS and on, by the border rule along both axes. */
 INLINE void load_keys(keys *line, PLANES_IN(src), int x, int y, int z)
 {
     if (beyond_border(y, src_at.height)) {
 #pragma unroll
-        for (int i = 0; i < HELD; i++)
+        for (int i = 0; i < COLUMNS; i++)
             line[i] = to_keys(0.0f);
         return;
     }
@@ -43,27 +46,30 @@ INLINE void load_keys(keys *line, PLANES_IN(src), int x, int y, int z)
         const vec v = VLOAD(p);
         const float middle[] = {v.x, v.y, v.z, v.w};
 #pragma unroll
-        for (int i = 0; i < HELD; i++)
+        for (int i = 0; i < COLUMNS; i++)
             line[i] = to_key(i < RADIUS || i >= RADIUS + ACROSS ? p[i - RADIUS] : middle[i - RADIUS]);
         return;
     }
 #endif
 #pragma unroll
-    for (int i = 0; i < HELD; i++)
+    for (int i = 0; i < COLUMNS; i++)
         line[i] = to_keys(load_column(PLANES_ARG(src), x - RADIUS + i, row, z));
 }
 
-INLINE void filter_line(keys *out, keys shared[HELD][SIDE - 1], const keys *outer)
+/* Computes a row of outputs. `shared` has the sorted columns of the rows that two windows share, `own` is the windows' other
+ * row. */
+INLINE void filter_line(keys *out, keys shared[COLUMNS][SIDE - 1], const keys *own)
 {
-    keys column[HELD + MOST_COLUMNS][MOST_SIDE]; /* as two_medians() takes it */
+    keys column[COLUMNS + MAX_COLUMNS][MAX_SIDE]; /* two_medians() may be passed the last columns only */
 #pragma unroll
-    for (int i = 0; i < HELD; i++)
-        insert_key(column[i], shared[i], outer[i], RADIUS);
+    for (int i = 0; i < COLUMNS; i++)
+        insert_key(column[i], shared[i], own[i], RADIUS);
 #pragma unroll
     for (int i = 0; i < ACROSS; i += 2)
         two_medians(column + i, &out[i], &out[i + 1], RADIUS);
 }
 
+/* Stores a row of outputs, and copies alpha. */
 INLINE void store_keys(const keys *out, PLANES_IN(src), PLANES_OUT(dst), int x, int y, int z, int alpha_channel)
 {
     if (y >= dst_at.first_row + dst_at.rows)
@@ -91,17 +97,17 @@ __kernel void rank_network(PLANES_IN(src), PLANES_OUT(dst), int alpha_channel)
     const int x = get_global_id(0) * ACROSS, y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    keys line[SIDE + 1][HELD]; /* of two rows of outputs */
+    keys line[SIDE + 1][COLUMNS]; /* rows for two rows of outputs */
 #pragma unroll
     for (int k = 0; k < SIDE - 1; k++)
         load_keys(line[k], PLANES_ARG(src), x, y - RADIUS + k, z);
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r += 2) {
-        keys shared[HELD][SIDE - 1], out[ACROSS];
+        keys shared[COLUMNS][SIDE - 1], out[ACROSS];
         load_keys(line[SIDE - 1], PLANES_ARG(src), x, y + r + RADIUS, z);
         load_keys(line[SIDE], PLANES_ARG(src), x, y + r + 1 + RADIUS, z);
 #pragma unroll
-        for (int i = 0; i < HELD; i++) {
+        for (int i = 0; i < COLUMNS; i++) {
 #pragma unroll
             for (int k = 0; k < SIDE - 1; k++)
                 shared[i][k] = line[k + 1][i];
@@ -114,7 +120,7 @@ __kernel void rank_network(PLANES_IN(src), PLANES_OUT(dst), int alpha_channel)
 #pragma unroll
         for (int k = 0; k < SIDE - 1; k++)
 #pragma unroll
-            for (int i = 0; i < HELD; i++)
+            for (int i = 0; i < COLUMNS; i++)
                 line[k][i] = line[k + 2][i];
     }
 }

@@ -1,53 +1,66 @@
-/* Ranks in any window on CPU devices, tile by tile: all keys that a tile's windows cover are sorted once, after which a key
- * is its place in that order. The window is a set of places, a bit each. It moves over the tile like a plough, by one pixel
- * at a time, with a cursor that stays near the place wanted. */
+/* Rank filter of values of any precision on CPU devices, in squares and discs of any size, tile by tile. All keys of a tile
+ * and its halo are sorted once, which gives each pixel an ordinal: its index in the sorted keys (B. Weiss, "Fast median and
+ * bilateral filtering", ACM TOG 25, 2006). The window is a set of ordinals, a bit each. It moves over the tile in a
+ * serpentine, one pixel at a time, with a cursor that stays near the result:
+ *
+ *     set       word 0        word 1        word 2           popcount() of words leads from the cursor to the rank,
+ *               0110 ... 1    0000 ... 0    1011 ... 0       then the lowest bits of a word are cleared one by one
+ *                             ^ cursor; `below` = number of ones before it
+ *
+ * A move toggles 2 radius + 1 bits on either side, so the cost per pixel grows with the radius.
+ *
+ * Work-items share the tiles of all planes, each with scratch memory of its own. No arithmetic but comparison. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "rank.h"
 
-#define DIGIT  8 /* bits that a pass of the sort goes by */
+#define DIGIT  8 /* bits per pass of the radix sort */
 #define DIGITS (32 / DIGIT)
 #define BINS   (1 << DIGIT)
 
-/* `rank` of the keys of a window are smaller than the one that is wanted. A window's row k rows from its middle reaches over
- * reach[k] columns on either side. Tiles have tile x tile outputs; `across` x `down` of them are a plane. */
+/* The filter. The output is the key at index `rank` of the window's sorted keys. An array `reach` has the shape: row k of a
+ * window, counted from its middle, covers reach[k] columns on either side. */
 struct ranking {
-    int radius, rank, tile, across, down;
+    int radius, rank;
+    int tile;         /* outputs along either side of a tile */
+    int across, down; /* tiles of a plane */
 };
 
-/* Blocks of rank_histogram_cpu.cl: tiles across and down one, and blocks across and down a plane. */
+/* The blocks of rank_histogram_cpu.cl, which finishes those with 8-bit values. */
 struct blocks {
-    int tiles_across, tiles_down, across, down;
+    int tiles_across, tiles_down; /* tiles of a block */
+    int across, down;             /* blocks of a plane */
 };
 
-enum { MAX_RADIUS = 127 };
+enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 
-/* A work-item's memory: of `room` pixels, keys and their numbers before and after a pass of the sort, then the places of
- * pixels, then the set. */
+/* A tile, in the scratch memory of a work-item. Its pixels are the outputs and a halo of `radius` around them. */
 struct tile {
-    int x, y, width, height; /* of the outputs */
-    int z, radius, pitch;    /* from row to row of its pixels, with all that is around */
-    __global ulong *sorted;
-    __global uint *places;
-    __global ulong *set;
-    int cursor, below; /* a word of the set, and the members before it */
+    int x, y, width, height; /* outputs */
+    int z, radius;
+    int pitch;               /* from row to row of `ordinals`, in pixels */
+    __global ulong *sorted;  /* key << 32 | number of the pixel, in ascending order */
+    __global uint *ordinals; /* of each pixel */
+    __global ulong *set;     /* the window: bit n is set if it contains the pixel of ordinal n */
+    int cursor;              /* a word of the set */
+    int below;               /* number of pixels of the window in the words before it */
     const int *reach;
 };
 
-/* The keys of column x on that row j of the tile's pixels has, with the pixels' numbers in the lower halves of the words. */
+/* Stores the words key << 32 | number of row j of the tile's pixels, by the border rule, and counts their digits. */
 static inline void gather_row(__global ulong *words, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile, int j,
                               int columns)
 {
     const int x = tile->x - tile->radius, y = tile->y - tile->radius + j;
-    const bool beside = beyond_border(y, src_at.height);
-    const int held = beside ? src_at.first_row : clamp_row(src_at, edge(y, src_at.height));
-    __global const float *row = src + offset(src_at, 0, held, tile->z);
+    const bool is_beyond = beyond_border(y, src_at.height);
+    const int source = is_beyond ? src_at.first_row : clamp_row(src_at, edge(y, src_at.height));
+    __global const float *row = src + offset(src_at, 0, source, tile->z);
     for (int i = 0; i < columns; i++) {
         float v = 0.0f;
-        if (!beside && x + i >= 0 && x + i < src_at.width)
+        if (!is_beyond && x + i >= 0 && x + i < src_at.width)
             v = row[x + i];
-        else if (!beside && !beyond_border(x + i, src_at.width))
+        else if (!is_beyond && !beyond_border(x + i, src_at.width))
             v = row[edge(x + i, src_at.width)];
         const uint key = to_key(v);
         words[i] = (ulong)key << 32 | (uint)(j * tile->pitch + i);
@@ -56,7 +69,7 @@ static inline void gather_row(__global ulong *words, uint counts[DIGITS][BINS], 
     }
 }
 
-/* A tile's keys, row after row; counts their digits on the way. */
+/* Stores the words of all pixels of a tile, row after row, and counts their digits. */
 static inline void gather_keys(__global ulong *words, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile)
 {
     const int rows = tile->height + 2 * tile->radius, columns = tile->width + 2 * tile->radius;
@@ -66,7 +79,7 @@ static inline void gather_keys(__global ulong *words, uint counts[DIGITS][BINS],
         gather_row(words + j * columns, counts, PLANES_ARG(src), tile, j, columns);
 }
 
-/* Sorts by one digit after the other, the lowest first; a digit that all keys share is left out. */
+/* Radix sort, lowest digit first. Digits that are equal in all keys are skipped. Returns the sorted words: `words` or `other`. */
 static inline __global ulong *sort_keys(__global ulong *words, __global ulong *other, uint counts[DIGITS][BINS], uint n)
 {
     for (int d = 0; d < DIGITS; d++) {
@@ -88,15 +101,16 @@ static inline __global ulong *sort_keys(__global ulong *words, __global ulong *o
     return words;
 }
 
-/* Adds or removes pixel i. */
+/* Adds pixel i to the window (change = 1), or removes it (-1). */
 static inline void toggle(struct tile *tile, int i, int change)
 {
-    const uint place = tile->places[i];
-    tile->set[place >> 6] ^= 1ul << (place & 63);
-    tile->below += (int)(place >> 6) < tile->cursor ? change : 0;
+    const uint ordinal = tile->ordinals[i];
+    tile->set[ordinal >> 6] ^= 1ul << (ordinal & 63);
+    tile->below += (int)(ordinal >> 6) < tile->cursor ? change : 0;
 }
 
-static inline void begin_window(struct tile *tile, uint n)
+/* Sets the window of the tile's first output. `n`: number of pixels of the tile. */
+static inline void init_window(struct tile *tile, uint n)
 {
     for (uint i = 0; i <= n >> 6; i++)
         tile->set[i] = 0;
@@ -106,8 +120,8 @@ static inline void begin_window(struct tile *tile, uint n)
             toggle(tile, (tile->radius + j) * tile->pitch + tile->radius + i, 1);
 }
 
-/* From pixel `at` on by `step`; `line` leads from a pixel to the next one across. */
-static inline void move_window(struct tile *tile, int at, int step, int line)
+/* Moves the window around pixel `at` by one pixel: `step` leads to the next pixel along the move, `line` across it. */
+static inline void slide_window(struct tile *tile, int at, int step, int line)
 {
     for (int j = -tile->radius; j <= tile->radius; j++) {
         const int middle = at + j * line, reach = tile->reach[abs(j)] * step;
@@ -116,7 +130,7 @@ static inline void move_window(struct tile *tile, int at, int step, int line)
     }
 }
 
-/* The key that has so many before it. */
+/* Returns the key at index `rank` of the window's sorted keys, and moves the cursor to it. */
 static inline uint find_key(struct tile *tile, int rank)
 {
     while (tile->below > rank)
@@ -129,6 +143,7 @@ static inline uint find_key(struct tile *tile, int rank)
     return tile->sorted[tile->cursor * 64 + 63 - (int)clz(word & -word)] >> 32;
 }
 
+/* Filters a tile: one row from left to right, the next one back. */
 static inline void scan_serpentine(struct tile *tile, PLANES_OUT(dst), int rank)
 {
     int i = 0, step = 1;
@@ -137,12 +152,13 @@ static inline void scan_serpentine(struct tile *tile, PLANES_OUT(dst), int rank)
             const int at = (tile->radius + j) * tile->pitch + tile->radius + i;
             dst[offset(dst_at, tile->x + i, tile->y + j, tile->z)] = from_key(find_key(tile, rank));
             if (k + 1 < tile->width)
-                move_window(tile, at, step, tile->pitch), i += step;
+                slide_window(tile, at, step, tile->pitch), i += step;
             else if (j + 1 < tile->height)
-                move_window(tile, at, tile->pitch, 1);
+                slide_window(tile, at, tile->pitch, 1);
         }
 }
 
+/* Copies a tile of an alpha channel. */
 static inline void copy_tile(PLANES_IN(src), PLANES_OUT(dst), const struct tile *tile)
 {
     for (int y = tile->y; y < tile->y + tile->height; y++)
@@ -150,7 +166,9 @@ static inline void copy_tile(PLANES_IN(src), PLANES_OUT(dst), const struct tile 
             dst[offset(dst_at, x, y, tile->z)] = src[offset(src_at, x, y, tile->z)];
 }
 
-/* Work-items share the tiles of all planes in the blocks that are `mixed` (NULL: all); each has `room` pixels of memory in `scratch`. */
+/* Filters tiles `item`, item + items, ... of all planes, in blocks that rank_histogram_cpu.cl left to this kernel: mixed[block]
+ * is not 0. `mixed` may be NULL: all blocks. `room` is the number of pixels of the largest tile. Each work-item has 24 bytes
+ * of `scratch` per pixel: words before and after a pass of the sort, ordinals, and the set. */
 NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking by, int alpha_channel,
                           __global ulong *scratch, int room, __global const uint *mixed, const struct blocks blocks, int item,
                           int items)
@@ -160,8 +178,8 @@ NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const flo
     int reaches[MAX_RADIUS + 1];
     struct tile tile = {.radius = by.radius, .pitch = by.tile + 2 * by.radius, .reach = reaches};
     __global ulong *words = scratch + (size_t)item * 3 * room, *other = words + room;
-    tile.places = (__global uint *)(other + room);
-    tile.set = (__global ulong *)(tile.places + room);
+    tile.ordinals = (__global uint *)(other + room);
+    tile.set = (__global ulong *)(tile.ordinals + room);
     for (int k = 0; k <= by.radius; k++)
         reaches[k] = (int)reach[k];
     for (int t = item; t < tiles * dst_at.layers * dst_at.channels; t += items) {
@@ -180,8 +198,8 @@ NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const flo
         gather_keys(words, counts, PLANES_ARG(src), &tile);
         tile.sorted = sort_keys(words, other, counts, n);
         for (uint i = 0; i < n; i++)
-            tile.places[(uint)tile.sorted[i]] = i;
-        begin_window(&tile, n);
+            tile.ordinals[(uint)tile.sorted[i]] = i;
+        init_window(&tile, n);
         scan_serpentine(&tile, PLANES_ARG(dst), by.rank);
     }
 }

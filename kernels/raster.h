@@ -34,6 +34,16 @@ static inline int popcount_mask(mask t)
     return -(b.x + b.y + b.z + b.w);
 }
 
+/* Stores sixteen pixels of three bytes, the low bytes of `pixels`. Four pixels are three words: word j has the bytes of pixel j
+ * from byte j on, then the first bytes of pixel j + 1. */
+static inline void store_three_bytes(__global uint *p, uint16 pixels)
+{
+    const uint16 shift = (uint16)(0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 0, 0, 0);
+    const uint16 words = pixels.s01245689acdeffff >> shift | pixels.s1235679abdefffff << (24 - shift);
+    vstore8(words.lo, 0, p);
+    vstore4(words.hi.lo, 2, p);
+}
+
 /* Returns true if any lane is true. */
 static inline int is_any(mask t)
 {

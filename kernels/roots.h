@@ -4,23 +4,12 @@
 #pragma once
 #include "planes.h"
 
-#if defined(IMAGES) || LANES == 4
-#define VEC_BITS(v) as_int4(v)
-#define BITS_VEC(v) as_float4(v)
-#elif LANES == 16
-#define VEC_BITS(v) as_int16(v)
-#define BITS_VEC(v) as_float16(v)
-#else
-#define VEC_BITS(v) as_int(v)
-#define BITS_VEC(v) as_float(v)
-#endif
-
 /* Returns 1 / sqrt(v) for a normal number v. The first guess halves the exponent and is at most 3% off. Each step
  * squares the error. */
 static inline vec inverse_root(vec v)
 {
     const vec half_v = 0.5f * v;
-    vec y = BITS_VEC(0x5f375a86 - (VEC_BITS(v) >> 1));
+    vec y = bits_float(0x5f375a86 - (float_bits(v) >> 1));
 #pragma unroll
     for (int i = 0; i < 3; i++)
         y = mad(y, mad(-(half_v * y), y, (vec)(0.5f)), y);

@@ -29,7 +29,7 @@
 #define INT16  7
 #define INT32  8
 
-#define MOST_CHANNELS 4
+#define MAX_CHANNELS 4
 
 /* The conversion between samples and values: struct sample_conversion of src/chain/transfer.c. Decoding: v <= toe ? v /
  * slope : pow((v + offset) / scale, exponent). Encoding is the inverse, with toe_back for toe. */
@@ -62,7 +62,7 @@ struct conversion {
 #if LANES == 16 && !defined(SAMPLE)
 #define UNROLLED 1
 #else
-#define UNROLLED MOST_CHANNELS
+#define UNROLLED MAX_CHANNELS
 #endif
 
 /* Access to vector i of the samples at p, without scaling. */
@@ -119,10 +119,10 @@ static inline void store_samples(__global uchar *p, int i, lanes v, int type, fl
     }
 }
 
-/* split() turns vectors of interleaved samples into one vector per channel, join() does the inverse. */
-#if LANES == 16
+/* Turns vectors of interleaved samples into one vector per channel, in place. A single pixel is already split. */
 static inline void split(lanes *v, int channels)
 {
+#if LANES == 16
     const lanes a = v[0], b = v[1], c = v[2], d = v[3];
     switch (channels) {
     case 2:
@@ -141,10 +141,13 @@ static inline void split(lanes *v, int channels)
         v[3] = (lanes)(a.odd.odd, b.odd.odd, c.odd.odd, d.odd.odd);
         break;
     }
+#endif
 }
 
+/* Interleaves one vector per channel, in place: the inverse of split(). */
 static inline void join(lanes *v, int channels)
 {
+#if LANES == 16
     const lanes a = v[0], b = v[1], c = v[2], d = v[3];
     switch (channels) {
     case 2:
@@ -163,6 +166,7 @@ static inline void join(lanes *v, int channels)
         v[3] = (lanes)(a.sc, b.sc, c.sc, d.sc, a.sd, b.sd, c.sd, d.sd, a.se, b.se, c.se, d.se, a.sf, b.sf, c.sf, d.sf);
         break;
     }
+#endif
 }
 
 /* Stores 8-bit samples as 32-bit words, a pixel per lane: 10 ms for 4096x4096 RGB, and 38 ms with shuffles of bytes and
@@ -170,43 +174,39 @@ static inline void join(lanes *v, int channels)
 #define BYTES(v, fine) (SHORT_COUNTS(v, fine) & 0xff)
 static inline void store_words(__global uchar *p, const lanes *v, int channels, float fine)
 {
+#if LANES == 16
     const uint16 pixels = BYTES(v[0], fine) | BYTES(v[1], fine) << 8 | BYTES(v[2], fine) << 16;
     if (channels == 4) {
         vstore16(pixels | BYTES(v[3], fine) << 24, 0, (__global uint *)p);
         return;
     }
-    /* Four pixels are three words: word j is pixel j from its byte j on, then the first bytes of pixel j + 1. */
-    const uint16 shift = (uint16)(0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 0, 0, 0);
-    const uint16 words = pixels.s01245689acdeffff >> shift | pixels.s1235679abdefffff << (24 - shift);
-    vstore8(words.lo, 0, (__global uint *)p);
-    vstore4(words.hi.lo, 2, (__global uint *)p);
-}
-#else
-#define split(v, channels)
-#define join(v, channels)
-#define store_words(p, v, channels, fine)
+    store_three_bytes((__global uint *)p, pixels);
 #endif
+}
 
-#ifdef CURVE
 /* Decodes to linear light. Negative values are mirrored. */
 static inline lanes decode(lanes v, const struct curve curve)
 {
+#ifdef CURVE
     const lanes a = fabs(v);
     const lanes light = power((a + curve.offset) / curve.scale, curve.exponent);
     return copysign(select(light, a / curve.slope, a <= curve.toe), v);
+#else
+    return v;
+#endif
 }
 
 /* Encodes linear light. */
 static inline lanes encode(lanes v, const struct curve curve)
 {
+#ifdef CURVE
     const lanes a = fabs(v);
     const lanes root = mad(curve.scale, power(a, 1.0f / curve.exponent), (lanes)(-curve.offset));
     return copysign(select(root, a * curve.slope, a <= curve.toe_back), v);
-}
 #else
-#define decode(v, curve) (v)
-#define encode(v, curve) (v)
+    return v;
 #endif
+}
 
 /* Divides colour by alpha; 0 if alpha is not positive. */
 static inline lanes divide(lanes colour, lanes alpha)
@@ -226,7 +226,7 @@ static inline void to_chain(lanes *value, const struct conversion conversion)
 {
     const lanes alpha = conversion.colours == 1 ? value[1] : value[3];
 #pragma unroll
-    for (int c = 0; c < MOST_CHANNELS; c++) {
+    for (int c = 0; c < MAX_CHANNELS; c++) {
         if (c >= conversion.colours)
             break;
         if (conversion.divide)
@@ -252,15 +252,15 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
     /* One loop per step: a single loop makes LLVM in PoCL 6 fail ("did not reach a fixpoint") for one channel in
      * images. */
 #pragma unroll
-    for (int c = 0; c < MOST_CHANNELS; c++)
+    for (int c = 0; c < MAX_CHANNELS; c++)
         if (conversion.divide && c < conversion.colours)
             value[c] = divide(value[c], alpha);
 #pragma unroll
-    for (int c = 0; c < MOST_CHANNELS; c++)
+    for (int c = 0; c < MAX_CHANNELS; c++)
         if (c < conversion.colours)
             value[c] = encode(value[c], conversion.curve);
 #pragma unroll
-    for (int c = 0; c < MOST_CHANNELS; c++)
+    for (int c = 0; c < MAX_CHANNELS; c++)
         if (conversion.ranged && c < conversion.colours)
             value[c] = value[c] / conversion.gain + conversion.low;
     if (conversion.colours == 1)
@@ -279,10 +279,10 @@ NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const int type = TYPE_OF(conversion), channels = conversion.channels;
-        lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
+        lanes value[MAX_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
         __global const uchar *p = raster + PIXEL_NUMBER(raster, x + column, y, z) * pixel_bytes;
 #pragma unroll UNROLLED
-        for (int i = 0; i < MOST_CHANNELS; i++)
+        for (int i = 0; i < MAX_CHANNELS; i++)
             if (i < channels)
                 value[i] = load_samples(p, i, type) * conversion.unit;
         split(value, channels);
@@ -293,7 +293,7 @@ NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct
         store(PLANES_ARG(dst), x, y, 0, (vec)(value[0], value[1], value[2], value[3]));
 #else
 #pragma unroll
-        for (int c = 0; c < MOST_CHANNELS; c++)
+        for (int c = 0; c < MAX_CHANNELS; c++)
             if (c < channels)
                 store(PLANES_ARG(dst), x, y, z * channels + c, value[c]);
 #endif
@@ -326,13 +326,13 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
             return;
         const int from = x + columns.x, to = x + columns.y;
         const int type = TYPE_OF(conversion), channels = conversion.channels;
-        lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
+        lanes value[MAX_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
 #ifdef IMAGES
         const vec texel = load(PLANES_ARG(src), from, y, 0);
         value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
 #else
 #pragma unroll
-        for (int c = 0; c < MOST_CHANNELS; c++)
+        for (int c = 0; c < MAX_CHANNELS; c++)
             if (c < channels)
                 value[c] = load(PLANES_ARG(src), from, y, z * channels + c);
 #endif
@@ -347,7 +347,7 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
         if (!words)
             join(value, channels);
 #pragma unroll UNROLLED
-        for (int i = 0; i < MOST_CHANNELS; i++) {
+        for (int i = 0; i < MAX_CHANNELS; i++) {
             if (i >= channels)
                 break;
             if (whole) {

@@ -20,7 +20,7 @@
 #define READ_SAMPLE SAMPLE
 #endif
 
-#define MOST_CHANNELS 4
+#define MAX_CHANNELS 4
 
 #if SAMPLE == 0
 typedef uchar sample;
@@ -87,11 +87,8 @@ static inline void store_words(__global sample *p, const uint16 *words, int chan
         vstore16(convert_ushort16(words[0]), 0, (__global ushort *)p);
     } else if (channels == 4) {
         vstore16(words[0], 0, q);
-    } else { /* word j is pixel j from its byte j on, then the first bytes of pixel j + 1 */
-        const uint16 shift = (uint16)(0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 0, 0, 0);
-        const uint16 w = words[0].s01245689acdeffff >> shift | words[0].s1235679abdefffff << (24 - shift);
-        vstore8(w.lo, 0, q);
-        vstore4(w.hi.lo, 2, q);
+    } else {
+        store_three_bytes(q, words[0]);
     }
 #else
     const uint16 a = words[0], b = words[1];
@@ -123,9 +120,12 @@ static inline void load_pixels(lanes *value, __global const read_sample *p, int 
 #endif
 }
 
-/* Rounds v to a multiple of `unit`, half to even, for 0 <= v < 2^23 units. The result has 2^23 units added. Above 2^23
+/* Returns v, rounded to a multiple of `unit`, half to even, plus 2^23 units, for 0 <= v < 2^23 units. Above 2^23
  * units a float has no smaller step, so one addition rounds; the rint() of PoCL 3.1 takes six instructions. */
-#define ROUND_MAGIC(v, unit) ((v) + 0x1p23f * (unit))
+static inline lanes round_magic(lanes v, float unit)
+{
+    return v + 0x1p23f * unit;
+}
 
 /* Converts 0 ... 1 to counts. Values are clamped and NaN becomes 0. Values of 8 bit are first rounded to multiples of
  * 2^-12 (SHORT_COUNTS in samples.cl). */
@@ -135,9 +135,9 @@ static inline uint16 quantise(lanes v)
     v = v < 1.0f ? v : (lanes)(1.0f);
     v *= FULL_SCALE;
 #if SAMPLE == 0
-    v = ROUND_MAGIC(v, 0x1p-12f) - 0x1p11f;
+    v = round_magic(v, 0x1p-12f) - 0x1p11f;
 #endif
-    return LANE_BITS(ROUND_MAGIC(v, 1.0f)) & (uint)FULL_SCALE;
+    return LANE_BITS(round_magic(v, 1.0f)) & (uint)FULL_SCALE;
 }
 
 /* Counts clipped values of the pixels from x on. Usually no value is clipped, so one test for all channels comes first. */

@@ -44,7 +44,7 @@ struct table {
     const struct axis *axis;
     struct blocking blocking;
     struct block *blocks;
-    int made; /* number of complete blocks */
+    int complete; /* number of blocks that are complete */
     float *values;
     size_t used, capacity; /* floats in use and allocated in `values` */
     double *weights;       /* scratch for the weights of one output */
@@ -58,21 +58,16 @@ struct axis axis_filtered(const float *weights, int taps, int start, int samples
                          .filter = {weights, taps, start, .step = 1, .period = 1}};
 }
 
-/* Does axis_taps() for a filter. */
-static struct rows filter_taps(const struct filter *filter, int o, double *weights)
+struct rows axis_taps(const struct axis *axis, int o, double *weights)
 {
-    int begin = (o + filter->lead) / filter->period * filter->step + filter->start;
+    const struct filter *filter = &axis->filter;
+    if (!filter->weights)
+        return resize_weigh(&axis->resize, axis->cut, o, weights);
+    const int begin = (o + filter->lead) / filter->period * filter->step + filter->start;
     const float *phase = filter->weights + (size_t)(o % filter->period) * (size_t)filter->taps;
     for (int k = 0; weights && k < filter->taps; k++)
         weights[k] = (double)phase[k];
     return (struct rows){begin, begin + filter->taps};
-}
-
-struct rows axis_taps(const struct axis *axis, int o, double *weights)
-{
-    if (axis->filter.weights)
-        return filter_taps(&axis->filter, o, weights);
-    return resize_weigh(&axis->resize, axis->cut, o, weights);
 }
 
 int axis_max_taps(const struct axis *axis)
@@ -131,15 +126,10 @@ static struct rows outputs_of(const struct axis *axis, int size, int begin, int 
     return (struct rows){begin * size, after < axis->outputs ? after : axis->outputs};
 }
 
-/* Returns outputs `out`, extended to whole blocks along y. */
-static struct rows round_to_blocks(const struct axis *axis, struct rows out)
-{
-    return outputs_of(axis, PRODUCT_ROWS, out.begin / PRODUCT_ROWS, ceil_div(out.end, PRODUCT_ROWS));
-}
-
 struct rows axis_source_rows(const struct axis *axis, struct rows out)
 {
-    return taps_of_outputs(axis, round_to_blocks(axis, out));
+    const int begin = out.begin / PRODUCT_ROWS, end = ceil_div(out.end, PRODUCT_ROWS);
+    return taps_of_outputs(axis, outputs_of(axis, PRODUCT_ROWS, begin, end));
 }
 
 struct rows axis_held_rows(const struct axis *axis, struct rows out)
@@ -193,12 +183,12 @@ static void fill_matrix(struct table *table, int block, struct rows samples, flo
 /* Returns the offset of an earlier matrix equal to the newest one (at `used`), or `used`. */
 static size_t find_equal_matrix(const struct table *table, size_t length)
 {
-    const float *made = table->values + table->used;
-    int last = table->made > COMPARED ? table->made - COMPARED : 0;
-    for (int i = table->made - 1; i >= last; i--) {
+    const float *newest = table->values + table->used;
+    int last = table->complete > COMPARED ? table->complete - COMPARED : 0;
+    for (int i = table->complete - 1; i >= last; i--) {
         const struct block *block = &table->blocks[i];
         if ((size_t)block->count * (size_t)table->blocking.outputs == length &&
-            memcmp(table->values + block->matrix, made, length * sizeof *made) == 0)
+            memcmp(table->values + block->matrix, newest, length * sizeof *newest) == 0)
             return (size_t)block->matrix;
     }
     return table->used;
@@ -228,57 +218,42 @@ static enum status make_room(struct table *table, size_t length, struct error *e
     return STATUS_OK;
 }
 
-/* Appends a block, and its matrix unless an equal one exists. */
-static enum status add_block(struct table *table, struct error *error)
+/* Builds the table: room for all blocks, then the matrices, then the blocks. */
+static enum status fill_table(struct table *table, struct error *error)
 {
+    const struct axis *axis = table->axis;
     const struct blocking by = table->blocking;
-    struct rows samples = block_window(table->axis, by, table->made);
-    cl_int count = samples.end - samples.begin;
-    size_t length = (size_t)count * (size_t)by.outputs;
-    if (make_room(table, length + MATRIX_UNIT, error) != STATUS_OK)
-        return STATUS_FAILED;
-    fill_matrix(table, table->made, samples, table->values + table->used);
-    size_t at = find_equal_matrix(table, length);
-    table->blocks[table->made++] = (struct block){samples.begin, count, (cl_int)at, is_periodic(table->axis)};
-    if (at == table->used)
-        table->used += (length + MATRIX_UNIT - 1) / MATRIX_UNIT * MATRIX_UNIT;
-    return STATUS_OK;
-}
-
-/* Builds the whole table: first all blocks, then the matrices. */
-static enum status fill_table(struct table *table, int blocks, struct error *error)
-{
+    const int blocks = ceil_div(axis->outputs, by.outputs);
     const size_t head = (size_t)ceil_div(blocks * BLOCK_INTS, MATRIX_UNIT) * MATRIX_UNIT;
     table->blocks = allocate_zeroed((size_t)blocks, sizeof *table->blocks, "a table of weights", error);
     table->weights =
-        allocate((size_t)axis_max_taps(table->axis) * sizeof *table->weights, "a table of weights", error);
+        allocate((size_t)axis_max_taps(axis) * sizeof *table->weights, "a table of weights", error);
     if (!table->blocks || !table->weights || make_room(table, head, error) != STATUS_OK)
         return STATUS_FAILED;
     memset(table->values, 0, head * sizeof *table->values);
     table->used = head;
-    while (table->made < blocks)
-        if (add_block(table, error) != STATUS_OK)
+    while (table->complete < blocks) {
+        const struct rows samples = block_window(axis, by, table->complete);
+        const cl_int count = samples.end - samples.begin;
+        const size_t length = (size_t)count * (size_t)by.outputs;
+        if (make_room(table, length + MATRIX_UNIT, error) != STATUS_OK)
             return STATUS_FAILED;
+        fill_matrix(table, table->complete, samples, table->values + table->used);
+        /* The new matrix is kept unless an earlier one is equal. */
+        const size_t at = find_equal_matrix(table, length);
+        if (at == table->used)
+            table->used += (length + MATRIX_UNIT - 1) / MATRIX_UNIT * MATRIX_UNIT;
+        table->blocks[table->complete++] =
+            (struct block){samples.begin, count, (cl_int)at, is_periodic(axis)};
+    }
     memcpy(table->values, table->blocks, (size_t)blocks * sizeof *table->blocks);
     return STATUS_OK;
 }
 
-static enum status add_table(struct run *run, const struct axis *axis, struct blocking blocking,
-                             const struct constant_key *key, cl_mem *memory, struct error *error)
-{
-    struct table table = {.axis = axis, .blocking = blocking};
-    enum status status = fill_table(&table, ceil_div(axis->outputs, blocking.outputs), error);
-    if (status == STATUS_OK)
-        status = constants_add(&run->constants, run->device, key, table.values, table.used, memory, error);
-    free(table.blocks);
-    free(table.weights);
-    free(table.values);
-    return status;
-}
-
-enum status axis_table(struct run *run, const struct axis *axis, struct blocking blocking, cl_mem *table,
+enum status axis_table(struct run *run, const struct axis *axis, struct blocking blocking, cl_mem *memory,
                        struct error *error)
 {
+    /* The key has everything that determines the table. */
     const struct resize *by = &axis->resize;
     const struct filter *filter = &axis->filter;
     const size_t bytes = (size_t)filter->taps * (size_t)filter->period * sizeof *filter->weights;
@@ -305,8 +280,15 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
                              (double)(hash >> 32),
                              (double)(uint32_t)hash};
     const struct constant_key key = {"a table of weights", values, sizeof values};
-    *table = NULL;
-    if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, table))
+    *memory = NULL;
+    if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
         return STATUS_OK;
-    return add_table(run, axis, blocking, &key, table, error);
+    struct table table = {.axis = axis, .blocking = blocking};
+    enum status status = fill_table(&table, error);
+    if (status == STATUS_OK)
+        status = constants_add(&run->constants, run->device, &key, table.values, table.used, memory, error);
+    free(table.blocks);
+    free(table.weights);
+    free(table.values);
+    return status;
 }

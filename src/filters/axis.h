@@ -54,7 +54,7 @@ int axis_max_samples(const struct axis *axis, struct blocking blocking, int coun
 enum { PRODUCT_ROWS = 8 };
 
 /* Returns the table of an axis (TABLE of kernels/product.h). The caller must not release it. */
-enum status axis_table(struct run *run, const struct axis *axis, struct blocking blocking, cl_mem *table,
+enum status axis_table(struct run *run, const struct axis *axis, struct blocking blocking, cl_mem *memory,
                        struct error *error);
 
 #endif

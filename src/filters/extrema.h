@@ -1,7 +1,8 @@
-/* Minima and maxima of square windows of any size (kernels/extremum.cl), and the openings made of them.
+/* Minima and maxima of square windows of any size (kernels/extremum.cl): gray-scale erosion, dilation,
+ * opening and closing.
  *
- * Each axis takes as many passes as the radius has octal digits. Functions only enqueue work; scratch planes
- * are released before they return. */
+ * Each axis takes as many passes as the radius has octal digits. Functions only enqueue work; their scratch
+ * planes are released before they return. A struct run belongs to one thread. */
 #ifndef CLIMG_FILTERS_EXTREMA_H
 #define CLIMG_FILTERS_EXTREMA_H
 
@@ -10,11 +11,11 @@
 /* Returns the rows of src that rows `out` need. */
 struct rows extrema_source_rows(int radius, struct rows out);
 
-/* Enqueues the minimum, or the maximum, of the window of 2 * radius + 1 samples a side around each sample.
- * Follows the border rule. `src` must have the rows that `dst` needs. The channel `keep` (-1: none) is
- * copied. NaN is larger than all numbers. */
-enum status extrema_find(struct run *run, int radius, bool largest, int keep, const struct planes *src,
-                         const struct planes *dst, struct error *error);
+/* Enqueues the minimum, or the maximum, of the window of 2 * radius + 1 samples a side around each sample,
+ * with the border rule of the run. `src` must have the rows that `dst` needs. Channel `alpha_channel` (-1: no
+ * alpha) is copied. NaN is larger than all numbers. */
+enum status extrema_find(struct run *run, int radius, bool largest, int alpha_channel,
+                         const struct planes *src, const struct planes *dst, struct error *error);
 
 /* Enqueues an opening, the maximum of the minimum, which removes bright objects smaller than the window; or a
  * closing, the minimum of the maximum, which removes dark ones. Allocates *dst as scratch with rows `rows`.

@@ -45,29 +45,22 @@ static double sigma_along(const struct gaussian *gaussian, int by)
     return gaussian->sigma / (by > 0 ? by : 1);
 }
 
-/* Stores the Gaussian, normalised to sum 1, and then its derivative in correlation order: weights to the
- * right are positive, so that a rising edge gives a positive value. */
-static void fill_weights(double sigma, int taps, float *weights)
-{
-    const int radius = taps / 2;
-    double sum = 0;
-    for (int i = -radius; i <= radius; i++)
-        sum += exact_exp(-0.5 * i * i / (sigma * sigma));
-    for (int i = -radius; i <= radius; i++) {
-        const double weight = exact_exp(-0.5 * i * i / (sigma * sigma)) / sum;
-        weights[i + radius] = (float)weight;
-        weights[taps + i + radius] = (float)(i / (sigma * sigma) * weight);
-    }
-}
-
-/* Returns weights for both the filter and its derivative, which the caller frees; NULL on failure. */
+/* Returns *taps weights of the Gaussian, normalised to sum 1, and then as many of its derivative, in
+ * correlation order: weights to the right are positive, so that a rising edge gives a positive value. The
+ * caller frees them; NULL on failure. */
 static float *make_weights(double sigma, double truncate, int *taps, struct error *error)
 {
     const int radius = (int)(truncate > 0 ? floor(truncate * sigma + 0.5) : ceil(UNTRUNCATED * sigma - 0.5));
     *taps = 2 * radius + 1;
     float *weights = allocate_zeroed(2 * (size_t)*taps, sizeof *weights, "filter weights", error);
-    if (weights)
-        fill_weights(sigma, *taps, weights);
+    double sum = 0;
+    for (int i = -radius; i <= radius; i++)
+        sum += exact_exp(-0.5 * i * i / (sigma * sigma));
+    for (int i = -radius; weights && i <= radius; i++) {
+        const double weight = exact_exp(-0.5 * i * i / (sigma * sigma)) / sum;
+        weights[i + radius] = (float)weight;
+        weights[*taps + i + radius] = (float)(i / (sigma * sigma) * weight);
+    }
     return weights;
 }
 

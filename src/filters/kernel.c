@@ -37,16 +37,6 @@ static bool is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == '\r';
 }
 
-static enum status kernel_append(struct sample_array *numbers, double value, struct error *error)
-{
-    void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
-    if (!grown)
-        return fail_memory(error, "out of memory for a convolution kernel");
-    numbers->values = grown;
-    numbers->values[numbers->count++] = value;
-    return STATUS_OK;
-}
-
 /* Fails at a text that is no number. Other programs separate the rows of a matrix by / or ;, so the message
  * mentions @FILE if one of them follows. */
 static enum status reject_number(const char *text, struct error *error)
@@ -69,8 +59,11 @@ static enum status kernel_scan(const char *text, char stop, struct sample_array 
         if (after == text || !isfinite(value) || fabs(value) > FLT_MAX ||
             (*after && !is_separator(*after) && *after != stop && *after != '\n' && *after != '#'))
             return reject_number(text, error);
-        if (kernel_append(numbers, value, error) != STATUS_OK)
-            return STATUS_FAILED;
+        void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
+        if (!grown)
+            return fail_memory(error, "out of memory for a convolution kernel");
+        numbers->values = grown;
+        numbers->values[numbers->count++] = value;
         for (text = after; is_separator(*text);)
             text++;
     }
@@ -78,6 +71,7 @@ static enum status kernel_scan(const char *text, char stop, struct sample_array 
     return STATUS_OK;
 }
 
+/* Fails if a kernel is empty or too large. */
 static enum status kernel_check_size(int width, int height, struct error *error)
 {
     if (width < 1 || height < 1)
@@ -210,7 +204,7 @@ static char *read_text(FILE *file, struct error *error)
     return NULL;
 }
 
-/* Parses the lines of a file. Empty lines and comments are no rows. */
+/* Parses the lines of a file. Skips empty lines and comments. */
 static enum status kernel_read_rows(const char *text, struct sample_array *numbers, int *width, int *height,
                                     struct error *error)
 {
@@ -256,7 +250,7 @@ enum status kernel_read(const char *path, bool normalize, struct kernel *kernel,
     return STATUS_FAILED;
 }
 
-/* Does the same as sum_of() for floats. */
+/* Returns the sum of floats, or of their absolute values. */
 static double float_sum(const float *values, int count, bool absolute)
 {
     double sum = 0;

@@ -58,15 +58,6 @@ static enum status make_tables(struct run *run, const struct product *product, s
     return axis_table(run, &product->y, down, &tables->y, error);
 }
 
-/* Returns the geometry of a raster as if its interleaved channels were one plane. */
-static struct geometry raster_geometry(const struct planes *planes, const struct raster *raster)
-{
-    struct geometry at = planes_geometry(planes);
-    at.pitch = raster->pitch * planes->channels;
-    at.first_row = raster->first_row;
-    return at;
-}
-
 /* True if the epilogue reads `other`. */
 static bool has_other(const struct product *product)
 {
@@ -78,7 +69,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
 {
     const struct raster *read = product->read, *write = product->write;
     const struct planes *src = &product->src, *dst = &product->dst, *other = &product->other;
-    const struct geometry beside = planes_geometry(other), to = planes_geometry(dst);
+    const struct geometry other_at = planes_geometry(other), to = planes_geometry(dst);
     const bool reads = read && !src->object;
     const cl_int channels = dst->channels; /* of an interleaved pixel */
     struct tables tables;
@@ -91,22 +82,25 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     work.outlined = true;
     work.bytes = reads ? raster_bytes(read, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
     if (!read && !write)
-        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
+        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
                       ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
                       ARG(tables.first), ARG(product->epilogue), ARG(channels));
     struct raster input = read ? *read : (struct raster){0}, output = write ? *write : (struct raster){0};
-    const struct geometry from = planes_geometry(src), input_at = raster_geometry(src, &input);
+    const struct geometry from = planes_geometry(src);
+    struct geometry input_at = from; /* as if the interleaved channels were one plane */
+    input_at.pitch = input.pitch * src->channels;
+    input_at.first_row = input.first_row;
     if (dst->object)
         output.memory = NULL;
     else if (write)
         work.bytes += raster_bytes(write, dst->rows);
     work.depth = 1;
     define(&work.defines, "SAMPLES", 1);
-    define(&work.defines, "SAMPLE", (write ? write : read)->sample);
-    if (read && write && read->sample != write->sample)
-        define(&work.defines, "READ_SAMPLE", read->sample);
+    define(&work.defines, "SAMPLE", write ? output.sample : input.sample);
+    if (read && write && input.sample != output.sample)
+        define(&work.defines, "READ_SAMPLE", input.sample);
     return LAUNCH(run->device, &work, error, ARG_MEMORY(input.memory), ARG(input_at), ARG_MEMORY(src->object),
-                  ARG(from), ARG_MEMORY(other->object), ARG(beside), ARGS_RASTER(&output),
+                  ARG(from), ARG_MEMORY(other->object), ARG(other_at), ARGS_RASTER(&output),
                   ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
                   ARG(tables.blocks), ARG(tables.first), ARG(product->epilogue), ARG(channels));
 }
@@ -127,7 +121,7 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
 {
     const struct planes *src = &product->src, *dst = &product->dst,
                         *other = has_other(product) ? &product->other : src;
-    const struct geometry beside = planes_geometry(other);
+    const struct geometry other_at = planes_geometry(other);
     const int lanes = launch_lanes(run->device, run->memory, VECTOR_FULL);
     const struct blocking by = {lanes, lanes, true};
     struct tables tables;
@@ -144,7 +138,7 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     define(&work.defines, "GROUP", group);
     if (axis_max_samples(&product->x, by, across) > group * lanes)
         define(&work.defines, "PARTS", 1);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
                   ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
                   ARG(tables.first), ARG(product->epilogue), ARG(across));
 }
@@ -182,22 +176,19 @@ static bool product_is_plain(const struct axis *axis)
 /* Longest filter of kernels/filter_gpu.cl in columns of four: 129 taps. Beyond, product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
-/* True if a tile near the border contains the samples that replace those beyond the border. This holds for
- * symmetric filters (or one tap more on one side) on an axis longer than the filter. */
-static bool border_fits(const struct axis *x)
-{
-    const int left = -x->filter.start, right = x->filter.start + x->filter.taps - 1;
-    return abs(left - right) <= 1 && x->samples >= x->filter.taps + 40;
-}
-
 /* True if kernels/filter_gpu.cl can compute the product. */
 static bool fits_fused(const struct run *run, const struct product *product)
 {
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
-    const int reach = find_span(&product->x.filter).reach;
+    const struct filter *along_x = &product->x.filter;
+    const int reach = find_span(along_x).reach;
+    /* A tile near the border contains the samples that replace those beyond the border if the filter is
+     * symmetric, or has one tap more on one side, and the axis is longer than the filter. */
+    const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
+    const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + 40;
     return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && product_is_plain(&product->x) &&
            product_is_plain(&product->y) && product->epilogue.op != EPILOGUE_MAGNITUDE &&
-           reach <= MAX_REACH && reach <= group / 2 && border_fits(&product->x);
+           reach <= MAX_REACH && reach <= group / 2 && border_fits;
 }
 
 /* Uploads the weights of one or two filters, each padded with zeros to `length`: `before` zeros in front, the

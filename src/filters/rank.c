@@ -1,42 +1,46 @@
-/* Median and other ranks of square and round windows. Which kernel runs depends on device, samples and
- * radius:
+/* Median and other ranks of square and round windows. The kernel depends on device, samples and radius:
  *
  *     percent 0, 100 of squares   filters/extrema.h: a running minimum or maximum
- *     median of 3x3, 5x5          rank_network_*: sorting networks on columns
- *     CPU, 8-bit values           rank_histogram_cpu: histograms of columns (Perreault and Hebert 2007); the
- * cost of a square does not depend on the radius CPU, other values           rank_tiles_cpu GPU
- * rank_columns_gpu (squares up to radius 31), rank_digits_gpu: radix search
+ *     median of 3x3, 5x5          rank_network_cpu, rank_network_gpu: sorting networks on columns
+ *     CPU, 8-bit values           rank_histogram_cpu: the time of a square is the same for any radius
+ *     CPU, other values           rank_tiles_cpu: sorted tiles; the time grows with the radius
+ *     GPU, squares to radius 31   rank_columns_gpu: sorted columns in local memory
+ *     GPU, others                 rank_digits_gpu: a histogram, or a radix search in the keys
  *
- * Keys are integers that sort like the values, so one order serves all types; NaN is sorted last, as in
- * scipy.ndimage. */
+ * The last two work in buffers: images are copied to buffers and back. On a CPU, planes first go through
+ * rank_histogram_cpu, which marks the blocks with values of more than 8 bits, then through rank_tiles_cpu,
+ * which does these. Small medians and 8-bit ranks work from raster to raster, without planes.
+ *
+ * Keys are integers that sort like the values (kernels/rank.h), so one order serves all types; NaN is sorted
+ * last, as in scipy.ndimage. */
 #include "filters/rank.h"
 
 #include "filters/extrema.h"
 
-/* Medians of windows of 3x3 and 5x5. */
+/* Outputs of a work-item along y, and group sizes, for medians of 3x3 and 5x5. */
 static const struct kernel_configs network = {.kernel = "rank_network",
                                               .cpu = {8, {16, 1}},
                                               .cpu_images = {2, {16, 1}},
                                               .gpu = {4, {32, 4}},
                                               .gpu_images = {2, {32, 4}}};
 
-/* Outputs of a work-item of kernels/rank_network_cpu.cl along x. */
+/* Outputs of a work-item of kernels/rank_network_cpu.cl along x, as declared there. */
 enum { SEGMENT = 128 };
 
-/* kernels/rank_columns_gpu.cl: work-items of a group, which has twice as many columns, and the fewest rows of
- * a group. */
+/* kernels/rank_columns_gpu.cl: work-items of a group, which sorts at most twice as many columns; the largest
+ * radius for these; and the fewest output rows of a group, which sorts all its columns in its first row. */
 enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS = 32 };
 
 /* kernels/rank_digits_gpu.cl: work-items of a group, each with 256 bins of 16 bits. Up to DIGITS_FEW samples,
  * digits of four bits cost less than digits of eight. */
 enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
 
-/* Output rows of such a work-item. More rows start fewer windows; enough work-items must remain to keep a
- * device busy. */
+/* Most output rows of a work-item of kernels/rank_digits_gpu.cl. More rows fill fewer windows from scratch.
+ * Fewer rows are used if less than DIGITS_ITEMS work-items would remain to alpha_channel a device busy. */
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
-/* Outputs along either side of a tile of kernels/rank_tiles_cpu.cl; work-items of it and of
- * kernels/rank_histogram_cpu.cl for each compute unit. */
+/* Outputs along either side of a tile of kernels/rank_tiles_cpu.cl, and work-items per compute unit of that
+ * kernel and of kernels/rank_histogram_cpu.cl: more than one, as blocks differ in work. */
 enum { TILE = 128, TILES_ITEMS = 4 };
 
 /* kernels/rank_histogram_cpu.cl: bytes of the histograms of a column, and columns of a block. The histograms
@@ -55,6 +59,7 @@ struct rows rank_rows(const void *params, const struct shape *in, struct rows ou
     return (struct rows){out.begin - rank->radius, out.end + rank->radius};
 }
 
+/* True for the windows of the sorting networks. */
 static bool is_small_median(const struct rank *rank)
 {
     return rank->radius <= 2 && rank->shape == RANK_SQUARE && rank->percent == 50;
@@ -69,6 +74,7 @@ static int row_reach(const struct rank *rank, int k)
     return reach;
 }
 
+/* Returns the number of samples of a window. */
 static int window_samples(const struct rank *rank)
 {
     int samples = 2 * rank->radius + 1;
@@ -77,7 +83,7 @@ static int window_samples(const struct rank *rank)
     return samples;
 }
 
-/* Returns the rank of the output in its sorted window. */
+/* Returns the index of the output in its sorted window. */
 static int wanted_rank(const struct rank *rank)
 {
     int samples = window_samples(rank), wanted = (int)(samples * rank->percent / 100);
@@ -90,7 +96,7 @@ static bool is_extreme(const struct rank *rank)
     return rank->shape == RANK_SQUARE && (rank->percent == 0 || rank->percent == 100);
 }
 
-struct stage_caps rank_traits(const void *params)
+struct stage_caps rank_caps(const void *params)
 {
     const struct rank *rank = params;
     const bool is_quick = is_small_median(rank) || is_extreme(rank);
@@ -101,6 +107,7 @@ struct stage_caps rank_traits(const void *params)
                                                                            : 10};
 }
 
+/* Uploads the shape of the window: row_reach() of rows 0 to radius. */
 static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem *memory, struct error *error)
 {
     float reaches[RANK_MAX_RADIUS + 1];
@@ -109,6 +116,7 @@ static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem 
     return run_constants(run, reaches, (size_t)rank->radius + 1, memory, error);
 }
 
+/* Returns the launch of a sorting network. */
 static struct work network_work(const struct run *run, const char *file, const struct rank *rank,
                                 const struct planes *dst)
 {
@@ -123,39 +131,42 @@ static struct work network_work(const struct run *run, const char *file, const s
     return work;
 }
 
+/* Enqueues kernels/rank_network_cpu.cl from raster to raster. */
 static enum status rank_samples(struct run *run, const struct rank *rank, const struct value *in,
                                 const struct value *out, struct error *error)
 {
     const struct planes src = value_planes(in), dst = value_planes(out);
     const struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
-    const cl_int channels = out->shape.channels, radius = rank->radius, keep = -1;
+    const cl_int channels = out->shape.channels, radius = rank->radius, alpha_channel = -1;
     struct work work = network_work(run, "rank_network_cpu", rank, &dst);
     work.depth = 1;
     work.bytes = raster_bytes(in->raster, src.rows) + raster_bytes(out->raster, dst.rows);
     define(&work.defines, "SAMPLE", out->raster->sample);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARG(src_at),
-                  ARGS_RASTER(out->raster), ARG(dst_at), ARG(channels), ARG(radius), ARG(keep));
+                  ARGS_RASTER(out->raster), ARG(dst_at), ARG(channels), ARG(radius), ARG(alpha_channel));
 }
 
-static enum status rank_by_network(struct run *run, const struct rank *rank, cl_int keep,
+/* Enqueues a sorting network from planes to planes. */
+static enum status rank_by_network(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
     const cl_int channels = 1, radius = rank->radius;
     if (!run_is_cpu(run)) {
         struct work work = network_work(run, "rank_network_gpu", rank, dst);
-        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(keep));
+        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(alpha_channel));
     }
     struct work work = network_work(run, "rank_network_cpu", rank, dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels), ARG(radius),
-                  ARG(keep));
+                  ARG(alpha_channel));
 }
 
+/* Returns the local memory of a group of kernels/rank_columns_gpu.cl in bytes. */
 static size_t columns_bytes(int step)
 {
     return (size_t)(2 * step + 1) * 2 * COLUMNS_GROUP * sizeof(cl_uint);
 }
 
-/* The largest power of two that is not larger than a side. */
+/* Returns the largest power of two that is at most a side of the window. */
 static int side_step(const struct rank *rank)
 {
     int step = 1;
@@ -164,13 +175,8 @@ static int side_step(const struct rank *rank)
     return step;
 }
 
-static bool columns_suit(const struct run *run, const struct rank *rank)
-{
-    return rank->shape == RANK_SQUARE && rank->radius <= COLUMNS_RADIUS &&
-           columns_bytes(side_step(rank)) <= run->device->local_memory;
-}
-
-static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_int keep,
+/* Enqueues kernels/rank_columns_gpu.cl. */
+static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
     struct {
@@ -183,23 +189,21 @@ static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_
     work.config = (struct launch_config){1, {COLUMNS_GROUP, 1}};
     work.height = ceil_div(dst->rows, by.rows);
     define(&work.defines, "GROUP", COLUMNS_GROUP);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(keep),
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(alpha_channel),
                   ARG_LOCAL(columns_bytes(by.step)));
 }
 
-static int digits_rows(const struct planes *dst)
-{
-    double rows = (double)dst->width * dst->rows * planes_depth(dst) / DIGITS_ITEMS;
-    return rows < 1 ? 1 : rows < DIGITS_ROWS ? (int)rows : DIGITS_ROWS;
-}
-
-static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_int keep,
+/* Enqueues kernels/rank_digits_gpu.cl. */
+static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                   const struct planes *src, const struct planes *dst, struct error *error)
 {
-    int bits = window_samples(rank) <= DIGITS_FEW ? 4 : 8;
+    const double rows = (double)dst->width * dst->rows * planes_depth(dst) / DIGITS_ITEMS;
     struct {
         cl_int radius, rank, bits, rows;
-    } by = {rank->radius, wanted_rank(rank), bits, digits_rows(dst)};
+    } by = {rank->radius, wanted_rank(rank), window_samples(rank) <= DIGITS_FEW ? 4 : 8,
+            rows < 1             ? 1
+            : rows < DIGITS_ROWS ? (int)rows
+                                 : DIGITS_ROWS};
     cl_mem reaches;
     struct work work = run_work(run, "rank_digits_gpu", "rank_digits", dst);
     work.vector_width = VECTOR_SCALAR;
@@ -209,7 +213,7 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
-                  ARG(keep), ARG_LOCAL(DIGITS_GROUP * DIGITS_BINS * sizeof(cl_ushort)));
+                  ARG(alpha_channel), ARG_LOCAL(DIGITS_GROUP * DIGITS_BINS * sizeof(cl_ushort)));
 }
 
 /* Returns the number of work-items that share some tiles or blocks. */
@@ -219,7 +223,8 @@ static int count_items(const struct run *run, int shared)
     return items < shared ? items : shared;
 }
 
-/* Blocks as high as they may be while each work-item has one: each begins with histograms of its own. */
+/* Returns the division of a plane into blocks. They are as high as possible while each work-item has one,
+ * because a block fills its histograms from scratch. */
 static struct blocks find_blocks(const struct run *run, const struct rank *rank, const struct planes *dst,
                                  int depth)
 {
@@ -233,9 +238,10 @@ static struct blocks find_blocks(const struct run *run, const struct rank *rank,
     return blocks;
 }
 
-/* Ranks what is of 8 bit: all of a file's samples, or blocks of planes. *mixed receives a number for each
- * block, 0 if it is done. */
-static enum status rank_by_histogram(struct run *run, const struct rank *rank, cl_int keep,
+/* Enqueues kernels/rank_histogram_cpu.cl, from raster to raster or from planes to planes. *mixed is set to a
+ * buffer of a number per block, owned by the run: 0 if the block is done, 1 if it has values of more than 8
+ * bits. */
+static enum status rank_by_histogram(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                      const struct value *in, const struct value *out, struct blocks *blocks,
                                      cl_mem *mixed, struct error *error)
 {
@@ -250,10 +256,11 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
     } by = {rank->radius,   wanted_rank(rank), rank->shape == RANK_DISC, blocks->width, blocks->height,
             blocks->across, blocks->down};
     const int count = blocks->across * blocks->down * depth, items = count_items(run, count);
-    const size_t columns = (size_t)(blocks->width + 2 * rank->radius),
-                 values = columns * (size_t)(blocks->height + 2 * rank->radius),
+    const size_t columns = (size_t)blocks->width + 2 * (size_t)rank->radius,
+                 values = columns * ((size_t)blocks->height + 2 * (size_t)rank->radius),
                  bytes = values + (by.is_disc ? 0 : columns * COLUMN_BYTES);
     const cl_ulong room = (bytes + 63) / 64 * 64;
+    /* Scratch memory of a work-item: the histograms of the columns of a block, then its values. */
     struct planes scratch;
     cl_mem reaches;
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
@@ -271,11 +278,12 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
                             : planes_bytes(&src) + planes_bytes(&dst);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(read), ARG_MEMORY(src.object), ARG(src_at),
                   ARGS_RASTER(write), ARG_MEMORY(dst.object), ARG(dst_at), ARG(depth), ARG_MEMORY(reaches),
-                  ARG(by), ARG(keep), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(*mixed));
+                  ARG(by), ARG(alpha_channel), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(*mixed));
 }
 
-/* Ranks the blocks that are not of 8 bit, or all if `mixed` is NULL. */
-static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_int keep,
+/* Enqueues kernels/rank_tiles_cpu.cl for the blocks of rank_histogram_cpu.cl that are not done, or for all if
+ * `mixed` is NULL. */
+static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                  const struct planes *src, const struct planes *dst,
                                  const struct blocks *blocks, cl_mem mixed, struct error *error)
 {
@@ -299,51 +307,45 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
     work.width = items;
     work.height = work.depth = 1;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
-                  ARG(keep), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(mixed), ARG(done));
+                  ARG(alpha_channel), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(mixed), ARG(done));
 }
 
-static enum status rank_cpu(struct run *run, const struct rank *rank, cl_int keep, bool is_wider,
-                            const struct value *in, const struct value *out, struct error *error)
+/* Ranks in buffers of GPUs. */
+static enum status rank_gpu(struct run *run, const struct rank *rank, cl_int alpha_channel,
+                            const struct planes *src, const struct planes *dst, struct error *error)
 {
-    struct blocks blocks = {.width = TILE, .height = TILE};
-    cl_mem mixed = NULL;
-    if (!is_wider && rank_by_histogram(run, rank, keep, in, out, &blocks, &mixed, error) != STATUS_OK)
-        return STATUS_FAILED;
-    return rank_by_tiles(run, rank, keep, &in->planes[0], &out->planes[0], &blocks, mixed, error);
+    if (rank->shape == RANK_SQUARE && rank->radius <= COLUMNS_RADIUS &&
+        columns_bytes(side_step(rank)) <= run->device->local_memory)
+        return rank_by_columns(run, rank, alpha_channel, src, dst, error);
+    return rank_by_digits(run, rank, alpha_channel, src, dst, error);
 }
 
-/* In buffers of GPUs. */
-static enum status rank_gpu(struct run *run, const struct rank *rank, cl_int keep, const struct planes *src,
-                            const struct planes *dst, struct error *error)
-{
-    return (columns_suit(run, rank) ? rank_by_columns : rank_by_digits)(run, rank, keep, src, dst, error);
-}
-
-static enum status scratch_of(struct run *run, const struct planes *like, struct planes *planes,
-                              struct error *error)
+/* Allocates scratch planes of the size of `like`. */
+static enum status scratch_like(struct run *run, const struct planes *like, struct planes *planes,
+                                struct error *error)
 {
     struct rows rows = {like->first_row, like->first_row + like->rows};
     return run_scratch(run, like->width, like->height, rows, 1, like->channels, planes, error);
 }
 
-/* The same for images, by way of buffers: counting the digits of texels took 40 times as long on an H100. */
-static enum status rank_beside(struct run *run, const struct rank *rank, cl_int keep,
-                               const struct planes *src, const struct planes *dst, struct error *error)
+/* Ranks images by way of buffers: counting the digits of texels took an H100 40 times as long. */
+static enum status rank_by_buffers(struct run *run, const struct rank *rank, cl_int alpha_channel,
+                                   const struct planes *src, const struct planes *dst, struct error *error)
 {
     struct planes from, to;
     struct work fetch = run_work(run, "texels", "texels_to_planes", src);
     struct work put = run_work(run, "texels", "planes_to_texels", dst);
     run->memory = MEMORY_BUFFER;
-    bool ok = scratch_of(run, src, &from, error) == STATUS_OK &&
-              scratch_of(run, dst, &to, error) == STATUS_OK &&
+    bool ok = scratch_like(run, src, &from, error) == STATUS_OK &&
+              scratch_like(run, dst, &to, error) == STATUS_OK &&
               LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from)) == STATUS_OK &&
-              rank_gpu(run, rank, keep, &from, &to, error) == STATUS_OK &&
+              rank_gpu(run, rank, alpha_channel, &from, &to, error) == STATUS_OK &&
               LAUNCH(run->device, &put, error, ARG_PLANES(&to), ARG_PLANES(dst)) == STATUS_OK;
     run->memory = MEMORY_IMAGE;
     return ok ? STATUS_OK : STATUS_FAILED;
 }
 
-enum status rank_coarsen(void *params, const struct chroma *chroma, struct error *error)
+enum status rank_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rank *rank = params;
     const int by = chroma->across > chroma->down ? chroma->across : chroma->down;
@@ -352,28 +354,35 @@ enum status rank_coarsen(void *params, const struct chroma *chroma, struct error
     return STATUS_OK;
 }
 
-/* `is_wider` says that samples are known to have more than 8 bits. */
-static enum status rank_planes(struct run *run, const struct rank *rank, cl_int keep, bool is_wider,
+/* Ranks planes. `is_wider`: samples are known to have more than 8 bits. */
+static enum status rank_planes(struct run *run, const struct rank *rank, cl_int alpha_channel, bool is_wider,
                                const struct value *in, const struct value *out, struct error *error)
 {
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     if (is_small_median(rank))
-        return rank_by_network(run, rank, keep, src, dst, error);
+        return rank_by_network(run, rank, alpha_channel, src, dst, error);
     if (is_extreme(rank))
-        return extrema_find(run, rank->radius, wanted_rank(rank) > 0, keep, src, dst, error);
-    if (run_is_cpu(run))
-        return rank_cpu(run, rank, keep, is_wider, in, out, error);
-    return (run->memory == MEMORY_IMAGE ? rank_beside : rank_gpu)(run, rank, keep, src, dst, error);
+        return extrema_find(run, rank->radius, wanted_rank(rank) > 0, alpha_channel, src, dst, error);
+    if (!run_is_cpu(run))
+        return (run->memory == MEMORY_IMAGE ? rank_by_buffers : rank_gpu)(run, rank, alpha_channel, src, dst,
+                                                                          error);
+    /* A CPU device first does the blocks of 8-bit values, then the others. */
+    struct blocks blocks = {.width = TILE, .height = TILE};
+    cl_mem mixed = NULL;
+    if (!is_wider &&
+        rank_by_histogram(run, rank, alpha_channel, in, out, &blocks, &mixed, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return rank_by_tiles(run, rank, alpha_channel, src, dst, &blocks, mixed, error);
 }
 
-/* Ranks samples by way of planes. */
+/* Ranks a raster by way of planes. */
 static enum status rank_unpacked(struct run *run, const struct rank *rank, const struct value *in,
                                  const struct value *out, struct error *error)
 {
     const struct planes src = value_planes(in), dst = value_planes(out);
     struct value from = {.shape = in->shape, .rows = in->rows}, to = {.shape = out->shape, .rows = out->rows};
-    if (scratch_of(run, &src, &from.planes[0], error) != STATUS_OK ||
-        scratch_of(run, &dst, &to.planes[0], error) != STATUS_OK ||
+    if (scratch_like(run, &src, &from.planes[0], error) != STATUS_OK ||
+        scratch_like(run, &dst, &to.planes[0], error) != STATUS_OK ||
         in->raster->transfer->load(run, in->raster, 0, &from.planes[0], error) != STATUS_OK ||
         rank_planes(run, rank, -1, in->raster->sample != SAMPLE_UINT8, &from, &to, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -37,10 +37,10 @@ struct rank {
 
 /* Callbacks `rows` and `caps` of a stage whose params are a struct rank. */
 struct rows rank_rows(const void *params, const struct shape *in, struct rows out);
-struct stage_caps rank_traits(const void *params);
+struct stage_caps rank_caps(const void *params);
 
 /* Callback `adapt_to_chroma`: divides the radius by the larger subsampling factor, rounded up. */
-enum status rank_coarsen(void *params, const struct chroma *chroma, struct error *error);
+enum status rank_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
 /* Callback `run`: enqueues the filter. Works from raster to raster, or from planes to planes that it
  * allocates. Alpha is copied. */

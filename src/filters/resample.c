@@ -64,12 +64,6 @@ static int kernel_taps(enum resampler resampler)
     return taps[resampler];
 }
 
-static int enlarge_taps(enum resampler resampler, enum grid grid)
-{
-    int taps = kernel_taps(resampler);
-    return grid == GRID_CORNERS ? 2 * taps - 1 : taps;
-}
-
 /* Stores the weights of samples first, first + 1, ... for an output at position `place`. They sum to 1. */
 static void weigh(enum resampler resampler, double place, int first, double *weights)
 {
@@ -99,41 +93,32 @@ static void fuse_half_step(enum resampler resampler, const double *corners, int 
     }
 }
 
-/* Stores the weights of phase p on the grid of corners. Output factor * i + p is at i + (p + 0.5) / factor,
- * between corners i - taps / 2 + 1 and i + taps / 2. */
-static void corner_phase(enum resampler resampler, int factor, int p, float *weights)
-{
-    double corners[MAX_RESAMPLE_TAPS];
-    int taps = kernel_taps(resampler);
-    weigh(resampler, (p + 0.5) / factor, 1 - taps / 2, corners);
-    fuse_half_step(resampler, corners, taps, weights);
-}
-
-/* Stores the weights of phase p on the grid of centres. */
-static void center_phase(enum resampler resampler, int factor, int p, float *weights)
-{
-    double exact[MAX_RESAMPLE_TAPS];
-    int taps = kernel_taps(resampler);
-    weigh(resampler, (p + 0.5) / factor - 0.5, (p >= factor / 2) - taps / 2, exact);
-    for (int k = 0; k < taps; k++)
-        weights[k] = (float)exact[k];
-}
-
 void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
                     struct filter *filter)
 {
-    const int taps = enlarge_taps(resampler, grid);
+    const int under = kernel_taps(resampler), taps = grid == GRID_CORNERS ? 2 * under - 1 : under;
+    double phase[MAX_RESAMPLE_TAPS];
     /* A window with an even number of taps advances halfway between two samples. */
     const int lead = taps % 2 == 0 ? factor - factor / 2 : 0;
     *filter = (struct filter){weights, taps, -(taps / 2), .step = 1, .period = factor, .lead = lead};
-    for (int p = 0; p < factor; p++)
-        if (resampler == RESAMPLE_NEAREST)
-            weights[p] = 1;
-        else
-            (grid == GRID_CORNERS ? corner_phase : center_phase)(resampler, factor, p, weights + p * taps);
+    for (int p = 0; p < factor; p++, weights += taps) {
+        if (resampler == RESAMPLE_NEAREST) {
+            weights[0] = 1;
+        } else if (grid == GRID_CORNERS) {
+            /* Output factor * i + p is at i + (p + 0.5) / factor, between corners i - under / 2 + 1 and
+             * i + under / 2. */
+            weigh(resampler, (p + 0.5) / factor, 1 - under / 2, phase);
+            fuse_half_step(resampler, phase, under, weights);
+        } else {
+            weigh(resampler, (p + 0.5) / factor - 0.5, (p >= factor / 2) - under / 2, phase);
+            for (int k = 0; k < under; k++)
+                weights[k] = (float)phase[k];
+        }
+    }
 }
 
-/* Output d is at corner factor * d + factor / 2, so the window is odd. Returns the number of taps. */
+/* Computes a reduction on the grid of corners. Output d is at corner factor * d + factor / 2, so the window
+ * is odd. Returns the number of taps. */
 static int reduce_corners(enum resampler resampler, int factor, int stretch, float *weights, int *start)
 {
     double corners[MAX_RESAMPLE_TAPS * MAX_FACTOR], sum = 0;
@@ -147,7 +132,8 @@ static int reduce_corners(enum resampler resampler, int factor, int stretch, flo
     return count + taps - 1;
 }
 
-/* Output d is at factor * d + factor / 2 - 0.5, between two samples, so the window is even. */
+/* Computes a reduction on the grid of centres. Output d is at factor * d + factor / 2 - 0.5, between two
+ * samples, so the window is even. Returns the number of taps. */
 static int reduce_centers(enum resampler resampler, int factor, int stretch, float *weights, int *start)
 {
     int half = kernel_taps(resampler) / 2 * stretch;
@@ -219,6 +205,7 @@ static double resize_center(const struct resize *by, int i)
     return (by->begin + i + 0.5) * resize_scale(by) + by->margin;
 }
 
+/* Returns the number of samples of the axis, with its margins. */
 static int resize_samples(const struct resize *by)
 {
     return (by->held > 0 ? by->held : by->from) + 2 * by->margin;
@@ -237,23 +224,16 @@ static int box_begin(const struct resize *by, int64_t i)
     return (int)((2 * by->from * i + by->to) / (2 * (int64_t)by->to));
 }
 
-/* Returns the samples of a box. For an enlargement it is the sample that contains the output's centre. */
-static struct rows box_window(const struct resize *by, int i)
-{
-    const int64_t o = (int64_t)by->begin + i;
-    if (by->from >= by->to)
-        return (struct rows){box_begin(by, o), box_begin(by, o + 1)};
-    const int nearest = (int)((2 * o + 1) * by->from / (2 * (int64_t)by->to));
-    return (struct rows){nearest, nearest + 1};
-}
-
 /* Returns the samples under the filter of output i. Without `cut` some of them may be outside the axis. */
 static struct rows resize_window(const struct resize *by, bool cut, int i)
 {
     if (by->filter == RESIZE_BOX) {
-        const struct rows box = box_window(by, i);
-        const int last = resize_samples(by) - 1;
-        return (struct rows){box.begin < last ? box.begin : last, box.end <= last ? box.end : last + 1};
+        /* The samples of the box; for an enlargement, the sample that contains the output's centre. */
+        const int64_t o = (int64_t)by->begin + i;
+        const bool shrinks = by->from >= by->to;
+        const int begin = shrinks ? box_begin(by, o) : (int)((2 * o + 1) * by->from / (2 * (int64_t)by->to));
+        const int end = shrinks ? box_begin(by, o + 1) : begin + 1, last = resize_samples(by) - 1;
+        return (struct rows){begin < last ? begin : last, end <= last ? end : last + 1};
     }
     double middle = resize_center(by, i), reach = resize_support(by);
     double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
@@ -270,13 +250,6 @@ int resize_max_taps(const struct resize *by, bool cut)
     return cut && max > resize_samples(by) ? resize_samples(by) : (int)max;
 }
 
-/* Returns the factor that turns a Gaussian into its derivative: distance / variance, in outputs. x is the
- * distance in samples of the coarser side. */
-static double resize_slope(const struct resize *by, double x)
-{
-    return x / (by->sigma * by->sigma) * resize_scale(by);
-}
-
 struct rows resize_weigh(const struct resize *by, bool cut, int i, double *weights)
 {
     struct rows under =
@@ -286,8 +259,10 @@ struct rows resize_weigh(const struct resize *by, bool cut, int i, double *weigh
         sum += weights[k - under.begin] = resize_kernel(by, (k - middle + 0.5) * shrink);
     for (int k = under.begin; weights && k < under.end; k++) {
         weights[k - under.begin] /= sum;
+        /* A Gaussian times distance / variance is its derivative, here in outputs. */
         if (by->filter == RESIZE_SLOPE)
-            weights[k - under.begin] *= resize_slope(by, (k - middle + 0.5) * shrink);
+            weights[k - under.begin] *=
+                (k - middle + 0.5) * shrink / (by->sigma * by->sigma) * resize_scale(by);
     }
     return under;
 }

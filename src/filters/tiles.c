@@ -38,44 +38,29 @@ static struct value tile_value(const struct value *whole, const struct tile *til
     return value;
 }
 
-/* Unpacks a tile from a raster, or copies it from planes. */
-static enum status load_tile(struct run *run, const struct value *in, const struct tile *tile,
-                             struct value *value, struct error *error)
-{
-    const struct columns columns = {.from = tile->held.begin, .count = tile->held.end - tile->held.begin};
-    enum status status = run_output(run, value, error);
-    if (status != STATUS_OK)
-        return status;
-    return in->raster ? in->raster->transfer->load(run, in->raster, columns.from, &value->planes[0], error)
-                      : tiles_copy(run, &in->planes[0], in->rows, columns, &value->planes[0], error);
-}
-
-/* Packs a tile's own columns into a raster, or copies them into planes. */
-static enum status store_tile(struct run *run, const struct tile *tile, const struct value *value,
-                              const struct value *out, struct error *error)
-{
-    const struct columns columns = {.from = tile->own.begin - tile->held.begin,
-                                    .to = tile->own.begin,
-                                    .count = tile->own.end - tile->own.begin};
-    return out->raster ? out->raster->transfer->store(run, &value->planes[0], columns, out->raster, error)
-                       : tiles_copy(run, &value->planes[0], out->rows, columns, &out->planes[0], error);
-}
-
-/* Loads, processes and stores a tile. A tile of the full width is used in place if it is in planes. */
+/* Loads, processes and stores a tile: unpacks it from a raster, or copies it from planes, and packs or copies
+ * its own columns. A tile of the full width is used in place if it is in planes. */
 static enum status run_tile(struct run *run, const struct tiling *tiling, const struct tile *tile,
                             const struct value *in, struct value *out, struct error *error)
 {
     const int width = tile->image->width;
-    const bool load = in->raster || tile->held.end - tile->held.begin < width,
-               store = out->raster || tile->own.end - tile->own.begin < width;
-    struct value noisy = tile_value(in, tile), made = tile_value(out, tile);
-    enum status status = load ? load_tile(run, in, tile, &noisy, error) : STATUS_OK;
+    const struct columns held = {.from = tile->held.begin, .count = tile->held.end - tile->held.begin},
+                         own = {.from = tile->own.begin - tile->held.begin,
+                                .to = tile->own.begin,
+                                .count = tile->own.end - tile->own.begin};
+    const bool load = in->raster || held.count < width, store = out->raster || own.count < width;
+    struct value source = tile_value(in, tile), result = tile_value(out, tile);
+    enum status status = load ? run_output(run, &source, error) : STATUS_OK;
+    if (status == STATUS_OK && load)
+        status = in->raster ? in->raster->transfer->load(run, in->raster, held.from, &source.planes[0], error)
+                            : tiles_copy(run, &in->planes[0], in->rows, held, &source.planes[0], error);
     if (status == STATUS_OK)
-        status = tiling->run(run, tiling->params, tile, load ? &noisy : in, store ? &made : out, error);
-    planes_release(&run->pool, &noisy.planes[0]);
+        status = tiling->run(run, tiling->params, tile, load ? &source : in, store ? &result : out, error);
+    planes_release(&run->pool, &source.planes[0]);
     if (status == STATUS_OK && store)
-        status = store_tile(run, tile, &made, out, error);
-    planes_release(&run->pool, &made.planes[0]);
+        status = out->raster ? out->raster->transfer->store(run, &result.planes[0], own, out->raster, error)
+                             : tiles_copy(run, &result.planes[0], out->rows, own, &out->planes[0], error);
+    planes_release(&run->pool, &result.planes[0]);
     return status;
 }
 

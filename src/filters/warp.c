@@ -133,14 +133,6 @@ static struct steps find_steps(const struct affine *affine, const struct warp_op
     return steps;
 }
 
-/* Returns the number of samples per output pixel. */
-static double count_samples(const struct affine *affine, const struct warp_options *options)
-{
-    double taps = is_copy(options) ? 1 : count_taps(options);
-    return taps * find_stretch(options, affine->xx, affine->xy) * taps *
-           find_stretch(options, affine->yx, affine->yy);
-}
-
 struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma)
 {
     const double across = chroma->across, down = chroma->down;
@@ -178,7 +170,10 @@ enum status warp_check(const char *what, const struct affine *affine, const stru
     /* Bounds of the distance of any position from the origin, along x and along y. */
     double x = fabs(affine->xx) * out->width + fabs(affine->xy) * out->height + fabs(affine->x);
     double y = fabs(affine->yx) * out->width + fabs(affine->yy) * out->height + fabs(affine->y);
-    double samples = count_samples(affine, options) * out->width * out->height;
+    /* Samples that all outputs read. */
+    double taps = is_copy(options) ? 1 : count_taps(options);
+    double samples = taps * find_stretch(options, affine->xx, affine->xy) * taps *
+                     find_stretch(options, affine->yx, affine->yy) * out->width * out->height;
     if (!(x < WARP_MAX_POSITION && y < WARP_MAX_POSITION))
         return fail(error, STATUS_FAILED, "%s to %dx%d pixels reaches beyond %d pixels from the picture",
                     what, out->width, out->height, WARP_MAX_POSITION);
@@ -199,25 +194,19 @@ static int find_reach(int taps, float stretch)
     return (int)ceilf((float)half * stretch);
 }
 
-/* Returns the source rows of output rows `out`, before clipping. Uses the integers of the kernel, so that
- * both arrive at the same rows. */
-static struct rows find_window(const struct steps *steps, int taps, int width, struct rows out)
-{
-    int reach = find_reach(taps, steps->stretch_y);
-    cl_long across = steps->yx * (width - 1), down = steps->yy * (out.end - 1 - out.begin);
-    cl_long low = steps->yy * out.begin + steps->y, high = low;
-    *(across < 0 ? &low : &high) += across;
-    *(down < 0 ? &low : &high) += down;
-    int begin = (int)(low >> UNIT_BITS), last = (int)(high >> UNIT_BITS);
-    return steps->copies ? (struct rows){begin, last + 1}
-                         : (struct rows){begin - reach + 1, last + reach + 1};
-}
-
 struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
                              const struct shape *in, struct rows out)
 {
-    struct steps steps = find_steps(affine, options);
-    struct rows window = find_window(&steps, count_taps(options), width, out);
+    /* The integers of the kernel, so that both arrive at the same rows. */
+    const struct steps steps = find_steps(affine, options);
+    const int reach = find_reach(count_taps(options), steps.stretch_y);
+    cl_long across = steps.yx * (width - 1), down = steps.yy * (out.end - 1 - out.begin);
+    cl_long low = steps.yy * out.begin + steps.y, high = low;
+    *(across < 0 ? &low : &high) += across;
+    *(down < 0 ? &low : &high) += down;
+    const int begin = (int)(low >> UNIT_BITS), last = (int)(high >> UNIT_BITS);
+    const struct rows window =
+        steps.copies ? (struct rows){begin, last + 1} : (struct rows){begin - reach + 1, last + reach + 1};
     return options->outside == OUTSIDE_ZERO ? rows_clip(window, in->height) : window;
 }
 

@@ -40,7 +40,7 @@ const struct stage stage_median = {
     .out = KIND_IMAGE,
     .check = median_check,
     .rows = rank_rows,
-    .caps = rank_traits,
-    .adapt_to_chroma = rank_coarsen,
+    .caps = rank_caps,
+    .adapt_to_chroma = rank_adapt_to_chroma,
     .run = rank_image,
 };

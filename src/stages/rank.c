@@ -44,7 +44,7 @@ const struct stage stage_rank = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rank_rows,
-    .caps = rank_traits,
-    .adapt_to_chroma = rank_coarsen,
+    .caps = rank_caps,
+    .adapt_to_chroma = rank_adapt_to_chroma,
     .run = rank_image,
 };
