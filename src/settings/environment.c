@@ -1,4 +1,4 @@
-/* The table of environment variables. */
+/* The table of environment variables, parsed like options, and those that belong to other programs. */
 #include "settings/environment.h"
 
 #include <math.h>
