@@ -194,7 +194,8 @@ static enum status build_text(struct compiled_program *program, struct device *d
     return STATUS_OK;
 }
 
-/* Compiles the program with or without kernels/builtins.h. */
+/* Compiles the program with or without kernels/builtins.h. *refused receives true if the compiler rejects it.
+ */
 static enum status compile_with(struct compiled_program *program, struct device *device, bool builtins,
                                 bool *refused, struct error *error)
 {
@@ -211,16 +212,17 @@ static enum status compile_with(struct compiled_program *program, struct device 
 
     /* builtins.h replaces clang's opencl-c.h, so define its include guard. */
     const char *guard = builtins ? " -D_OPENCL_H_" : "";
-    char *options = has_edge ? text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard)
-                             : text_print(error, "%s%s", program->options, guard);
+    char *options = program->edge >= 0
+                        ? text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard)
+                        : text_print(error, "%s%s", program->options, guard);
     enum status status = options ? build_text(program, device, text, options, refused, error) : STATUS_FAILED;
     free(options);
     free(text);
     return status;
 }
 
-/* Compiles the program. If PoCL rejects kernels/builtins.h, tries again with clang's own header. A
- * failure may be caused by damaged files in PoCL's cache, so the next run empties it. */
+/* Compiles the program. PoCL gets kernels/builtins.h first, and clang's own header if it rejects that.
+ * Another failure may be caused by damaged files in PoCL's cache, so the next run empties it. */
 static enum status compile(struct compiled_program *program, struct device *device, struct error *error)
 {
     bool refused = false;
