@@ -48,12 +48,12 @@ bool queue_push(struct queue *queue, void *item)
     pthread_mutex_lock(&queue->lock);
     while (queue->count == QUEUE_CAPACITY && !queue->stopped)
         pthread_cond_wait(&queue->changed, &queue->lock);
-    bool taken = !queue->stopped;
-    if (taken)
+    bool is_added = !queue->stopped;
+    if (is_added)
         queue->items[(queue->first + queue->count++) % QUEUE_CAPACITY] = item;
     pthread_cond_broadcast(&queue->changed);
     pthread_mutex_unlock(&queue->lock);
-    return taken;
+    return is_added;
 }
 
 void *queue_pop(struct queue *queue)
@@ -288,7 +288,7 @@ void *ordered_slot(const struct ordered *ordered, size_t piece)
 
 bool ordered_is_full(const struct ordered *ordered)
 {
-    return ordered->submitted - ordered->taken == ordered->count;
+    return ordered->submitted - ordered->released == ordered->count;
 }
 
 void ordered_submit(struct ordered *ordered, bool alone)
@@ -302,15 +302,15 @@ void ordered_submit(struct ordered *ordered, bool alone)
 
 void *ordered_oldest(struct ordered *ordered)
 {
-    if (ordered->taken == ordered->submitted)
+    if (ordered->released == ordered->submitted)
         return NULL;
-    workers_wait(&ordered->workers, &ordered->tasks[ordered->taken % ordered->count]);
-    return ordered_slot(ordered, ordered->taken);
+    workers_wait(&ordered->workers, &ordered->tasks[ordered->released % ordered->count]);
+    return ordered_slot(ordered, ordered->released);
 }
 
-void ordered_take(struct ordered *ordered)
+void ordered_release(struct ordered *ordered)
 {
-    ordered->taken++;
+    ordered->released++;
 }
 
 void ordered_close(struct ordered *ordered, void (*release)(void *slot))

@@ -118,7 +118,7 @@ enum status workers_each(struct workers *workers, int count, piece_work *work, v
  *
  * Pieces of work are submitted to threads and collected in the order of submission:
  *
- *     ordered_slot ─▶ ordered_submit ─▶ threads ─▶ ordered_oldest ─▶ ordered_take
+ *     ordered_slot ─▶ ordered_submit ─▶ threads ─▶ ordered_oldest ─▶ ordered_release
  *     fill the slot                     run(slot)  waits; use it     the slot is free again
  *
  * The slots form a ring: piece n uses slot n % count. Their content belongs to the caller. */
@@ -130,7 +130,7 @@ struct ordered {
     size_t size;          /* bytes of a slot */
     size_t count;         /* number of slots */
     size_t submitted;     /* pieces so far */
-    size_t taken;         /* pieces so far */
+    size_t released;      /* pieces so far */
 };
 
 /* Allocates the slots. `run` is called with a slot, in any thread. ordered_close must be called after a
@@ -141,17 +141,17 @@ enum status ordered_open(struct ordered *ordered, int threads, size_t count, siz
 /* Returns the slot of a piece, counted from 0: a submitted piece, or the next to be submitted. */
 void *ordered_slot(const struct ordered *ordered, size_t piece);
 
-/* True if all slots are in use: take a piece before the next is submitted. */
+/* True if all slots are in use: release one before the next piece is submitted. */
 bool ordered_is_full(const struct ordered *ordered);
 
 /* Submits the next piece. `alone`: it is the only piece, so it is done in this thread. */
 void ordered_submit(struct ordered *ordered, bool alone);
 
-/* Waits for the oldest piece that was not taken. Returns its slot, or NULL if there is no piece. */
+/* Waits for the oldest piece that was not released. Returns its slot, or NULL if there is no piece. */
 void *ordered_oldest(struct ordered *ordered);
 
 /* Frees the slot that ordered_oldest returned for the next piece. */
-void ordered_take(struct ordered *ordered);
+void ordered_release(struct ordered *ordered);
 
 /* Waits for running pieces, drops the others and frees the slots. `release` is called before that with each
  * slot, used or not, to free its content. */

@@ -172,7 +172,7 @@ static void begin_use(bool verbose)
 void pocl_start(const struct environment *environment, bool verbose, bool quiet)
 {
     struct error ignored = {.text = ""};
-    if (environment->pocl && (environment->pocl[0] != '/' || is_usable(environment->pocl)))
+    if (environment->pocl_cache && (environment->pocl_cache[0] != '/' || is_usable(environment->pocl_cache)))
         return;
 
     /* Choose the directory in climg's cache, or else one below TMPDIR. Without either, PoCL gets an
@@ -189,10 +189,10 @@ void pocl_start(const struct environment *environment, bool verbose, bool quiet)
     }
     setenv("POCL_CACHE_DIR", directory, 1);
     begin_use(verbose);
-    if (environment->pocl && !quiet)
+    if (environment->pocl_cache && !quiet)
         print_path(
             "climg: POCL_CACHE_DIR=%s cannot be written, or its disk is full; climg's own folder is used\n",
-            environment->pocl);
+            environment->pocl_cache);
     else if (!is_own && verbose)
         print_path("climg: PoCL keeps what it compiles in %s, as it cannot below XDG_CACHE_HOME or HOME\n",
                    directory);

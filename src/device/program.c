@@ -189,7 +189,7 @@ static enum status build_text(struct compiled_program *program, struct device *d
              device->name, cl_error_name(code), options, log);
         return cl_failed(code, error);
     }
-    if (device->environment->keep)
+    if (device->environment->stores_programs)
         program_cache_save(device, program->file, options, program->handle);
     return STATUS_OK;
 }

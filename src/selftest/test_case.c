@@ -78,7 +78,7 @@ bool test_case_next(const char **text, struct test_case *test_case)
 
 bool stage_is_selected(const struct environment *environment, const char *name)
 {
-    const char *selected = environment->ask;
+    const char *selected = environment->only_stages;
     const size_t length = strlen(name);
     for (const char *at = selected; at; at = strchr(at, ',')) {
         at += *at == ',';

@@ -310,7 +310,7 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
     static const char *const kinds[] = {"gpu", "cpu"};
     struct command warmed = *command;
     const char *name = command->settings.device;
-    warmed.settings.environment.keep = true;
+    warmed.settings.environment.stores_programs = true;
     program_cache_clean(&warmed.settings.environment);
     if (name[0] != '\0' && strcasecmp(name, "auto") != 0 && strcasecmp(name, "all") != 0)
         return warm_named(&warmed, name, out, error);
