@@ -33,6 +33,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* Skip one sign, or any digits. */
 static const char *skip_sign(const char *text)
 {
     return *text == '+' || *text == '-' ? text + 1 : text;

@@ -203,7 +203,7 @@ static void end_event(struct json_writer *out)
 /* Writes an interval. Times count from `began`. */
 static void write_event(struct json_writer *out, const struct timing_event *event, double began)
 {
-    enum { DIGITS = 15 }; /* all digits of the nanoseconds of ten days */
+    enum { DIGITS = 15 }; /* significant digits: nanoseconds of up to ten days */
     char name[128], slice[24] = "";
     if (event->slice >= 0)
         snprintf(slice, sizeof slice, ", slice %d", event->slice);

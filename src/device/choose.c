@@ -106,7 +106,7 @@ static void read_properties(struct device *device, const struct environment *env
 /* Kinds of devices, the best one last. */
 enum device_rank { RANK_SIMULATOR, RANK_ACCELERATOR, RANK_CPU, RANK_GPU };
 
-static enum device_rank rank(const struct device *device)
+static enum device_rank device_rank(const struct device *device)
 {
     if (device->simulator)
         return RANK_SIMULATOR;
@@ -144,7 +144,8 @@ static int best_index(const struct device_table *table, const bool *allowed)
 {
     int best = -1;
     for (int i = 0; i < table->count; i++)
-        if ((!allowed || allowed[i]) && (best < 0 || rank(&table->entries[i]) > rank(&table->entries[best])))
+        if ((!allowed || allowed[i]) &&
+            (best < 0 || device_rank(&table->entries[i]) > device_rank(&table->entries[best])))
             best = i;
     return best;
 }
@@ -199,7 +200,7 @@ static int choose_automatically(const struct device_table *table)
     /* Find the fastest device and the runner-up, which -v prints. */
     int first = -1, second = -1;
     for (int i = 0; startup.has_work && i < table->count; i++) {
-        if (!allowed[i] || rank(&table->entries[i]) < RANK_CPU)
+        if (!allowed[i] || device_rank(&table->entries[i]) < RANK_CPU)
             continue;
         if (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])) {
             second = first;
@@ -232,7 +233,7 @@ static int match_device(const struct device_table *table, const char *name)
                     : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
                           : contains(device->name, name) || contains(device->platform_name, name) ||
                                 contains(device->version, name); /* "OpenCL 3.0 PoCL HSTR: ..." */
-        if (fits && (best < 0 || rank(device) > rank(&table->entries[best])))
+        if (fits && (best < 0 || device_rank(device) > device_rank(&table->entries[best])))
             best = i;
     }
     return best;
@@ -343,7 +344,7 @@ enum status device_choose(const char *name, const struct environment *environmen
 static enum status list_named(const struct device_table *table, const struct environment *environment,
                               const char *name, int *numbers, int *count, struct error *error)
 {
-    char one[256]; /* device names are no longer */
+    char one[256]; /* bytes: device names are not longer */
     struct word word;
     for (const char *cursor = name; text_next_word(&cursor, ',', &word);) {
         if (word.length == 0)
@@ -376,7 +377,7 @@ enum status device_numbers(const char *name, const struct environment *environme
     const int whole = status == STATUS_OK ? match_device(table, name) : -1;
     if (status == STATUS_OK && strcasecmp(name, "all") == 0) {
         for (int i = 0; i < table->count; i++)
-            if (rank(&table->entries[i]) == rank(&table->entries[best_index(table, NULL)]))
+            if (device_rank(&table->entries[i]) == device_rank(&table->entries[best_index(table, NULL)]))
                 (*numbers)[(*count)++] = i;
     } else if (status == STATUS_OK && whole >= 0) {
         (*numbers)[(*count)++] = whole;
@@ -391,11 +392,11 @@ enum status device_numbers(const char *name, const struct environment *environme
 static const char *kind_name(const struct device *device)
 {
     static const char *const names[] = {"simulator", "accelerator", "CPU", "GPU"};
-    return names[rank(device)];
+    return names[device_rank(device)];
 }
 
 /* Returns the reason why "auto" uses the device. */
-static const char *reason(const struct device_table *table, const struct device *device)
+static const char *auto_reason(const struct device_table *table, const struct device *device)
 {
     return table->count == 1                   ? "it is the only one"
            : device->simulator                 ? "there are only simulators"
@@ -428,7 +429,7 @@ static void print_device(FILE *out, const struct device_table *table, int index,
         fprintf(out, "   --selftest failed on %s (%s off by %.1e): not used without --force\n", result.date,
                 result.stage, result.error);
     if (index == automatic)
-        fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
+        fprintf(out, "   --device auto takes this one: %s\n", auto_reason(table, device));
 }
 
 /* Writes one device of --list-devices=json: the limits of print_device and a few more, in bytes. */
@@ -466,7 +467,7 @@ static void put_device(struct json_writer *out, const struct device_table *table
     } else {
         json_put_null(out, "selftest");
     }
-    json_put_text(out, "auto", index == automatic ? reason(table, device) : NULL);
+    json_put_text(out, "auto", index == automatic ? auto_reason(table, device) : NULL);
     json_end(out, '}');
     fputc('\n', out->out);
 }
@@ -493,7 +494,7 @@ enum status device_list(const struct environment *environment, bool json, FILE *
     if (status == STATUS_OK && json) {
         json_end(&writer, ']');
         fputc('\n', out);
-    } else if (status == STATUS_OK && rank(&table->entries[best_index(table, NULL)]) < RANK_GPU) {
+    } else if (status == STATUS_OK && device_rank(&table->entries[best_index(table, NULL)]) < RANK_GPU) {
         fprintf(out, "no GPU: %s\n", gpu_drivers);
     }
     free(table);

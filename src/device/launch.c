@@ -132,8 +132,8 @@ static bool is_outlined(const struct device *device, const struct work *work)
 }
 
 /* Computes grid and group, enqueues the kernel and records its event. */
-static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,
-                           struct error *error)
+static enum status enqueue_kernel(struct device *device, const struct work *work, cl_kernel kernel,
+                                  uint64_t bytes, struct error *error)
 {
     /* Compute the grid: one work-item per vector, rounded up to whole groups. */
     int lanes = launch_lanes(device, work->memory, work->vector_width);
@@ -243,5 +243,5 @@ enum status launch(struct device *device, const struct work *work, const struct 
     if (code != CL_SUCCESS)
         return fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel,
                     cl_error_name(code));
-    return enqueue(device, work, kernel, bytes, error);
+    return enqueue_kernel(device, work, kernel, bytes, error);
 }

@@ -215,7 +215,7 @@ static void free_entry(const struct pool *pool, struct pool_entry *entry)
 }
 
 /* Frees allocations that are not in use: all, or those not acquired since the last call. */
-static void drop(struct pool *pool, bool all)
+static void free_unused(struct pool *pool, bool all)
 {
     struct pool_entry **link = &pool->entries;
     while (*link) {
@@ -234,12 +234,12 @@ static void drop(struct pool *pool, bool all)
 
 void pool_trim(struct pool *pool)
 {
-    drop(pool, false);
+    free_unused(pool, false);
 }
 
 void pool_clear(struct pool *pool)
 {
-    drop(pool, true);
+    free_unused(pool, true);
 }
 
 void pool_free(struct pool *pool)
@@ -281,7 +281,7 @@ struct constant {
     unsigned char key_bytes[]; /* a copy of the key's bytes */
 };
 
-/* Sets the error for a failed allocation of constants or counters. */
+/* Fails for an allocation of constants or counters. */
 static enum status no_memory(const struct device *device, const char *what, cl_int code, struct error *error)
 {
     return fail_memory(error, "%s: no memory for %s (%s)", device->name, what, cl_error_name(code));

@@ -223,7 +223,8 @@ static enum status compile_with(struct compiled_program *program, struct device 
 
 /* Compiles the program. PoCL gets kernels/builtins.h first, and clang's own header if it rejects that.
  * Another failure may be caused by damaged files in PoCL's cache, so the next run empties it. */
-static enum status compile(struct compiled_program *program, struct device *device, struct error *error)
+static enum status compile_program(struct compiled_program *program, struct device *device,
+                                   struct error *error)
 {
     bool refused = false;
     enum status status = compile_with(program, device, device_is_pocl(device), &refused, error);
@@ -263,7 +264,7 @@ static struct compiled_program *compile_new(struct device *device, const struct 
     compiled->file = program_key->file;
     compiled->edge = program_key->edge;
     compiled->options = copy_text(program_key->options, error);
-    if (compiled->options && compile(compiled, device, error) == STATUS_OK)
+    if (compiled->options && compile_program(compiled, device, error) == STATUS_OK)
         return compiled;
     compiled_free(compiled);
     return NULL;

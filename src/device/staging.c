@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets the error for a failed call. */
+/* Fails for an OpenCL call on the buffer. `what` describes it: "mapping". */
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
@@ -26,7 +26,7 @@ static enum status staging_failed(const struct staging *staging, const char *wha
 }
 
 /* Maps the whole buffer; staging->host receives its address. */
-static cl_int map(struct staging *staging, cl_mem object, bool wait, cl_event *event)
+static cl_int map_buffer(struct staging *staging, cl_mem object, bool wait, cl_event *event)
 {
     cl_int code = CL_SUCCESS;
     staging->host = clEnqueueMapBuffer(staging->device->queue, object, wait, CL_MAP_READ | CL_MAP_WRITE, 0,
@@ -75,7 +75,7 @@ struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct e
         /* Create a buffer in host memory and map it. */
         staging->object = device_host_buffer(device, size, &host, &code);
         if (code == CL_SUCCESS)
-            code = map(staging, staging->object, true, NULL);
+            code = map_buffer(staging, staging->object, true, NULL);
     } else if (size <= device->allocation) {
         /* Create a buffer on the device, and a pinned one that remains mapped. */
         staging->object = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
@@ -83,7 +83,7 @@ struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct e
             staging->pinned =
                 clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
         if (code == CL_SUCCESS)
-            code = map(staging, staging->pinned, true, NULL);
+            code = map_buffer(staging, staging->pinned, true, NULL);
     }
     if (code == CL_SUCCESS)
         return staging;
@@ -109,7 +109,7 @@ void staging_release(struct staging_pool *pool, struct staging *staging)
 }
 
 /* Frees idle buffers: all, or those not used since the last call. */
-static void drop(struct staging_pool *pool, bool all)
+static void free_idle(struct staging_pool *pool, bool all)
 {
     struct staging **link = &pool->idle;
     while (*link) {
@@ -127,12 +127,12 @@ static void drop(struct staging_pool *pool, bool all)
 
 void staging_pool_trim(struct staging_pool *pool)
 {
-    drop(pool, false);
+    free_idle(pool, false);
 }
 
 void staging_pool_free(struct staging_pool *pool)
 {
-    drop(pool, true);
+    free_idle(pool, true);
 }
 
 /* Releases an event, which may be NULL, and sets it to NULL. */
@@ -145,7 +145,7 @@ static void release_event(cl_event *event)
 
 /* Enqueues the copy to the device. It waits for the kernels of the buffer's previous use; later kernels wait
  * for the copy. */
-static enum status upload(struct staging *staging, size_t size, struct error *error)
+static enum status enqueue_upload(struct staging *staging, size_t size, struct error *error)
 {
     struct device *device = staging->device;
     cl_uint waits = staging->kernels_done ? 1 : 0;
@@ -164,7 +164,7 @@ static enum status upload(struct staging *staging, size_t size, struct error *er
 }
 
 /* Enqueues the copy to the host. It waits for the kernels that wrote the buffer. */
-static enum status download(struct staging *staging, size_t size, struct error *error)
+static enum status enqueue_download(struct staging *staging, size_t size, struct error *error)
 {
     struct device *device = staging->device;
     /* Flush the kernels first: otherwise the download queue may wait for commands that never start. */
@@ -187,7 +187,7 @@ enum status staging_unmap(struct staging *staging, size_t size, struct error *er
 {
     release_event(&staging->host_ready);
     if (staging->pinned)
-        return size > 0 ? upload(staging, size, error) : STATUS_OK;
+        return size > 0 ? enqueue_upload(staging, size, error) : STATUS_OK;
     cl_int code =
         clEnqueueUnmapMemObject(staging->device->queue, staging->object, staging->host, 0, NULL, NULL);
     staging->host = NULL;
@@ -199,7 +199,7 @@ enum status staging_map(struct staging *staging, size_t size, struct error *erro
     cl_command_queue queue = staging->device->queue;
     cl_int code = CL_SUCCESS;
     if (!staging->pinned) {
-        code = map(staging, staging->object, false, &staging->host_ready);
+        code = map_buffer(staging, staging->object, false, &staging->host_ready);
         if (code != CL_SUCCESS)
             return staging_failed(staging, "mapping", code, error);
     } else {
@@ -207,7 +207,7 @@ enum status staging_map(struct staging *staging, size_t size, struct error *erro
         code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &staging->kernels_done);
         if (code != CL_SUCCESS)
             return staging_failed(staging, "waiting for", code, error);
-        if (size > 0 && download(staging, size, error) != STATUS_OK)
+        if (size > 0 && enqueue_download(staging, size, error) != STATUS_OK)
             return STATUS_FAILED;
     }
     code = clFlush(queue);

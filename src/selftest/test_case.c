@@ -93,7 +93,7 @@ bool stage_is_selected(const struct environment *environment, const char *name)
 enum { HOLES = 11 }; /* one pixel in HOLES has alpha 0 */
 
 /* Returns pseudo-random bits for a number: the finalizer of MurmurHash3 (A. Appleby, public domain). */
-static uint32_t mix(uint32_t number)
+static uint32_t murmur_mix(uint32_t number)
 {
     number = (number ^ number >> 16) * 0x85ebca6bu;
     number = (number ^ number >> 13) * 0xc2b2ae35u;
@@ -136,7 +136,7 @@ static void write_samples(const struct test_case *test_case, enum sample_type ty
     for (size_t i = first * parts; i < (first + count) * parts; i++, to += sample_size(part)) {
         bool alpha = test_case->alpha && i % channels == channels - 1;
         bool hole = alpha && i / channels % HOLES == HOLES - 1;
-        uint32_t bits = mix((uint32_t)i + 1);
+        uint32_t bits = murmur_mix((uint32_t)i + 1);
         write_sample(part, bits | (alpha ? 0x80000001u : 0), test_case->levels > 0, to);
         if (hole)
             memset(to, 0, sample_size(part));

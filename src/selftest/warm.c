@@ -77,7 +77,7 @@ static int make_reference(void)
 
 /* Splits a command into words in place, as a shell does with blanks and double quotes. Returns their number.
  */
-static int split(char *text, const char **words)
+static int split_words(char *text, const char **words)
 {
     int count = 0;
     while (*text && count < MAX_WORDS) {
@@ -203,7 +203,8 @@ static enum status run_example(struct warming *warming, const char *text, const 
     const char *words[MAX_WORDS];
     struct command command = {0};
     char *copy = replace_files(warming, text, error);
-    enum status status = copy ? command_parse(split(copy, words), words, &command, error) : STATUS_FAILED;
+    enum status status =
+        copy ? command_parse(split_words(copy, words), words, &command, error) : STATUS_FAILED;
     if (status == STATUS_OK)
         status = run_command(&warming->worker, &command, kind, error);
     command_free(&command);
