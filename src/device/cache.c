@@ -1,8 +1,9 @@
 /* Files of climg's own cache: the result of --selftest, and programs that --warm compiled. Each file belongs
  * to one device, driver and version of the kernels:
  *
- *     climg selftest-gpu, PLATFORM, DEVICE, VERSION, DRIVER, kernels SUM      header, whose hash is in the
- * name data sum 0123456789abcdef                                                   FNV-1a of header and data
+ *     climg selftest-gpu, PLATFORM, DEVICE, VERSION, DRIVER, kernels SUM    header; its hash is in the name
+ *     DATA
+ *     sum 0123456789abcdef                                                  FNV-1a of header and data
  *
  * A file with another header or checksum is ignored.
  *

@@ -16,10 +16,11 @@ enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
 
 /* Planes of one size in one allocation.
  *
- *     MEMORY_BUFFER   layers x channels planes, one after the other. A row begins `pitch` floats after the
- * row before, a plane `spacing` rows after the plane before. The pitch is a multiple of PITCH_UNIT, so
- * kernels may store whole vectors beyond the width. MEMORY_IMAGE    a 2-D image array of float4 texels: one
- * array layer per layer, up to four channels in a texel
+ *     MEMORY_BUFFER   layers x channels planes, one after the other. A row begins `pitch` floats after
+ *                     the row before, a plane `spacing` rows after the plane before. The pitch is a
+ *                     multiple of PITCH_UNIT, so kernels may store whole vectors beyond the width.
+ *     MEMORY_IMAGE    a 2-D image array of float4 texels: one array layer per layer, up to four
+ *                     channels in a texel
  *
  * An image has one layer; in a pyramid each part of a subband is a layer. */
 struct planes {

@@ -176,7 +176,8 @@ void pocl_start(const struct environment *environment, bool verbose, bool quiet)
         return;
 
     /* Choose the directory in climg's cache, or else one below TMPDIR. Without either, PoCL gets an
-     * impossible path: no device is safer than the files that others left in /tmp, PoCL's default. */
+     * impossible path and offers no device. Its default, /tmp, would be unsafe: other users can put files
+     * there. */
     char *own = cache_path(environment->cache, environment->home, "pocl", &ignored);
     const bool is_own = own && strlen(own) < PATH_MAX && is_usable(own);
     if (is_own)

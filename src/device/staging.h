@@ -1,8 +1,8 @@
 /* Staging buffers: rows of samples that the host and the device use alternately.
  *
  *     device shares the host's memory    one buffer, mapped while the host uses it; nothing is copied
- *     device has its own memory          a pinned buffer that remains mapped, and one on the device; copies
- * have their own queues, so that they run while kernels do
+ *     device has its own memory          a pinned buffer that remains mapped, and one on the device;
+ *                                        copies have their own queues, so that they run while kernels do
  *
  * A buffer is used either by the host or by the device:
  *

@@ -1,5 +1,4 @@
-/* A run: everything that a stage's `run` works with: device memory, launches, and results for people and
- * reports.
+/* A run: device memory, launches and results, everything that the function `run` of a stage works with.
  *
  * A run belongs to one worker and is reused from page to page. Owners and lifetimes:
  *
@@ -65,8 +64,8 @@ struct transfer {
  *
  *     image     planes[0]                1 layer
  *     pyramid   planes[0]                1 layer, the lowpass
- *               planes[1 .. levels]      2 * ORIENTATIONS layers: 2b is the real, 2b + 1 the imaginary part
- * of subband b
+ *               planes[1 .. levels]      SUBBAND_LAYERS layers: 2b is the real part of subband b,
+ *                                        2b + 1 the imaginary part
  *
  * A group is in buffers and has no alpha; each layer has the planes of all its images, one image after the
  * other. */

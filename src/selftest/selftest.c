@@ -2,10 +2,9 @@
  *
  *     answers.txt ─▶ test case ─▶ chain ─▶ buffers, images ─▶ unsliced, in slices of 7 rows ─▶ comparison
  *
- * Slices of 7 rows are smaller than most halos, so the borders of slices are covered. An output is right if
- * it differs from the answers by at most 1e-5 of full scale; kernels differ by rounding only, below a tenth
- * of that. The output's checksum is compared with sums.txt, the checksums of exact devices; other bits are
- * reported, but are no failure. */
+ * Slices test halos and the borders of slices. An output is right if it differs from the answers by at most
+ * 1e-5 of full scale; kernels differ by rounding only, below a tenth of that. The output's checksum is
+ * compared with sums.txt, the checksums of exact devices; other bits are reported, but are no failure. */
 #include "selftest/selftest.h"
 
 #include "base/timing.h"
