@@ -1,8 +1,8 @@
 /* From argv to exit status: parses the command and calls the module that executes it.
  *
- * A thread waits for all signals that end the program; the others block them. Crashes (SIGSEGV, SIGABRT and
- * similar) are handled in the thread that caused them. Either way temporary files are removed, a batch's
- * progress is printed, and the process ends by the same signal, so that the shell sees it.
+ * A thread waits for all signals that end the program; all other threads block them. Crashes (SIGSEGV,
+ * SIGABRT and similar) are handled in the thread that caused them. Either way temporary files are removed, a
+ * batch's progress is printed, and the process ends by the same signal, so that the shell sees it.
  *
  * A normal end is by _exit: closing a device takes longer than letting the system end the process. */
 #include "base/text.h"

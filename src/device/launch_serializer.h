@@ -47,7 +47,7 @@ struct launch_request {
 cl_int serializer_begin(struct launch_serializer *serializer, struct launch_request *request);
 
 /* Ends what serializer_begin began, even if that failed. `code` is the result of the enqueue. Waits for
- * an exclusive launch and notes its grid. Returns the error of the launch or of the wait. */
+ * an exclusive launch and records its grid. Returns the error of the launch or of the wait. */
 cl_int serializer_end(struct launch_serializer *serializer, const struct launch_request *request,
                       cl_command_queue queue, cl_int code);
 

@@ -52,10 +52,10 @@ struct columns {
 /* Functions that enqueue the conversion of samples to planes and back, for stages that work in tiles
  * (filters/tiles.h). */
 struct transfer {
-    /* Unpacks samples; the first column of the planes is the raster's `column`. */
+    /* Unpacks samples from column `column` of the raster on. */
     enum status (*load)(struct run *run, const struct raster *raster, int column, const struct planes *planes,
                         struct error *error);
-    /* Packs samples. */
+    /* Packs `columns` of the planes into the raster. */
     enum status (*store)(struct run *run, const struct planes *planes, struct columns columns,
                          const struct raster *raster, struct error *error);
 };
