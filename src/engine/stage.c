@@ -18,8 +18,8 @@ int shape_alpha(const struct shape *shape)
     return shape->alpha ? shape->channels - 1 : -1;
 }
 
-/* The same formula as in kernels/samples.h. If samples begin at 0, also the same bits, so that a parameter
- * equals the pixels with this value. */
+/* The same formula as in kernels/samples.cl and samples.h. If samples begin at 0, also the same bits, so that
+ * a parameter equals the pixels with this value. */
 float shape_value(const struct shape *shape, double number)
 {
     if (shape->zero == 0)
