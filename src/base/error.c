@@ -123,10 +123,9 @@ void *allocate_pages(size_t size)
 
     /* Map one huge page too many: mmap aligns to small pages only. */
     size = whole_pages(size);
-    const size_t mapped_size = size + HUGE_PAGE;
+    const size_t room = size + HUGE_PAGE;
     // cppcheck-suppress invalidFunctionArg ; without a file there is no descriptor
-    unsigned char *mapped =
-        mmap(NULL, mapped_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *mapped = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
         return NULL;
 
@@ -134,7 +133,7 @@ void *allocate_pages(size_t size)
     const size_t before = (HUGE_PAGE - (uintptr_t)mapped % HUGE_PAGE) % HUGE_PAGE;
     if (before > 0)
         munmap(mapped, before);
-    munmap(mapped + before + size, mapped_size - before - size);
+    munmap(mapped + before + size, room - before - size);
 #ifdef MADV_HUGEPAGE
     madvise(mapped + before, size, MADV_HUGEPAGE); /* a failure is ignored: small pages work as well */
 #endif

@@ -153,9 +153,9 @@ static int best_index(const struct device_table *table, const bool *allowed)
 /* Returns the expected seconds of the command on the device (cost.h). */
 static double device_cost(const struct device *device)
 {
-    const enum cost_class class = device->type & CL_DEVICE_TYPE_CPU ? COST_CPU
-                                  : device->shares_memory           ? COST_GPU_SHARED
-                                                                    : COST_GPU;
+    const enum cost_class class = (device->type & CL_DEVICE_TYPE_CPU) ? COST_CPU
+                                  : device->shares_memory             ? COST_GPU_SHARED
+                                                                      : COST_GPU;
     return cost_total(class, device->units, &startup.work);
 }
 

@@ -149,7 +149,7 @@ static enum status enqueue_kernel(struct device *device, const struct work *work
     /* Enqueue. Only drivers of CPU devices need the launch serializer. */
     cl_event event = NULL;
     double seconds = 0;
-    cl_int code = device->type & CL_DEVICE_TYPE_CPU
+    cl_int code = (device->type & CL_DEVICE_TYPE_CPU)
                       ? enqueue_serialized(device, work->kernel, kernel, grid, group, &event, &seconds)
                       : enqueue_now(device, kernel, grid, group, &event, &seconds);
     if (code != CL_SUCCESS && event)

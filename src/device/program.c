@@ -381,7 +381,7 @@ void programs_build(struct device *device, const struct program_list *program_li
     }
 
     /* Compile them, on GPUs in parallel. */
-    workers_open(&workers, device->type & CL_DEVICE_TYPE_CPU || count < 2 ? 1 : count);
+    workers_open(&workers, (device->type & CL_DEVICE_TYPE_CPU) || count < 2 ? 1 : count);
     workers_each(&workers, count, run_build_job, jobs, &ignored);
     workers_close(&workers);
 

@@ -245,8 +245,8 @@ void option_print(FILE *file, const struct option *option, const void *fields)
         fputs(*(const bool *)field ? "yes" : "no", file);
         break;
     case OPTION_CHOICE:
-        for (int i = *(const int *)field; i >= 0 && text_next_word(&choices, '|', &word); i--)
-            continue;
+        for (int i = 0; i <= *(const int *)field; i++)
+            text_next_word(&choices, '|', &word);
         fprintf(file, "%.*s", (int)word.length, word.start);
         break;
     case OPTION_TEXT:
