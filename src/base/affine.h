@@ -26,7 +26,7 @@ static inline struct affine affine_through(const struct affine *first, const str
                            a.yx * b.xy + a.yy * b.yy,     a.yx * b.x + a.yy * b.y + a.y};
 }
 
-/* Returns the same map for coordinates whose origin lies `before` pixels further left and up, in source and
+/* Returns the same map for coordinates whose origin is `before` pixels further left and up, in source and
  * destination. 0.5 converts from an origin at the centre of the first pixel to its top left corner. */
 static inline struct affine affine_counted(const struct affine *map, double before)
 {

@@ -203,8 +203,8 @@ struct stage {
      */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
-    /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. The
-     * rows of a pyramid are those of the image that the inverse transform gives. */
+    /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. A
+     * pyramid has the rows of the image that the inverse transform returns. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
     const struct analysis *analysis; /* may be NULL */

@@ -43,7 +43,7 @@ static const double ANSWER_UNIT = 1e-7;
 /* A stage, its input samples, given by a formula, and the expected output samples. */
 struct test_case {
     char stage[24], value[96];   /* as on the command line; "" means no stage, or no value */
-    int width, height, channels; /* of the input; of a pyramid, those of the image it was computed from */
+    int width, height, channels; /* of the input image, or of the image that the pyramid represents */
     int alpha;       /* 1: the last channel is alpha, 0 in some pixels and at least a half in others */
     int levels;      /* levels if the input is a pyramid; 0 for an image */
     int linear;      /* 1: linear light, by a power law if the exponent is not 0 */

@@ -165,7 +165,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
     const struct image_info info = kind ? *kind : input_info(command->inputs[0]);
     struct input_page input = {.samples = NULL};
 
-    /* Use the border rule of the example, or else that of the command line. */
+    /* Use the border rule of the example, or else the rule of the command line. */
     const enum edge edge =
         (enum edge)(command->settings.edge != EDGE_CLAMP ? command->settings.edge : settings->edge);
     worker->run.edge = worker->verifier.run.edge = edge;
