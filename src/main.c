@@ -1,8 +1,10 @@
-/* From argv to exit status.
+/* From argv to exit status: parses the command and calls the module that executes it.
  *
- * Signals: one thread waits for all that end the program, so that temporary files are removed by ordinary
- * code. A crash (SIGSEGV and its like) is handled in the thread that made it. The process ends by _exit:
- * closing a device takes longer than letting the system end it. */
+ * A thread waits for all signals that end the program; all other threads block them. Crashes (SIGSEGV,
+ * SIGABRT and similar) are handled in the thread that caused them. Either way temporary files are removed, a
+ * batch's progress is printed, and the process ends by the same signal, so that the shell sees it.
+ *
+ * A normal end is by _exit: closing a device takes longer than letting the system end the process. */
 #include "base/text.h"
 #include "base/threads.h"
 #include "batch/command.h"
@@ -23,10 +25,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static atomic_bool ending; /* set on a fatal signal; later errors are not printed */
-static atomic_bool returned;
+static atomic_bool ending;   /* a fatal signal arrived; later errors are not printed */
+static atomic_bool returned; /* main has finished its work; an exit is ours */
+static sigset_t awaited;     /* signals of the waiting thread; set before there are threads */
 
-/* Prints one line; control characters become visible. */
+/* Prints an error as one line, without control characters. */
 static void complain(const struct error *error)
 {
     struct error line = *error;
@@ -36,9 +39,9 @@ static void complain(const struct error *error)
     fprintf(stderr, "climg: %s\n", line.text);
 }
 
-/* Removes temporary files, prints how far a batch got, then dies of the signal, so that the shell sees it. Is
- * called by the thread that waits for signals, and by the handler of a crash in any thread: it calls only
- * functions that a signal handler may. */
+/* Removes temporary files, prints the progress of a batch, and ends the process by the signal. Called by the
+ * thread that waits for signals and, after a crash in any thread, as a signal handler: all its functions are
+ * async-signal-safe. */
 static void interrupted(int number)
 {
     sigset_t one;
@@ -54,8 +57,7 @@ static void interrupted(int number)
     raise(number);
 }
 
-static sigset_t awaited;
-
+/* The thread that waits for signals. */
 static void *await_signals(void *context)
 {
     int number = 0;
@@ -67,12 +69,19 @@ static void *await_signals(void *context)
     return NULL;
 }
 
-/* Chooses the signals that end the program: those that were not ignored (nohup: SIGHUP) or blocked when it
- * started. */
-static void choose_awaited(void)
+/* Starts the thread that waits for signals and installs the handlers of crashes. Handlers for the other
+ * signals are used only if the thread cannot be started: LLVM, in OpenCL drivers, replaces them, and the
+ * first SIGQUIT or SIGXCPU would be lost. */
+static void handle_signals(void)
 {
     static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+    struct sigaction action = {.sa_handler = interrupted};
+    struct error ignored;
+    pthread_t thread;
     sigset_t blocked;
+
+    /* Wait for those signals that were neither ignored (nohup: SIGHUP) nor blocked when the program started.
+     */
     sigemptyset(&awaited);
     pthread_sigmask(SIG_BLOCK, &awaited, &blocked);
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) {
@@ -82,34 +91,29 @@ static void choose_awaited(void)
             sigaddset(&awaited, deadly[i]);
     }
     sigaddset(&awaited, PROGRESS_SIGNAL);
-}
-
-/* Starts a thread that waits for signals, which are blocked in all others. Handlers are used only if it
- * cannot be started: LLVM, in OpenCL drivers, replaces them, and the first SIGQUIT or SIGXCPU would be lost.
- */
-static void handle_signals(void)
-{
-    struct sigaction action = {.sa_handler = interrupted};
-    struct error ignored;
-    pthread_t thread;
-    choose_awaited();
-    action.sa_mask = awaited;
     crashes_handle(interrupted, &awaited);
-    signal(SIGPIPE, SIG_IGN); /* writing then fails with EPIPE, which is handled */
+
+    /* Writing to a closed pipe, or beyond the limit of a file's size, then fails with EPIPE or EFBIG. */
+    signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+
     pthread_sigmask(SIG_BLOCK, &awaited, NULL);
     if (thread_start(&thread, await_signals, NULL, &ignored) == STATUS_OK) {
         pthread_detach(thread);
         return;
     }
-    sigdelset(&awaited, PROGRESS_SIGNAL); /* it stays blocked, and no line is shown */
+
+    /* Without the thread, install handlers. The progress signal remains blocked: its line is not printed. */
+    action.sa_mask = awaited;
+    sigdelset(&awaited, PROGRESS_SIGNAL);
     for (int number = 1; number < NSIG; number++)
         if (sigismember(&awaited, number) == 1)
             sigaction(number, &action, NULL);
     pthread_sigmask(SIG_UNBLOCK, &awaited, NULL);
 }
 
-/* Prints why the program ended: LLVM calls exit if it cannot write to the driver's cache. */
+/* Prints why the program ends if a driver calls exit(), as LLVM does if it cannot write to the driver's
+ * cache. */
 static void at_exit(void)
 {
     static const char text[] = "climg: the OpenCL driver ended the program; its message is above\n";
@@ -117,16 +121,7 @@ static void at_exit(void)
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }
 
-/* Opens closed standard descriptors, so that no file becomes stdin, stdout or stderr. Using them still fails.
- */
-static void occupy_standard_descriptors(void)
-{
-    for (int descriptor = 0; descriptor <= 2; descriptor++)
-        if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) < 0)
-            return;
-}
-
-/* Fails if standard output could not be written. */
+/* Fails if standard output could not be written; otherwise returns `status`. */
 static enum status written(enum status status, struct error *error)
 {
     if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
@@ -134,15 +129,8 @@ static enum status written(enum status status, struct error *error)
     return status;
 }
 
-/* Writes each line of stderr in one piece, as other processes may write there, too. */
-static void write_lines_whole(void)
-{
-    static char line[1 << 15];
-    setvbuf(stderr, line, _IOLBF, sizeof line);
-}
-
-/* Before the first OpenCL call. batch_run decides about drivers when it knows its files; --info needs a
- * device for one picture. */
+/* Prepares the OpenCL drivers, before the first OpenCL call. To process files, batch_run calls device_start
+ * itself when it knows the work; the work of --info --noise is small. */
 static void start_drivers(const struct settings *settings)
 {
     static const struct workload none;
@@ -153,12 +141,21 @@ static void start_drivers(const struct settings *settings)
 
 int main(int argc, char **argv)
 {
+    static char line[1 << 15];
     struct command command = {0};
     struct error error = {.text = ""};
-    occupy_standard_descriptors();
+
+    /* Open closed standard descriptors, so that no file becomes stdin, stdout or stderr. Their use still
+     * fails, as they are opened in the wrong direction. */
+    for (int i = 0, opened = 0; i <= 2 && opened >= 0; i++)
+        if (fcntl(i, F_GETFD) < 0)
+            opened = open("/dev/null", i == 0 ? O_WRONLY : O_RDONLY);
     handle_signals();
     atexit(at_exit);
-    write_lines_whole();
+
+    /* Write each line of stderr with one write(), as other processes may write there, too. */
+    setvbuf(stderr, line, _IOLBF, sizeof line);
+
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
     if (status == STATUS_OK && !settings_want_information(settings) && !settings->dry_run)
@@ -178,14 +175,16 @@ int main(int argc, char **argv)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)
         complain(&error);
+
+    /* Free resources if a test asks for it. A fatal signal that has arrived meanwhile ends the program. */
     const bool close = environment_closes(&settings->environment);
     command_free(&command);
     pocl_end();
-    while (atomic_load(&ending)) /* the signal's thread ends the program */
+    while (atomic_load(&ending))
         pause();
     atomic_store(&returned, true);
     if (close)
         return (int)status;
     fflush(NULL);
-    _exit((int)status); /* closing a device takes longer than letting the system end the process */
+    _exit((int)status);
 }

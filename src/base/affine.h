@@ -1,4 +1,6 @@
-/* Affine maps of the plane. */
+/* Affine maps of the plane, for coordinates in pixels. x points to the right and y down.
+ *
+ * Pure functions on values; any thread may call. */
 #ifndef CLIMG_BASE_AFFINE_H
 #define CLIMG_BASE_AFFINE_H
 
@@ -9,12 +11,13 @@ struct affine {
     double xx, xy, x, yx, yy, y;
 };
 
+/* Returns the map (x * column, y * row) of a position (column, row). */
 static inline struct affine affine_scaling(double x, double y)
 {
     return (struct affine){.xx = x, .yy = y};
 }
 
-/* Returns the map that applies `first`, then `second`. */
+/* Returns the map that applies `first`, then `second`: the product of the matrices second * first. */
 static inline struct affine affine_through(const struct affine *first, const struct affine *second)
 {
     const struct affine a = *second, b = *first;
@@ -23,8 +26,8 @@ static inline struct affine affine_through(const struct affine *first, const str
                            a.yx * b.xy + a.yy * b.yy,     a.yx * b.x + a.yy * b.y + a.y};
 }
 
-/* Returns the map in coordinates whose origin is moved left and up by `before` on both sides. 0.5 converts
- * from positions that count from the centre of the first pixel to positions that count from its corner. */
+/* Returns the same map for coordinates whose origin is `before` pixels further left and up, in source and
+ * destination. 0.5 converts from an origin at the centre of the first pixel to its top left corner. */
 static inline struct affine affine_counted(const struct affine *map, double before)
 {
     struct affine counted = *map;
@@ -33,12 +36,13 @@ static inline struct affine affine_counted(const struct affine *map, double befo
     return counted;
 }
 
-/* True if the map neither rotates nor mirrors; true if it exchanges x and y. */
+/* True if the map only scales and shifts: no rotation, shear or reflection. */
 static inline bool affine_is_upright(const struct affine *map)
 {
     return map->xy == 0 && map->yx == 0 && map->xx > 0 && map->yy > 0;
 }
 
+/* True if the map exchanges rows and columns, as a rotation by 90 degrees does. */
 static inline bool affine_is_on_side(const struct affine *map)
 {
     return map->xx == 0 && map->yy == 0;

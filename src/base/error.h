@@ -30,7 +30,7 @@ enum error_scope {
 struct error {
     char text[1024];
     bool named;  /* the message already starts with a name */
-    bool memory; /* out of memory: a retry with less may succeed */
+    bool memory; /* out of memory: the job may succeed alone, in smaller slices */
     enum error_scope scope;
 };
 
@@ -41,7 +41,8 @@ enum status fail(struct error *error, enum status status, const char *format, ..
 /* Like fail, for out of memory: STATUS_FAILED, and error->memory is set. */
 enum status fail_memory(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Fails with "cannot write: No space left on device" and the scope of an errno. */
+/* Fails with "cannot write: " and the text of `code`, an errno. The scope is SCOPE_DISK if the disk or the
+ * quota is full or the file system is read-only. */
 enum status fail_writing(struct error *error, int code);
 
 /* Prefixes the message with "name: "; of a long name only the end is kept. */
@@ -50,19 +51,17 @@ void error_prefix(struct error *error, const char *name);
 /* Prefixes the message unless it already starts with a name. */
 void error_name(struct error *error, const char *name);
 
-/* Allocate like malloc and calloc. Sizes are in bytes; 0 bytes give a valid pointer. Return NULL after
- * filling in "out of memory for WHAT". */
+/* Allocate like malloc, calloc and strdup; free the result with free(). Sizes are in bytes; 0 bytes give a
+ * valid pointer. On failure they return NULL, and the message is "out of memory for WHAT". */
 void *allocate(size_t size, const char *what, struct error *error);
 void *allocate_zeroed(size_t count, size_t size, const char *what, struct error *error);
 char *copy_text(const char *text, struct error *error);
 
-/* Memory for pixels that host and device share. */
-
-/* Allocates at least `size` bytes at a page boundary, in huge pages if the system has them and the block is
- * large. Returns NULL if memory is out. */
+/* Allocates at least `size` bytes at a page boundary, for pixels that host and device share; blocks of 2 MiB
+ * and more in huge pages if the system has them. The content is undefined. Returns NULL on failure. */
 void *allocate_pages(size_t size);
 
-/* `size` must be the allocated size. `memory` may be NULL. */
+/* Frees memory of allocate_pages. `size` must be the allocated size. `memory` may be NULL. */
 void free_pages(void *memory, size_t size);
 
 #endif

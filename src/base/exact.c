@@ -1,18 +1,26 @@
-/* Each function reduces its argument to where a Taylor series of a dozen terms is exact to the last place. */
+/* exp, log, sin and cos by argument reduction and a series.
+ *
+ *     exp(x) = 2^n exp(r),             r = x - n ln 2,       |r| <= ln 2 / 2     Taylor, 14 terms
+ *     log(x) = n ln 2 + log(m),        x = 2^n m,            sqrt(1/2) <= m < sqrt(2)
+ *     log(m) = 2 artanh(s),            s = (m - 1) / (m + 1)                     Taylor in s^2, 12 terms
+ *     sin(x) = +-sin(r) or +-cos(r),   r = x - n pi / 2,     |r| <= pi / 4       Taylor in r^2, 9 terms
+ *
+ * The first neglected term is below half a unit in the last place of a double. Only +, -, *, /, sqrt, rint,
+ * frexp and ldexp are used, which IEEE 754 defines to the bit; the build has -ffp-contract=off. */
 #include "base/exact.h"
 
 #include <math.h>
 
-/* ln 2 and pi / 2 as sums, whose first parts have so many zeros at their ends that their multiples are exact.
- */
+/* ln 2 and pi / 2 in parts (Cody and Waite): the low bits of all but the last part are zero, so that their
+ * products with n are exact. */
 static const double LN2[] = {0x1.62e42feep-1, 0x1.a39ef35793c76p-33};
 static const double HALF_PI[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
 
 double exact_exp(double x)
 {
-    if (!(x > -745))
+    if (!(x > -745)) /* exp underflows, or x is NaN */
         return x < 0 ? 0 : x;
-    if (x > 710)
+    if (x > 710) /* exp exceeds the largest double */
         return INFINITY;
     const double n = rint(x / (LN2[0] + LN2[1])), r = (x - n * LN2[0]) - n * LN2[1];
     double sum = 1;
@@ -21,12 +29,11 @@ double exact_exp(double x)
     return ldexp(sum, (int)n);
 }
 
-/* The series of 2 artanh((m - 1) / (m + 1)). */
 double exact_log(double x)
 {
     int n;
     double m = frexp(x, &n);
-    if (m < 0x1.6a09e667f3bcdp-1) {
+    if (m < 0x1.6a09e667f3bcdp-1) { /* sqrt(1/2) */
         m *= 2;
         n--;
     }
@@ -42,7 +49,7 @@ double exact_pow(double x, double exponent)
     return x > 0 ? exact_exp(exponent * exact_log(x)) : 0;
 }
 
-/* The sine of r for |r| <= pi / 4, or its cosine. */
+/* Returns the sine of r for |r| <= pi / 4; its cosine if `cosine` is 1. */
 static double sine(double r, int cosine)
 {
     const double t = r * r;
@@ -52,6 +59,7 @@ static double sine(double r, int cosine)
     return cosine ? sum : r * sum;
 }
 
+/* Returns the sine of x + quarters * pi / 2. */
 static double sine_from(double x, int quarters)
 {
     const double n = rint(x / HALF_PI[0]), r = ((x - n * HALF_PI[0]) - n * HALF_PI[1]) - n * HALF_PI[2];

@@ -1,23 +1,25 @@
-/* Functions of libm that are the same on every system: the bits of a result depend on them. libm's exp() and
- * sin() differ from system to system in the last bit, and so would weights that are made by them. These are
- * series of correctly rounded operations, off by a few units in the last place of a double; a weight is
- * rounded to a float then. */
+/* Elementary functions with the same bits on every system, for weights and other numbers that pixels depend
+ * on. libm's exp() and sin() differ in the last bit between versions of glibc and between C libraries.
+ *
+ * The functions are series of correctly rounded operations. Their error is a few units in the last place of a
+ * double, far below the float that a weight is rounded to. Pure functions; any thread may call. */
 #ifndef CLIMG_BASE_EXACT_H
 #define CLIMG_BASE_EXACT_H
 
+/* Returns e to the power of x. 0 and infinity beyond the range of a double. */
 double exact_exp(double x);
 
-/* x > 0. */
+/* Returns the natural logarithm. x > 0 and finite. */
 double exact_log(double x);
 
-/* x >= 0. */
+/* Returns x to the power of `exponent`. x >= 0; 0 to any power is 0. */
 double exact_pow(double x, double exponent);
 
-/* |x| < 1e6. */
+/* Return sine and cosine of x in radians. |x| < 1e6, as the reduction of larger x is not exact. */
 double exact_sin(double x);
 double exact_cos(double x);
 
-/* Without a guard against overflow. */
+/* Returns sqrt(x * x + y * y). The squares must not overflow. */
 double exact_hypot(double x, double y);
 
 #endif

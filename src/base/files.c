@@ -1,5 +1,9 @@
-/* Cache files are written by renaming; spools are unlinked at once, so that they vanish however the process
- * ends. */
+/* Cache files, temporary files and reports.
+ *
+ * A cache file is written under a temporary name next to its path and then renamed, so that a reader sees a
+ * complete file or none, also if the process is killed or the directory is shared by machines. A spool, a
+ * temporary file for data that must be seekable, is unlinked right after it was created, so that no way to
+ * end the process leaves it on the disk. */
 #include "base/files.h"
 
 #include "base/text.h"
@@ -42,7 +46,7 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
     return text_print(error, "%s%s/climg/%s", base, folder, name);
 }
 
-enum { TRIES = 100 };
+enum { TRIES = 100 }; /* temporary names before cache_write fails */
 
 void make_folders_above(char *path)
 {
@@ -53,19 +57,6 @@ void make_folders_above(char *path)
     }
 }
 
-/* Creates a new file next to `path`, whose name is put into `name`. Another machine that shares the directory
- * may have a process of the same number. */
-static FILE *create_beside(const char *path, char *name, size_t size)
-{
-    FILE *file = NULL;
-    errno = EEXIST;
-    for (int i = 0; !file && errno == EEXIST && i < TRIES; i++) {
-        snprintf(name, size, "%s.%ld-%d.tmp", path, (long)getpid(), i);
-        file = fopen(name, "wxe");
-    }
-    return file;
-}
-
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error)
 {
     size_t length = strlen(path) + 48;
@@ -74,7 +65,14 @@ enum status cache_write(const char *path, const void *data, size_t size, struct 
         return STATUS_FAILED;
     snprintf(temporary, length, "%s", path);
     make_folders_above(temporary);
-    FILE *file = create_beside(path, temporary, length);
+
+    /* Try several names: another machine that shares the directory may have a process of the same number. */
+    FILE *file = NULL;
+    errno = EEXIST;
+    for (int i = 0; !file && errno == EEXIST && i < TRIES; i++) {
+        snprintf(temporary, length, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+        file = fopen(temporary, "wxe");
+    }
     bool written = file && fwrite(data, 1, size, file) == size;
     if (file && fclose(file) != 0)
         written = false;
@@ -107,8 +105,9 @@ void *cache_read(const char *path, size_t *size)
 
 /* ---------------------------------------------------------------- temporary files */
 
-enum { COPY_SIZE = 1 << 16 };
+enum { COPY_SIZE = 1 << 16 }; /* bytes per read and write: the capacity of a pipe on Linux */
 
+/* Fails with "cannot WHAT a temporary file". The scope is SCOPE_ALL, as all jobs use the same folder. */
 static enum status spool_failed(const char *folder, const char *what, int code, struct error *error)
 {
     fail(error, STATUS_FAILED, "cannot %s a temporary file in %s: %s; set TMPDIR to a folder with room", what,
@@ -136,33 +135,23 @@ FILE *spool_open(const char *folder, struct error *error)
     return file;
 }
 
-static enum status copy_in(const char *folder, FILE *spool, FILE *source, struct error *error)
-{
-    char buffer[COPY_SIZE];
-    size_t size;
-    while ((size = fread(buffer, 1, sizeof buffer, source)) > 0)
-        if (fwrite(buffer, 1, size, spool) != size)
-            return spool_failed(folder, "write", errno, error);
-    if (ferror(source))
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
-    if (fflush(spool) != 0)
-        return spool_failed(folder, "write", errno, error);
-    rewind(spool);
-    return STATUS_OK;
-}
-
 FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error)
 {
+    char buffer[COPY_SIZE];
     FILE *spool = spool_open(folder, error);
     if (spool == NULL)
         return NULL;
-    enum status status = STATUS_OK;
-    if (fwrite(head, 1, head_size, spool) != head_size)
-        status = spool_failed(folder, "write", errno, error);
-    if (status == STATUS_OK)
-        status = copy_in(folder, spool, source, error);
-    if (status == STATUS_OK)
+    bool written = fwrite(head, 1, head_size, spool) == head_size;
+    for (size_t size; written && (size = fread(buffer, 1, sizeof buffer, source)) > 0;)
+        written = fwrite(buffer, 1, size, spool) == size;
+    if (written && ferror(source)) {
+        fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    } else if (!written || fflush(spool) != 0) {
+        spool_failed(folder, "write", errno, error);
+    } else {
+        rewind(spool);
         return spool;
+    }
     fclose(spool);
     return NULL;
 }
@@ -182,13 +171,14 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
     return STATUS_OK;
 }
 
-/* ---------------------------------------------------------------- files besides the outputs */
+/* ---------------------------------------------------------------- reports and traces */
 
 const char *side_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard output" : path;
 }
 
+/* Fails with the path, the file's purpose `what` and the text of errno. */
 static enum status cannot_write(const char *path, const char *what, struct error *error)
 {
     return fail(error, STATUS_FAILED, "%s: cannot write %s: %s", side_name(path), what, strerror(errno));
@@ -201,6 +191,8 @@ enum status side_check(const char *path, const char *what, struct error *error)
     struct stat info;
     if (strcmp(path, "-") == 0)
         return STATUS_OK;
+
+    /* A file that does not exist yet needs a writable directory. */
     bool writable = access(path, W_OK) == 0;
     if (writable && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
         writable = false;

@@ -1,4 +1,11 @@
-/* Files that are neither inputs nor outputs: caches, temporary files, and files such as reports. */
+/* Files that are neither inputs nor outputs.
+ *
+ *     cache_   files under $XDG_CACHE_HOME/climg, or ~/.cache/climg if that is not set or relative
+ *     spool_   temporary files without a name, for formats that seek when the input or output is a pipe
+ *     side_    files that climg writes in addition to the outputs, such as reports and traces; "-" is stdout
+ *
+ * Returned FILEs and allocations belong to the caller. Thread safety: any thread may call; a FILE belongs to
+ * one thread. */
 #ifndef CLIMG_BASE_FILES_H
 #define CLIMG_BASE_FILES_H
 
@@ -8,47 +15,47 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes all bytes, in one write if the system accepts them. Returns false with errno set on failure. */
+/* Writes all bytes, in one write() if the system accepts them, and retries after EINTR. Returns false with
+ * errno set on failure. */
 bool write_whole(int descriptor, const void *data, size_t size);
 
-/* Cache files under $XDG_CACHE_HOME/climg, or ~/.cache/climg if that is not set or relative. */
-
-/* Returns the path of a cache file, or NULL if there is no home directory. The caller frees it. `base` and
- * `home` are the values of XDG_CACHE_HOME and HOME; may be NULL. */
+/* Returns the path of a cache file, or NULL if neither directory is usable. The caller frees it. `base` and
+ * `home` are the values of XDG_CACHE_HOME and HOME; both may be NULL. */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
-/* Creates the directories above a file. Failures show when the file is opened. */
+/* Creates the directories above a file. Does not report errors: the caller's fopen fails then. `path` is
+ * modified while the function runs. */
 void make_folders_above(char *path);
 
-/* Writes a whole file, and the directories above it, by renaming: another process sees all of it or nothing.
- */
+/* Writes a file, and the directories above it. It is replaced atomically (rename): another process sees the
+ * old file or the new one. */
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error);
 
-/* Reads a whole file and appends a 0 byte. Returns NULL if it cannot be read. The caller frees the result. */
+/* Reads a whole file and appends a 0 byte, which *size does not count. Returns NULL if it cannot be read or
+ * is not a regular file. The caller frees the result. */
 void *cache_read(const char *path, size_t *size);
 
-/* A temporary file without a name, for formats that seek when the input or output is a pipe. */
-
-/* Creates an empty file in the folder, which vanishes when it is closed. NULL on failure. */
+/* Creates an empty temporary file in the folder, which vanishes when it is closed. Returns NULL on failure;
+ * the error's scope is SCOPE_ALL. */
 FILE *spool_open(const char *folder, struct error *error);
 
-/* Creates a spool that contains `head` and the rest of `source`, positioned at its start. NULL on failure. A
- * message about the spool names its folder; a message about the source does not name it. */
+/* Creates a spool that contains the `head_size` bytes at `head`, then the rest of `source`; positioned at its
+ * start. Returns NULL on failure. Messages about the spool name its folder; messages about the source do not
+ * name the source, which the caller knows. */
 FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error);
 
-/* Copies the whole spool, which was opened in `folder`, to a descriptor. A message about the descriptor does
- * not name it. */
+/* Copies the whole spool, which was opened in `folder`, to a descriptor. Messages about the descriptor do not
+ * name its file. */
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error);
 
-/* Files that climg writes besides the outputs, such as reports. "-" is stdout. */
-
-/* Fails if side_open would, without touching the file. `what` completes "cannot write WHAT". */
+/* Fails if side_open would, without creating or truncating the file, so that a wrong path is reported before
+ * work starts. `what` completes "cannot write WHAT". */
 enum status side_check(const char *path, const char *what, struct error *error);
 
-/* Truncates the file. NULL on failure. */
+/* Opens the file for writing and truncates it; returns stdout for "-", NULL on failure. */
 FILE *side_open(const char *path, const char *what, struct error *error);
 
-/* Closes the file, or flushes stdout. Fails if not everything was written. */
+/* Closes the file, or flushes stdout. Fails if any write since side_open failed. */
 enum status side_close(FILE *file, const char *path, const char *what, struct error *error);
 
 /* Returns the name for messages: the path, or "standard output". */

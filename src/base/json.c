@@ -1,5 +1,6 @@
-/* Numbers are printed with the given digits; whole reals get ".0", since some languages distinguish 2.0
- * from 2. */
+/* Writes JSON in the order of the calls, without a tree in memory, so that --info and --trace of large
+ * folders need memory for one value only. jansson, which parses coefficient files, would build the whole
+ * tree. */
 #include "base/json.h"
 
 #include "base/text.h"
@@ -7,12 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Terminals obey the control characters of Unicode's second block, too. */
-static bool is_control(unsigned long character)
-{
-    return character < 0x20 || (character >= 0x7f && character <= 0x9f);
-}
 
 void json_print_text(FILE *out, const char *text)
 {
@@ -22,11 +17,14 @@ void json_print_text(FILE *out, const char *text)
     for (size_t i = 0, length; i < size; i += length) {
         unsigned long character = (unsigned char)text[i];
         length = latin1 ? 1 : utf8_decode(text + i, size - i, &character);
+
+        /* JSON requires escapes below U+0020. Terminals also obey U+007F to U+009F. */
+        const bool control = character < 0x20 || (character >= 0x7f && character <= 0x9f);
         if (character == '"' || character == '\\')
             fprintf(out, "\\%c", (char)character);
         else if (character == '\n')
             fputs("\\n", out);
-        else if (is_control(character) || (character >= 0x80 && latin1))
+        else if (control || (character >= 0x80 && latin1))
             fprintf(out, "\\u%04lx", character);
         else
             fwrite(text + i, 1, length, out);
@@ -82,8 +80,8 @@ void json_put_number(struct json_writer *writer, const char *key, double value, 
     char text[40];
     put_key(writer, key);
     snprintf(text, sizeof text, "%.*g", digits, value);
-    const bool looks_whole =
-        text[strspn(text, "-0123456789")] == '\0'; /* some languages distinguish 2.0 from 2 */
+    /* Append ".0" to whole numbers: parsers of many languages return 2.0 as a real and 2 as an integer. */
+    const bool looks_whole = text[strspn(text, "-0123456789")] == '\0';
     if (isfinite(value))
         fprintf(writer->out, "%s%s", text, looks_whole ? ".0" : "");
     else

@@ -1,29 +1,39 @@
-/* A JSON writer: values in the order of calls, without blanks. */
+/* A JSON writer: prints values in the order of calls, without blanks. The caller must balance json_begin and
+ * json_end, and pass keys inside objects only; nothing is checked.
+ *
+ * Thread safety: a writer and its FILE belong to one thread. */
 #ifndef CLIMG_BASE_JSON_H
 #define CLIMG_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Initialise with {.out = FILE}. Errors are recorded in `out` (ferror). */
+/* Initialise with {.out = FILE}; nothing needs to be freed. The caller checks ferror(out) at the end. */
 struct json_writer {
     FILE *out;
     bool more; /* the next value needs a comma */
 };
 
-/* Prints a text in quotes. JSON is UTF-8 and file names are bytes: text that is not valid UTF-8 is read as
- * Latin-1. */
+/* Prints a text in quotes, with escapes. JSON is UTF-8, but file names are any bytes: text that is not valid
+ * UTF-8 is taken for Latin-1, so that each byte becomes one character. */
 void json_print_text(FILE *out, const char *text);
 
-/* `key` is NULL for a value in an array. `bracket` is { or [, in json_end } or ]. */
+/* In all functions below, `key` is the name of an object's member, and NULL for a value of an array or the
+ * outermost value. */
+
+/* Opens and closes an object or an array. `bracket` is '{' or '[', in json_end '}' or ']'. */
 void json_begin(struct json_writer *writer, const char *key, char bracket);
 void json_end(struct json_writer *writer, char bracket);
 
+/* Print one value. */
 void json_put_null(struct json_writer *writer, const char *key);
 void json_put_truth(struct json_writer *writer, const char *key, bool value);
 void json_put_whole(struct json_writer *writer, const char *key, long long value);
-void json_put_number(struct json_writer *writer, const char *key, double value,
-                     int digits);                                                  /* not finite: null */
-void json_put_text(struct json_writer *writer, const char *key, const char *text); /* NULL: null */
+
+/* Prints a real with this number of significant digits; null if it is not finite. */
+void json_put_number(struct json_writer *writer, const char *key, double value, int digits);
+
+/* Prints a text in quotes; null if `text` is NULL. */
+void json_put_text(struct json_writer *writer, const char *key, const char *text);
 
 #endif

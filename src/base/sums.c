@@ -15,7 +15,9 @@ uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size)
 
 void isal_leave(void)
 {
-#if (defined(__x86_64__) || defined(__i386__)) && !defined(__AVX__) /* otherwise ISA-L has no such code */
+    /* Compiled with AVX, our own code has no SSE instructions that could be slow. Other processors have no
+     * such registers. */
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(__AVX__)
     if (__builtin_cpu_supports("avx"))
         __asm__ volatile("vzeroupper" ::: "memory");
 #endif
@@ -24,7 +26,6 @@ void isal_leave(void)
 uint32_t isal_crc32(uint32_t before, const void *bytes, size_t size)
 {
     const uint32_t sum = crc32_gzip_refl(before, bytes, size);
-
     isal_leave();
     return sum;
 }
@@ -34,7 +35,6 @@ bool crc_of_file(const char *path, uint32_t *sum)
     unsigned char bytes[1 << 16];
     ssize_t size = -1;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
-
     *sum = 0;
     while (file >= 0 && (size = read(file, bytes, sizeof bytes)) > 0)
         *sum = isal_crc32(*sum, bytes, (size_t)size);

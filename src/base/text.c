@@ -1,4 +1,9 @@
-/* Numbers are parsed independently of the locale; control characters never reach a terminal. */
+/* Parsing of numbers and lists, replacement of control characters, UTF-8 and Latin-1.
+ *
+ * Numbers are checked against a grammar first and then converted by strtod and strtoll, since these also
+ * accept "nan", "0x1p4" and leading blanks. strtod reads a decimal point because the program never calls
+ * setlocale: its locale is "C". Bytes are classified by comparisons, as isdigit and isprint depend on the
+ * locale, too. */
 #include "base/text.h"
 
 #include <math.h>
@@ -23,12 +28,12 @@ bool word_equals(struct word word, const char *text)
     return strlen(text) == word.length && memcmp(word.start, text, word.length) == 0;
 }
 
-/* Unlike isdigit independent of the locale. */
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
+/* Skip one sign, or any digits. */
 static const char *skip_sign(const char *text)
 {
     return *text == '+' || *text == '-' ? text + 1 : text;
@@ -41,28 +46,6 @@ static const char *skip_digits(const char *text)
     return text;
 }
 
-/* Returns the end of the decimal number at the start of `text`, or NULL:
- * [sign] digits [. [digits]] [e [sign] digits], or without the digits before the point. */
-static const char *real_end(const char *text)
-{
-    const char *start = skip_sign(text);
-    const char *end = skip_digits(start);
-    size_t digits = (size_t)(end - start);
-    if (*end == '.') {
-        const char *fraction = end + 1;
-        end = skip_digits(fraction);
-        digits += (size_t)(end - fraction);
-    }
-    if (digits == 0)
-        return NULL;
-    if (*end == 'e' || *end == 'E') {
-        const char *exponent = skip_sign(end + 1);
-        if (is_digit(*exponent))
-            end = skip_digits(exponent);
-    }
-    return end;
-}
-
 bool text_to_integer(const char *text, long long *value)
 {
     const char *start = skip_sign(text);
@@ -73,14 +56,27 @@ bool text_to_integer(const char *text, long long *value)
     return true;
 }
 
-/* strtod would also take "nan", "0x1p4" and leading blanks, so the grammar is checked before it. It reads a
- * decimal point because the program never calls setlocale: its locale is "C". */
 bool text_take_real(const char **cursor, double *value)
 {
-    const char *end = real_end(*cursor);
-    char *parsed = NULL;
-    if (end == NULL)
+    /* Find the end: [sign] digits [. [digits]] [e [sign] digits], or no digits before the point. */
+    const char *start = skip_sign(*cursor);
+    const char *end = skip_digits(start);
+    size_t digits = (size_t)(end - start);
+    if (*end == '.') {
+        const char *fraction = end + 1;
+        end = skip_digits(fraction);
+        digits += (size_t)(end - fraction);
+    }
+    if (digits == 0)
         return false;
+    if (*end == 'e' || *end == 'E') {
+        const char *exponent = skip_sign(end + 1);
+        if (is_digit(*exponent))
+            end = skip_digits(exponent);
+    }
+
+    /* Convert. strtod must agree about the end. */
+    char *parsed = NULL;
     *value = strtod(*cursor, &parsed);
     if (parsed != end || !isfinite(*value))
         return false;
@@ -93,8 +89,8 @@ bool text_to_real(const char *text, double *value)
     return text_take_real(&text, value) && *text == '\0';
 }
 
-/* Returns the number of bytes that still follow in this UTF-8 character; `left` is the number before this
- * byte. */
+/* Returns the number of continuation bytes expected after this byte of UTF-8. `left` is the number that was
+ * expected before it. */
 static int bytes_to_follow(unsigned char byte, int left)
 {
     if (byte < 0x80 || byte >= 0xf8)
@@ -104,8 +100,8 @@ static int bytes_to_follow(unsigned char byte, int left)
     return byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
 }
 
-/* U+0080 to U+009F are control characters, too: C2 80 to C2 9F in UTF-8, and the single bytes
- * 80 to 9F for terminals without UTF-8. */
+/* Returns the byte, or ? for a control character. U+0080 to U+009F are control characters, too: C2 80 to C2
+ * 9F in UTF-8, and the single bytes 80 to 9F for terminals without UTF-8. `before` is the byte before. */
 static char visible(unsigned char before, int left, char character)
 {
     const unsigned char byte = (unsigned char)character;
@@ -175,10 +171,11 @@ void text_append(char *buffer, size_t size, const char *format, ...)
 
 size_t utf8_decode(const char *begin, size_t size, unsigned long *character)
 {
+    /* The forms of 1 to 4 bytes by their first byte. */
     const unsigned char *text = (const unsigned char *)begin;
     static const struct {
         unsigned char mask, lead;
-        unsigned long smallest; /* smaller values must use a shorter form */
+        unsigned long smallest; /* smaller characters must use a shorter form */
     } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
 
     for (size_t length = 1; length <= 4 && length <= size; length++) {
@@ -228,33 +225,25 @@ char *utf8_from_latin1(const char *text, size_t size, struct error *error)
     return utf8;
 }
 
-/* Writes at most as many bytes as it reads. Returns false if a character is not in Latin-1. */
-static bool convert_to_latin1(const char *utf8, size_t size, char *latin1)
-{
-    unsigned long character;
-    for (size_t i = 0, length; i < size; i += length) {
-        length = utf8_decode(utf8 + i, size - i, &character);
-        if (character > 0xff)
-            return false;
-        *latin1++ = (char)character;
-    }
-    *latin1 = '\0';
-    return true;
-}
-
 enum status latin1_from_utf8(const char *text, char **latin1, struct error *error)
 {
-    size_t size = strlen(text);
+    const size_t size = strlen(text);
+    const bool is_latin1 = !utf8_is_valid(text, size);
     *latin1 = NULL;
-    char *copy = allocate(size + 1, "text", error);
+    char *copy = allocate(size + 1, "text", error); /* Latin-1 is never longer than UTF-8 */
     if (copy == NULL)
         return STATUS_FAILED;
-    if (!utf8_is_valid(text, size))
-        memcpy(copy, text, size + 1);
-    else if (!convert_to_latin1(text, size, copy)) {
-        free(copy);
-        copy = NULL;
+    char *end = copy;
+    for (size_t i = 0, length; i < size; i += length) {
+        unsigned long character = (unsigned char)text[i];
+        length = is_latin1 ? 1 : utf8_decode(text + i, size - i, &character);
+        if (character > 0xff) {
+            free(copy);
+            return STATUS_OK;
+        }
+        *end++ = (char)character;
     }
+    *end = '\0';
     *latin1 = copy;
     return STATUS_OK;
 }

@@ -1,4 +1,7 @@
-/* Parsing of text, and formatting of messages. */
+/* Parsing of numbers and lists, texts for messages, and UTF-8.
+ *
+ * Nothing depends on the locale. Returned allocations belong to the caller, who frees them. Thread safety:
+ * any thread may call. */
 #ifndef CLIMG_BASE_TEXT_H
 #define CLIMG_BASE_TEXT_H
 
@@ -14,34 +17,36 @@ struct word {
     size_t length;
 };
 
-/* Takes the next piece of `*cursor` and moves past the separator; false when nothing is left. As strsep does,
- * it finds an empty piece between two separators, after a last one and in "". Begin with *cursor at the text.
- */
+/* Reads the next word of a list and moves *cursor past the separator; returns false at the end. Begin with
+ * *cursor at the list. Like strsep, it returns an empty word between two separators, after a last one and in
+ * "". The list is not modified; words point into it. */
 bool text_next_word(const char **cursor, char separator, struct word *word);
 
+/* True if the word is the text, including case. */
 bool word_equals(struct word word, const char *text);
 
-/* Parse the whole text as a number. Plain decimal notation only, whatever the locale: no white space, no
- * hexadecimal, no nan or inf. Return false if it is not such a number, or not
- * finite as a double. An
- * integer beyond the range becomes LLONG_MAX or LLONG_MIN. */
+/* Parse the whole text as a decimal number: no white space, no hexadecimal, no nan or inf. Return false if it
+ * is not such a number or exceeds the range of a double. An integer beyond the range becomes LLONG_MAX or
+ * LLONG_MIN. */
 bool text_to_integer(const char *text, long long *value);
 bool text_to_real(const char *text, double *value);
 
-/* Parses the number at *cursor and moves past it, for lists of numbers. */
+/* Parses the number at *cursor, as text_to_real does, and moves past it. On failure *cursor is unchanged. */
 bool text_take_real(const char **cursor, double *value);
 
-/* Replace control characters by ?: a file name may contain any, and terminals obey them. */
+/* Replace control characters by ?, as a file name may contain any and terminals obey them: in a copy that is
+ * printed, or in the text. */
 void print_visible(FILE *out, const char *text);
 void text_make_visible(char *text);
 
 /* Returns the last part of a path. */
 const char *name_base(const char *path);
 
-/* Joins consecutive texts in `size` bytes, each ending in NUL, to one text with a line for each. */
+/* Joins consecutive texts in `size` bytes, each ending in NUL, to one text: each NUL becomes a newline,
+ * except those at the end. */
 void text_join(char *texts, size_t size);
 
-/* Prints to an allocation, which the caller frees. Returns NULL on failure. */
+/* Prints to an allocation, as asprintf does. Returns NULL on failure. */
 char *text_print(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends to the text in a buffer of `size` bytes; text that does not fit is cut off. */
@@ -49,18 +54,20 @@ void text_append(char *buffer, size_t size, const char *format, ...) __attribute
 
 /* ---------------------------------------------------------------- UTF-8
  *
- * PNG's older text is Latin-1, everything in climg is UTF-8. */
+ * Texts in climg are UTF-8; PNG's tEXt chunks are Latin-1. */
 
-/* Decodes the first character. Returns its length in bytes, or 0 if it is not valid. */
+/* Decodes the first character of `size` bytes. Returns its length in bytes, 1 to 4, or 0 if it is not valid.
+ */
 size_t utf8_decode(const char *text, size_t size, unsigned long *character);
 
 /* True if the bytes are valid UTF-8: shortest forms only, no surrogates, nothing above U+10FFFF. */
 bool utf8_is_valid(const char *text, size_t size);
 
-/* Both return an allocation that ends in NUL; NULL on failure. */
+/* Converts to an allocation that ends in NUL. Returns NULL on failure. */
 char *utf8_from_latin1(const char *text, size_t size, struct error *error);
 
-/* Sets *latin1 to NULL if the text has other characters. Text that is not UTF-8 is assumed to be Latin-1. */
+/* Converts to an allocation in *latin1; NULL, with STATUS_OK, if Latin-1 lacks a character of the text. Text
+ * that is not valid UTF-8 is taken for Latin-1 and copied. */
 enum status latin1_from_utf8(const char *text, char **latin1, struct error *error);
 
 #endif

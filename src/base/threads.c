@@ -1,5 +1,8 @@
-/* A queue is a ring guarded by a mutex. The pool is a linked list of tasks: whoever waits for a task helps
- * with queued ones, so a pool of one needs no thread, and nested parallel loops cannot deadlock. */
+/* Queues, the thread pool, the parallel loop and ordered work.
+ *
+ * The pool is a linked list of tasks under one mutex. A thread that waits for a task runs queued tasks
+ * meanwhile, so a pool of one needs no thread, and parallel loops inside tasks cannot deadlock. Opening a
+ * pool starts no thread: a submission starts one if no other is idle. */
 #include "base/threads.h"
 
 #include <limits.h>
@@ -12,17 +15,20 @@
 
 enum status thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct error *error)
 {
-    /* Faults of the thread itself. The kernel ends the process without its handler if they are blocked. */
+    /* Faults of the thread itself stay unblocked. Linux kills a process with a blocked fault without calling
+     * its handler. */
     static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
     sigset_t all, before;
     sigfillset(&all);
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread inherits the mask */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits the mask */
     int code = pthread_create(thread, NULL, work, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code == 0 ? STATUS_OK : fail(error, STATUS_FAILED, "cannot start a thread: %s", strerror(code));
 }
+
+/* ---------------------------------------------------------------- queue */
 
 void queue_init(struct queue *queue)
 {
@@ -42,12 +48,12 @@ bool queue_push(struct queue *queue, void *item)
     pthread_mutex_lock(&queue->lock);
     while (queue->count == QUEUE_CAPACITY && !queue->stopped)
         pthread_cond_wait(&queue->changed, &queue->lock);
-    bool taken = !queue->stopped;
-    if (taken)
+    bool is_added = !queue->stopped;
+    if (is_added)
         queue->items[(queue->first + queue->count++) % QUEUE_CAPACITY] = item;
     pthread_cond_broadcast(&queue->changed);
     pthread_mutex_unlock(&queue->lock);
-    return taken;
+    return is_added;
 }
 
 void *queue_pop(struct queue *queue)
@@ -66,6 +72,7 @@ void *queue_pop(struct queue *queue)
     return item;
 }
 
+/* Sets `ended` or `stopped` and wakes both sides. */
 static void raise_flag(struct queue *queue, bool *flag)
 {
     pthread_mutex_lock(&queue->lock);
@@ -92,6 +99,8 @@ bool queue_stopped(struct queue *queue)
     return stopped;
 }
 
+/* ---------------------------------------------------------------- thread pool */
+
 int workers_available(void)
 {
     cpu_set_t set;
@@ -110,30 +119,13 @@ void workers_open(struct workers *workers, int count)
     pthread_cond_init(&workers->finished, NULL);
 }
 
-/* Returns the number of threads that run or may be started: `count` - 1, or fewer if the system allows no
- * more. */
-static int count_threads(struct workers *workers)
-{
-    pthread_mutex_lock(&workers->mutex);
-    int threads = workers->thread_limit;
-    pthread_mutex_unlock(&workers->mutex);
-    return threads;
-}
-
-/* These functions are called with the mutex locked. */
-
-static struct task *threads_take(struct workers *workers)
+/* Runs the first task of the queue, which is not empty. Called with the mutex locked; unlocks it while the
+ * task runs. */
+static void run_next(struct workers *workers)
 {
     struct task *task = workers->first;
     workers->first = task->next;
     workers->queued--;
-    return task;
-}
-
-/* Unlocks the mutex while the task runs. */
-static void run_next(struct workers *workers)
-{
-    struct task *task = threads_take(workers);
     task->state = TASK_RUNNING;
     pthread_mutex_unlock(&workers->mutex);
     task->run(task->argument);
@@ -142,6 +134,7 @@ static void run_next(struct workers *workers)
     pthread_cond_broadcast(&workers->finished);
 }
 
+/* Thread of the pool: runs tasks until the pool is closed. */
 static void *run_thread(void *argument)
 {
     struct workers *workers = argument;
@@ -159,18 +152,12 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
-static void start_thread(struct workers *workers)
-{
-    struct error ignored;
-    if (thread_start(&workers->threads[workers->thread_count], run_thread, workers, &ignored) == STATUS_OK)
-        workers->thread_count++;
-    else
-        workers->thread_limit = workers->thread_count; /* do not try again for each task */
-}
-
 void workers_submit(struct workers *workers, struct task *task)
 {
+    struct error ignored;
     pthread_mutex_lock(&workers->mutex);
+
+    /* Append the task to the queue. */
     task->state = TASK_QUEUED;
     task->next = NULL;
     if (workers->first == NULL)
@@ -179,8 +166,15 @@ void workers_submit(struct workers *workers, struct task *task)
         workers->last->next = task;
     workers->last = task;
     workers->queued++;
-    if (workers->queued > workers->idle && workers->thread_count < workers->thread_limit)
-        start_thread(workers);
+
+    /* Start a thread if no idle one is left for it. After a failure, do not try again for each task. */
+    if (workers->queued > workers->idle && workers->thread_count < workers->thread_limit) {
+        if (thread_start(&workers->threads[workers->thread_count], run_thread, workers, &ignored) ==
+            STATUS_OK)
+            workers->thread_count++;
+        else
+            workers->thread_limit = workers->thread_count;
+    }
     pthread_cond_signal(&workers->submitted);
     pthread_mutex_unlock(&workers->mutex);
 }
@@ -210,39 +204,41 @@ void workers_close(struct workers *workers)
     pthread_mutex_destroy(&workers->mutex);
 }
 
-/* ---------------------------------------------------------------- pieces of one work */
+/* ---------------------------------------------------------------- parallel loop */
 
+/* One loop, shared by its threads. */
 struct pieces {
     struct workers *workers;
     piece_work *work;
     void *context;
     int count;
-    atomic_int next;
-    int failed; /* the lowest index that failed; guarded, as `error`, by the mutex of the workers */
-    struct error *error;
+    atomic_int next; /* index of the next piece to begin; `count` or more: none */
+
+    /* Guarded by workers->mutex. */
+    int failed;          /* lowest index that failed; INT_MAX if none did */
+    struct error *error; /* error of that piece */
 };
 
-static void note_failure(struct pieces *pieces, int index, const struct error *error)
-{
-    atomic_store(&pieces->next, pieces->count);
-    pthread_mutex_lock(&pieces->workers->mutex);
-    if (index < pieces->failed) {
-        pieces->failed = index;
-        *pieces->error = *error;
-    }
-    pthread_mutex_unlock(&pieces->workers->mutex);
-}
-
-static void take_pieces(void *argument)
+/* Runs pieces until none is left or one fails; other threads do the same. */
+static void run_pieces(void *argument)
 {
     struct pieces *pieces = argument;
-    for (int i; (i = atomic_fetch_add(&pieces->next, 1)) < pieces->count;) {
-        struct error error;
-        if (pieces->work(pieces->context, i, &error) != STATUS_OK) {
-            note_failure(pieces, i, &error);
+    struct error error;
+    int i;
+    do {
+        i = atomic_fetch_add(&pieces->next, 1);
+        if (i >= pieces->count)
             return;
-        }
+    } while (pieces->work(pieces->context, i, &error) == STATUS_OK);
+
+    /* Begin no more pieces, and keep the error of the lowest index. */
+    atomic_store(&pieces->next, pieces->count);
+    pthread_mutex_lock(&pieces->workers->mutex);
+    if (i < pieces->failed) {
+        pieces->failed = i;
+        *pieces->error = error;
     }
+    pthread_mutex_unlock(&pieces->workers->mutex);
 }
 
 enum status workers_each(struct workers *workers, int count, piece_work *work, void *context,
@@ -255,13 +251,15 @@ enum status workers_each(struct workers *workers, int count, piece_work *work, v
                             .count = count,
                             .failed = INT_MAX,
                             .error = error};
-    int helpers = count_threads(workers);
+    pthread_mutex_lock(&workers->mutex);
+    int helpers = workers->thread_limit;
+    pthread_mutex_unlock(&workers->mutex);
     helpers = helpers < count - 1 ? helpers : count - 1;
     for (int i = 0; i < helpers; i++) {
-        tasks[i] = (struct task){.run = take_pieces, .argument = &pieces};
+        tasks[i] = (struct task){.run = run_pieces, .argument = &pieces};
         workers_submit(workers, &tasks[i]);
     }
-    take_pieces(&pieces);
+    run_pieces(&pieces);
     for (int i = 0; i < helpers; i++)
         workers_wait(workers, &tasks[i]);
     return pieces.failed == INT_MAX ? STATUS_OK : STATUS_FAILED;
@@ -290,7 +288,7 @@ void *ordered_slot(const struct ordered *ordered, size_t piece)
 
 bool ordered_is_full(const struct ordered *ordered)
 {
-    return ordered->submitted - ordered->taken == ordered->count;
+    return ordered->submitted - ordered->released == ordered->count;
 }
 
 void ordered_submit(struct ordered *ordered, bool alone)
@@ -304,15 +302,15 @@ void ordered_submit(struct ordered *ordered, bool alone)
 
 void *ordered_oldest(struct ordered *ordered)
 {
-    if (ordered->taken == ordered->submitted)
+    if (ordered->released == ordered->submitted)
         return NULL;
-    workers_wait(&ordered->workers, &ordered->tasks[ordered->taken % ordered->count]);
-    return ordered_slot(ordered, ordered->taken);
+    workers_wait(&ordered->workers, &ordered->tasks[ordered->released % ordered->count]);
+    return ordered_slot(ordered, ordered->released);
 }
 
-void ordered_take(struct ordered *ordered)
+void ordered_release(struct ordered *ordered)
 {
-    ordered->taken++;
+    ordered->released++;
 }
 
 void ordered_close(struct ordered *ordered, void (*release)(void *slot))

@@ -1,6 +1,8 @@
-/* Each event is added to the sum of its part and, if a kernel made it, to the sum of that kernel and stage; a
- * list of all events is kept only for a trace, as a long batch has millions. A run has tens of kernels, so
- * their sums are searched one after the other. */
+/* Sums of events for --timing and --report, and the list of all events for --trace.
+ *
+ * Each event is added to the sum of its part and, for a kernel's launch, to the sum of that kernel and stage.
+ * All events are kept for a trace only, as a long batch has millions. A command has tens of kernels, so their
+ * sums are an array that is searched linearly. */
 #include "base/timing.h"
 
 #include "base/files.h"
@@ -43,7 +45,8 @@ void timing_begin(struct timing *timing, bool keeps_events)
     pthread_mutex_init(&timing->lock, NULL);
 }
 
-/* Returns the sum of that kernel for that owner, perhaps a new one; NULL: out of memory. */
+/* Returns the sum of a kernel in one stage; adds it if it is missing. Returns NULL if memory is out. Called
+ * with the lock held. Owners are compared by address: they are the names of stages. */
 static struct timing_sum *find_kernel(struct timing *timing, const char *name, const char *owner, int index)
 {
     for (size_t i = 0; i < timing->kernel_count; i++) {
@@ -62,27 +65,13 @@ static struct timing_sum *find_kernel(struct timing *timing, const char *name, c
     return &timing->kernels[timing->kernel_count++];
 }
 
+/* Adds `more` to `sum`. */
 static void add_sum(struct timing_sum *sum, const struct timing_sum *more)
 {
     sum->count += more->count;
     sum->bytes += more->bytes;
     sum->seconds += more->seconds;
     sum->longest = fmax(sum->longest, more->longest);
-}
-
-static void keep_event(struct timing *timing, const struct timing_event *event)
-{
-    if (timing->event_count == timing->event_capacity) {
-        const size_t capacity = timing->event_capacity > 0 ? 2 * timing->event_capacity : 256;
-        void *grown = realloc(timing->events, capacity * sizeof *timing->events);
-        if (!grown) {
-            timing->is_incomplete = true;
-            return;
-        }
-        timing->events = grown;
-        timing->event_capacity = capacity;
-    }
-    timing->events[timing->event_count++] = *event;
 }
 
 void timing_add_event(struct timing *timing, const struct timing_event *event)
@@ -98,8 +87,20 @@ void timing_add_event(struct timing *timing, const struct timing_event *event)
         event->owner ? find_kernel(timing, event->name, event->owner, event->owner_index) : NULL;
     if (kernel)
         add_sum(kernel, &sum);
-    if (timing->keeps_events)
-        keep_event(timing, event);
+
+    /* Append the event to the list; drop it if memory is out. */
+    if (timing->keeps_events && timing->event_count == timing->event_capacity) {
+        const size_t capacity = timing->event_capacity > 0 ? 2 * timing->event_capacity : 256;
+        void *grown = realloc(timing->events, capacity * sizeof *timing->events);
+        if (grown) {
+            timing->events = grown;
+            timing->event_capacity = capacity;
+        } else {
+            timing->is_incomplete = true;
+        }
+    }
+    if (timing->event_count < timing->event_capacity)
+        timing->events[timing->event_count++] = *event;
     pthread_mutex_unlock(&timing->lock);
 }
 
@@ -156,7 +157,10 @@ void timing_merge(struct timing *timing, struct timing *other)
     pthread_mutex_unlock(&timing->lock);
 }
 
-/* ---------------------------------------------------------------- trace */
+/* ---------------------------------------------------------------- trace
+ *
+ * The format is "Trace Event Format", JSON array form: "M" events name the rows, which Chrome and Perfetto
+ * call threads, and "X" events are intervals in microseconds. */
 
 /* The rows of the timeline, from top to bottom. */
 enum row { ROW_START, ROW_READER, ROW_UPLOAD, ROW_DEVICE, ROW_DOWNLOAD, ROW_WRITER, ROW_HOST, ROW_COUNT };
@@ -171,7 +175,8 @@ static const enum row part_rows[PART_COUNT] = {
     [PART_VERIFY] = ROW_START,
 };
 
-static int compare(const void *left, const void *right)
+/* Orders events by row, then by time, for qsort. */
+static int compare_events(const void *left, const void *right)
 {
     const struct timing_event *a = left, *b = right;
     if (part_rows[a->part] != part_rows[b->part])
@@ -179,6 +184,7 @@ static int compare(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
+/* Begins an event of phase "M" or "X"; end_event ends it. */
 static void begin_event(struct json_writer *out, const char *name, const char *phase, enum row row)
 {
     json_begin(out, NULL, '{');
@@ -194,23 +200,10 @@ static void end_event(struct json_writer *out)
     fputc('\n', out->out);
 }
 
-static void write_row(struct json_writer *out, enum row row)
-{
-    begin_event(out, "thread_name", "M", row);
-    json_begin(out, "args", '{');
-    json_put_text(out, "name", row_names[row]);
-    json_end(out, '}');
-    end_event(out);
-    begin_event(out, "thread_sort_index", "M", row);
-    json_begin(out, "args", '{');
-    json_put_whole(out, "sort_index", row);
-    json_end(out, '}');
-    end_event(out);
-}
-
+/* Writes an interval. Times count from `began`. */
 static void write_event(struct json_writer *out, const struct timing_event *event, double began)
 {
-    enum { DIGITS = 15 };
+    enum { DIGITS = 15 }; /* significant digits: nanoseconds of up to ten days */
     char name[128], slice[24] = "";
     if (event->slice >= 0)
         snprintf(slice, sizeof slice, ", slice %d", event->slice);
@@ -229,13 +222,26 @@ enum status timing_write_trace(struct timing *timing, const char *path, struct e
         return STATUS_FAILED;
     struct json_writer out = {.out = file};
     if (timing->event_count > 0)
-        qsort(timing->events, timing->event_count, sizeof *timing->events, compare);
-    const bool has_host =
-        timing->event_count > 0 && part_rows[timing->events[timing->event_count - 1].part] == ROW_HOST;
+        qsort(timing->events, timing->event_count, sizeof *timing->events, compare_events);
     json_begin(&out, NULL, '[');
     fputc('\n', file);
-    for (int row = 0; row < (has_host ? ROW_COUNT : ROW_HOST); row++)
-        write_row(&out, (enum row)row);
+
+    /* Name the rows and fix their order. The host's row, the last one, is omitted if it is empty. */
+    const bool has_host =
+        timing->event_count > 0 && part_rows[timing->events[timing->event_count - 1].part] == ROW_HOST;
+    for (enum row row = 0; row < (has_host ? ROW_COUNT : ROW_HOST); row++) {
+        begin_event(&out, "thread_name", "M", row);
+        json_begin(&out, "args", '{');
+        json_put_text(&out, "name", row_names[row]);
+        json_end(&out, '}');
+        end_event(&out);
+        begin_event(&out, "thread_sort_index", "M", row);
+        json_begin(&out, "args", '{');
+        json_put_whole(&out, "sort_index", row);
+        json_end(&out, '}');
+        end_event(&out);
+    }
+
     for (size_t i = 0; i < timing->event_count; i++)
         write_event(&out, &timing->events[i], timing->began);
     json_end(&out, ']');

@@ -1,7 +1,12 @@
 /* Timing: one list of events of host and device. The table and JSON of --timing, the seconds of --report and
- * the trace are views of it. Parts work at the same time, so their seconds do not add up to the wall clock.
+ * the trace are views of it.
  *
- * Thread safety: any thread may call. */
+ * Reader, device and writer work at the same time, so the seconds of the parts do not add up to the wall
+ * clock. Out of memory is no error here: sums and events are dropped, and timing_write_trace reports it.
+ * Names are not copied and must outlive the struct timing.
+ *
+ * Thread safety: any thread may call any function, except timing_begin, timing_write_trace and timing_free.
+ */
 #ifndef CLIMG_BASE_TIMING_H
 #define CLIMG_BASE_TIMING_H
 
@@ -11,90 +16,103 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Seconds of a monotonic clock with an arbitrary zero. */
+/* Returns the seconds of a monotonic clock with an arbitrary zero. */
 double clock_seconds(void);
 
+/* The parts of a command's work. */
 enum part {
-    PART_START,   /* finding the device, creating its context */
-    PART_BUILD,   /* kernels */
-    PART_PREPARE, /* files that stages read before anything else */
-    PART_DECODE,
-    PART_UPLOAD,
-    PART_STAGES,       /* kernels */
-    PART_REGISTRATION, /* finding on the host how pictures are aligned */
-    PART_DOWNLOAD,
-    PART_ENCODE,
-    PART_VERIFY, /* --verify: what was done again; within PART_ENCODE, and taken off there */
+    PART_START,        /* finding the device and creating its context */
+    PART_BUILD,        /* compiling programs, or loading them from a cache */
+    PART_PREPARE,      /* reading the files of stages, such as a kernel or a reference picture */
+    PART_DECODE,       /* reader thread */
+    PART_UPLOAD,       /* from host to device */
+    PART_STAGES,       /* running kernels, including unpack and pack */
+    PART_REGISTRATION, /* aligning pictures, on the host */
+    PART_DOWNLOAD,     /* from device to host */
+    PART_ENCODE,       /* writer thread, without PART_VERIFY */
+    PART_VERIFY,       /* the second computation and the comparison of --verify */
     PART_COUNT
 };
 
-/* The names of the parts in JSON and in tables. */
+/* Names of a part. */
 struct part_name {
-    const char *key, *title;
+    const char *key;   /* in JSON: "start_up" */
+    const char *title; /* in tables: "start-up" */
 };
 
 extern const struct part_name part_names[PART_COUNT];
 
-/* True if a report has the part: parts of few runs, such as verifying, only if they took time. */
+/* True if a report lists the part. Parts that few commands have, such as PART_VERIFY, are listed only if they
+ * took time. */
 bool part_is_reported(enum part part, double seconds);
 
-/* Texts must outlive the timing. */
+/* An interval of work. */
 struct timing_event {
     enum part part;
-    const char *name;  /* of a kernel, or what the host did */
-    const char *owner; /* the stage of a kernel; may be NULL */
-    int owner_index;
+    const char *name;  /* the kernel, or the host's activity */
+    const char *owner; /* the stage that enqueued the kernel; NULL for other events */
+    int owner_index;   /* position of that stage in the chain */
     int slice;         /* negative: none */
-    int count;         /* programs that were built; else 0: one */
-    uint64_t bytes;    /* read and written */
+    int count;         /* number of programs built together; 0 means 1 */
+    uint64_t bytes;    /* bytes that the device read and wrote, or that were transferred */
     double begin, end; /* times of clock_seconds */
-    double longest;    /* seconds of the slowest of several; 0: of all */
+    double longest;    /* seconds of the slowest program of several; 0 means end - begin */
 };
 
-/* The events of one part, or of one kernel for one owner. */
+/* Sum of the events of one part, or of one kernel in one stage. */
 struct timing_sum {
-    const char *name, *owner;
-    int owner_index, count;
-    uint64_t bytes;
-    double seconds, longest;
+    const char *name, *owner; /* kernels only */
+    int owner_index;
+    int count;      /* number of events, or of programs */
+    uint64_t bytes; /* total */
+    double seconds; /* total */
+    double longest; /* seconds of the longest event */
 };
 
 struct timing {
-    pthread_mutex_t lock;
-    double began;
+    double began;      /* time of timing_begin */
+    bool keeps_events; /* for timing_write_trace */
+
+    pthread_mutex_t lock; /* guards everything below */
     struct timing_sum parts[PART_COUNT];
-    struct timing_sum *kernels;
-    struct timing_event *events; /* all of them, only for a trace */
-    size_t kernel_count, event_count, event_capacity;
-    bool keeps_events, is_incomplete; /* memory ran out */
+    struct timing_sum *kernels; /* in the order of their first launch */
+    size_t kernel_count;
+    struct timing_event *events; /* all events; only if keeps_events is set */
+    size_t event_count, event_capacity;
+    bool is_incomplete; /* memory ran out: some sums or events are missing */
 };
 
-/* Starts the wall clock. `keeps_events`: for timing_write_trace. */
+/* Starts the wall clock. `keeps_events`: keep all events for timing_write_trace. */
 void timing_begin(struct timing *timing, bool keeps_events);
 
+/* Adds an event, which is copied. */
 void timing_add_event(struct timing *timing, const struct timing_event *event);
 
-/* Adds what the host did from `since` until now. Negative slice: no slice. */
+/* Adds an event of the host that lasted from `since` until now. Negative slice: none. */
 void timing_add(struct timing *timing, enum part part, const char *name, int slice, double since);
 
-/* The same, of something that is also within another part, which does not count it. */
+/* Like timing_add without a slice, but subtracts the seconds from `within`, the part that contains the event.
+ */
 void timing_add_within(struct timing *timing, enum part part, enum part within, const char *name,
                        double since);
 
-/* Returns the sum of a part; fills in the seconds of all parts. */
+/* Returns the sum of a part. */
 struct timing_sum timing_part(struct timing *timing, enum part part);
+
+/* Copies the seconds of all parts. */
 void timing_seconds(struct timing *timing, double seconds[PART_COUNT]);
 
-/* Seconds since timing_begin. */
+/* Returns the seconds since timing_begin. */
 double timing_total(const struct timing *timing);
 
-/* Adds the sums of another timing. */
+/* Adds the sums of another timing, which no other thread uses any more. Its events are not copied. */
 void timing_merge(struct timing *timing, struct timing *other);
 
-/* Writes all events in the order of their rows and times as JSON, the array form of Chrome's trace events,
- * for Perfetto. */
+/* Writes all events, sorted by row and time, as Chrome's trace events for Perfetto. "-" is stdout. Fails also
+ * if the trace is incomplete. */
 enum status timing_write_trace(struct timing *timing, const char *path, struct error *error);
 
+/* Frees sums, events and the lock, not the struct. */
 void timing_free(struct timing *timing);
 
 #endif

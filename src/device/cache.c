@@ -1,6 +1,11 @@
-/* Files of climg's own cache: the result of --selftest and programs that --warm compiled. There is one
- * file for each device, driver and version of the kernels. Its first line names these, then the data
- * follow, and its last line is a checksum, so that damaged and foreign files are ignored.
+/* Files of climg's own cache: the result of --selftest, and programs that --warm compiled. Each file belongs
+ * to one device, driver and version of the kernels:
+ *
+ *     climg selftest-gpu, PLATFORM, DEVICE, VERSION, DRIVER, kernels SUM    header; its hash is in the name
+ *     DATA
+ *     sum 0123456789abcdef                                                  FNV-1a of header and data
+ *
+ * A file with another header or checksum is ignored.
  *
  * PoCL has a cache, too: it finds a compiled program by a hash of the preprocessed text, and starting
  * clang to preprocess takes 6 to 16 ms of the 33 to 55 ms of a small picture. A program that is loaded
@@ -22,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEADER_SIZE = 1280 };
+enum { HEADER_SIZE = 1280 }; /* bytes; four names of at most 255 and the rest */
 
 /* Writes the first line of a file. `about` names its content: "selftest-gpu". */
 static void entry_header(const struct device *device, const char *about, char line[HEADER_SIZE])
@@ -43,7 +48,7 @@ static char *entry_path(const struct device *device, const char *base, const cha
     return cache_path(base, home, name, error);
 }
 
-enum { SUM_SIZE = 22 };
+enum { SUM_SIZE = 22 }; /* bytes of the last line, with NUL */
 
 /* Writes the last line: a checksum of the header and the data. */
 static void entry_sum(const char *begin, size_t size, char line[SUM_SIZE])
@@ -99,8 +104,7 @@ static enum status entry_save(const struct device *device, const char *about, co
 
 /* ---------------------------------------------------------------- the result of --selftest */
 
-/* Returns the name of the entry. It contains the kernel variant, as CLIMG_CLASS can select the other
- * one. */
+/* Returns the name of the entry. It depends on the kernel variant, which CLIMG_CLASS can override. */
 static const char *selftest_entry(const struct device *device)
 {
     return device->class == DEVICE_CPU ? "selftest-cpu" : "selftest-gpu";
@@ -154,21 +158,6 @@ static char *cache_describe(const char *file, const char *options, char about[32
     return key;
 }
 
-/* Builds a program from its binary. Returns NULL if the driver refuses it. */
-static cl_program build(const struct device *device, const unsigned char *binary, size_t size,
-                        const char *options)
-{
-    cl_int code;
-    cl_program program =
-        clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, NULL, &code);
-    if (code != CL_SUCCESS)
-        return NULL;
-    if (clBuildProgram(program, 1, &device->id, options, NULL, NULL) == CL_SUCCESS)
-        return program;
-    clReleaseProgram(program);
-    return NULL;
-}
-
 cl_program program_cache_load(const struct device *device, const char *file, const char *options)
 {
     char about[32];
@@ -177,17 +166,29 @@ cl_program program_cache_load(const struct device *device, const char *file, con
     char *key = device_is_pocl(device) ? cache_describe(file, options, about) : NULL;
     if (!key)
         return NULL;
+
+    /* Read the entry from the system's cache, or else from the user's. */
     char *data = entry_load(device, environment->system_cache, NULL, about, &size);
     const bool is_shared = data;
     if (!data)
         data = entry_load(device, environment->cache, environment->home, about, &size);
+
+    /* Build the binary, which follows the key. The driver may refuse it. */
     const size_t first = strlen(key);
     cl_program program = NULL;
     if (data && size > first && memcmp(data, key, first) == 0) {
         const unsigned char *binary = (const unsigned char *)data + first;
+        cl_int code;
+        size -= first;
         if (is_shared)
-            pocl_copy_program(environment, binary, size - first);
-        program = build(device, binary, size - first, options);
+            pocl_copy_program(environment, binary, size);
+        program = clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, NULL, &code);
+        if (code != CL_SUCCESS)
+            program = NULL;
+        if (program && clBuildProgram(program, 1, &device->id, options, NULL, NULL) != CL_SUCCESS) {
+            clReleaseProgram(program);
+            program = NULL;
+        }
     }
     free(data);
     free(key);
@@ -214,28 +215,25 @@ void program_cache_save(const struct device *device, const char *file, const cha
     free(key);
 }
 
-/* True if the file's first line ends with the checksum of the current kernels. */
-static bool is_current(const char *path)
-{
-    char line[HEADER_SIZE] = "", end[64];
-    FILE *file = fopen(path, "rb");
-    bool read = file && fgets(line, sizeof line, file);
-    const int length = snprintf(end, sizeof end, "kernels %s\n", kernels_sum);
-    const size_t size = strlen(line);
-    if (file)
-        fclose(file);
-    return read && size >= (size_t)length && strcmp(line + size - length, end) == 0;
-}
-
 void program_cache_clean(const struct environment *environment)
 {
     struct error ignored = {.text = ""};
     char path[PATH_MAX], *folder = cache_path(environment->cache, environment->home, "", &ignored);
     DIR *listing = folder ? opendir(folder) : NULL;
+    char line[HEADER_SIZE], end[64];
+    const int end_length = snprintf(end, sizeof end, "kernels %s\n", kernels_sum);
     // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
     for (const struct dirent *entry; listing && (entry = readdir(listing));) {
-        const int length = snprintf(path, sizeof path, "%s%s", folder, entry->d_name);
-        if (strncmp(entry->d_name, "program-", 8) == 0 && length < PATH_MAX && !is_current(path))
+        if (strncmp(entry->d_name, "program-", 8) != 0 ||
+            snprintf(path, sizeof path, "%s%s", folder, entry->d_name) >= PATH_MAX)
+            continue;
+
+        /* Keep the file if its first line ends with the checksum of the current kernels. */
+        FILE *file = fopen(path, "rb");
+        const size_t size = file && fgets(line, sizeof line, file) ? strlen(line) : 0;
+        if (file)
+            fclose(file);
+        if (size < (size_t)end_length || strcmp(line + size - end_length, end) != 0)
             unlink(path);
     }
     if (listing)

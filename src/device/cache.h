@@ -1,8 +1,8 @@
 /* climg's own cache of a device: the result of --selftest, and programs that --warm compiled.
  *
  * Entries are files under climg/ of XDG_CACHE_HOME or ~/.cache; programs for all users are under
- * /var/cache and only read. A missing or damaged cache is never an error. Returned programs belong to
- * the caller.
+ * /var/cache/climg and only read. An entry counts for one device, driver and version of the kernels. A
+ * missing or damaged cache is never an error. Returned programs belong to the caller.
  *
  * Thread safety: any thread may call; files are replaced atomically. */
 #ifndef CLIMG_DEVICE_CACHE_H
@@ -11,7 +11,8 @@
 #include "device/device.h"
 
 struct selftest_result {
-    bool known, passed;
+    bool known;     /* false: --selftest was not run with this driver; the other fields are unset */
+    bool passed;    /* all answers were right */
     double error;   /* largest error; full scale is 1 */
     char stage[32]; /* first stage that failed: "--blur" */
     char date[16];  /* of the self-test: 2026-01-31 */

@@ -1,6 +1,6 @@
 /* Lists the OpenCL devices, chooses one by name or by expected time, and prints --list-devices.
  *
- *     device_start    decides which drivers the loader loads (drivers.c), before the first OpenCL call
+ *     device_start    selects the drivers that the loader loads (drivers.c), before the first OpenCL call
  *     find_devices    reads the properties of all devices of these drivers
  *     match_device    resolves "auto", a number, "gpu", "cpu" or a part of a name
  *
@@ -32,9 +32,11 @@ struct device_table {
 
 /* Set by device_start, read afterwards by any thread. */
 static struct {
-    bool trusts_all; /* --force or --selftest: also use devices that failed --selftest */
-    bool verbose, quiet, has_work;
-    struct workload work;
+    bool trusts_all;      /* --force or --selftest: also use devices that failed --selftest */
+    bool verbose;         /* -v without -q */
+    bool quiet;           /* -q */
+    bool has_work;        /* `work` is known */
+    struct workload work; /* the command's work */
 } startup;
 
 /* Reads a text property; "" if that fails. */
@@ -69,8 +71,8 @@ static bool contains(const char *text, const char *part)
     return length == 0;
 }
 
-/* Reads the properties of a device. */
-static void choose_describe(struct device *device, const struct environment *environment,
+/* Reads the properties of a device, and applies CLIMG_CLASS and CLIMG_OWN_MEMORY. */
+static void read_properties(struct device *device, const struct environment *environment,
                             cl_platform_id platform, cl_device_id id)
 {
     *device = (struct device){.environment = environment, .platform = platform, .id = id};
@@ -101,10 +103,10 @@ static void choose_describe(struct device *device, const struct environment *env
     device->units = (cl_uint)at_least_one(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
-/* The kinds of device, the best one last. */
+/* Kinds of devices, the best one last. */
 enum device_rank { RANK_SIMULATOR, RANK_ACCELERATOR, RANK_CPU, RANK_GPU };
 
-static enum device_rank rank(const struct device *device)
+static enum device_rank device_rank(const struct device *device)
 {
     if (device->simulator)
         return RANK_SIMULATOR;
@@ -123,8 +125,8 @@ static void add_platform(struct device_table *table, const struct environment *e
         return;
     for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
         struct device *device = &table->entries[table->count];
-        choose_describe(device, environment, platform, ids[i]);
-        table->count += device->type != 0 /* the query failed */ &&
+        read_properties(device, environment, platform, ids[i]);
+        table->count += device->type != 0 /* 0: the query failed */ &&
                         device_number(ids[i], CL_DEVICE_AVAILABLE) &&
                         device_number(ids[i], CL_DEVICE_COMPILER_AVAILABLE);
     }
@@ -136,35 +138,25 @@ static bool is_automatic(const char *name)
     return !*name || strcasecmp(name, "auto") == 0;
 }
 
-/* True if the name is a number of --list-devices. */
-static bool is_number(const char *name)
-{
-    return isdigit((unsigned char)name[0]) && name[strspn(name, "0123456789")] == '\0';
-}
-
 /* Returns the index of the first device of the best kind, or -1. Only devices in `allowed` count, unless
  * that is NULL. */
 static int best_index(const struct device_table *table, const bool *allowed)
 {
     int best = -1;
     for (int i = 0; i < table->count; i++)
-        if ((!allowed || allowed[i]) && (best < 0 || rank(&table->entries[i]) > rank(&table->entries[best])))
+        if ((!allowed || allowed[i]) &&
+            (best < 0 || device_rank(&table->entries[i]) > device_rank(&table->entries[best])))
             best = i;
     return best;
 }
 
-/* Returns the device's row in the cost model. */
-static enum cost_class device_cost_class(const struct device *device)
-{
-    if (device->type & CL_DEVICE_TYPE_CPU)
-        return COST_CPU;
-    return device->shares_memory ? COST_GPU_SHARED : COST_GPU;
-}
-
-/* Returns the expected seconds of the command on the device. */
+/* Returns the expected seconds of the command on the device (cost.h). */
 static double device_cost(const struct device *device)
 {
-    return cost_total(device_cost_class(device), device->units, &startup.work);
+    const enum cost_class class = (device->type & CL_DEVICE_TYPE_CPU) ? COST_CPU
+                                  : device->shares_memory             ? COST_GPU_SHARED
+                                                                      : COST_GPU;
+    return cost_total(class, device->units, &startup.work);
 }
 
 /* Returns the device's name for a message. */
@@ -173,30 +165,9 @@ static const char *short_name(const struct device *device)
     return (device->type & CL_DEVICE_TYPE_CPU) != 0 ? "the CPU" : device->name;
 }
 
-/* Returns the index of the allowed CPU or GPU that is expected to finish first. Without either, or if
- * the work is unknown, of the best kind. */
-static int pick_fastest(const struct device_table *table, const bool *allowed)
-{
-    int first = -1, second = -1;
-    for (int i = 0; startup.has_work && i < table->count; i++) {
-        if (!allowed[i] || rank(&table->entries[i]) < RANK_CPU)
-            continue;
-        if (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])) {
-            second = first;
-            first = i;
-        } else if (second < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[second])) {
-            second = i;
-        }
-    }
-    if (startup.verbose && second >= 0)
-        fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
-                device_cost(&table->entries[first]), short_name(&table->entries[second]),
-                device_cost(&table->entries[second]));
-    return first >= 0 ? first : best_index(table, allowed);
-}
-
-/* Finds the devices that "auto" may use: those that did not fail --selftest. If all did, it may use all;
- * opening one then reports the failure. Returns the first forbidden one, or -1. */
+/* Finds the devices that "auto" may use: those that did not fail --selftest. If all failed, all are allowed,
+ * and opening one reports the failure. Returns the index of the first forbidden device, or -1. A single
+ * device is always allowed, so its result is not read. */
 static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVICES])
 {
     int bad = -1, count = 0;
@@ -214,7 +185,8 @@ static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVIC
     return count == 0 ? -1 : bad;
 }
 
-/* Returns the index of the device for "auto", or -1. */
+/* Returns the index of the device for "auto": the allowed CPU or GPU that is expected to finish first. If
+ * there is neither, or if the work is unknown, the best kind. -1 if the table is empty. */
 static int choose_automatically(const struct device_table *table)
 {
     bool allowed[MAX_DEVICES];
@@ -224,7 +196,24 @@ static int choose_automatically(const struct device_table *table)
     if (bad >= 0 && !startup.quiet)
         fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
                 table->entries[bad].name);
-    return pick_fastest(table, allowed);
+
+    /* Find the fastest device and the runner-up, which -v prints. */
+    int first = -1, second = -1;
+    for (int i = 0; startup.has_work && i < table->count; i++) {
+        if (!allowed[i] || device_rank(&table->entries[i]) < RANK_CPU)
+            continue;
+        if (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])) {
+            second = first;
+            first = i;
+        } else if (second < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[second])) {
+            second = i;
+        }
+    }
+    if (startup.verbose && second >= 0)
+        fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
+                device_cost(&table->entries[first]), short_name(&table->entries[second]),
+                device_cost(&table->entries[second]));
+    return first >= 0 ? first : best_index(table, allowed);
 }
 
 /* Returns the index of the best device that `name` names, or -1. */
@@ -232,7 +221,7 @@ static int match_device(const struct device_table *table, const char *name)
 {
     if (is_automatic(name))
         return choose_automatically(table);
-    if (is_number(name)) {
+    if (isdigit((unsigned char)name[0]) && name[strspn(name, "0123456789")] == '\0') {
         long number = strtol(name, NULL, 10);
         return number < table->count ? (int)number : -1;
     }
@@ -243,15 +232,15 @@ static int match_device(const struct device_table *table, const char *name)
         bool fits = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
                     : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
                           : contains(device->name, name) || contains(device->platform_name, name) ||
-                                contains(device->version, name); /* contains PoCL's name */
-        if (fits && (best < 0 || rank(device) > rank(&table->entries[best])))
+                                contains(device->version, name); /* "OpenCL 3.0 PoCL HSTR: ..." */
+        if (fits && (best < 0 || device_rank(device) > device_rank(&table->entries[best])))
             best = i;
     }
     return best;
 }
 
-/* Reports why there is no platform. The loader only says that there is none; the cause is in errno
- * (`code`) and in the last error of dlopen (`loading`, may be NULL). */
+/* Fails for lack of a platform. clGetPlatformIDs does not report the cause; it is in errno (`code`) and in
+ * the last error of dlopen (`loading`, may be NULL). */
 static enum status fail_no_platform(int code, const char *loading, struct error *error)
 {
     if (code == EMFILE || code == ENFILE)
@@ -292,24 +281,13 @@ static enum status find_devices(struct device_table *table, const struct environ
 static const char gpu_drivers[] = "a GPU needs its OpenCL driver: nvidia-opencl-icd, intel-opencl-icd or "
                                   "mesa-opencl-icd on Debian and Ubuntu, ROCm for AMD";
 
-/* Names the option, or the variable if the option is not set. */
+/* Fails for lack of a device of this name. Names the option, or the variable if the name comes from it. */
 static enum status choose_reject(const char *name, const struct environment *environment, struct error *error)
 {
     bool variable = environment->device && strstr(environment->device, name);
     return fail(error, STATUS_FAILED, "no OpenCL device fits %s%s; %s",
                 variable ? "CLIMG_DEVICE=" : "--device ", name,
                 strcasecmp(name, "gpu") == 0 ? gpu_drivers : "see --list-devices");
-}
-
-/* True if the command runs on the CPU regardless of other devices. */
-static bool needs_cpu_only(const struct settings *settings)
-{
-    if (settings->list_devices || settings->warm || settings->verify.device)
-        return false;
-    if (strcasecmp(settings->device, "cpu") == 0)
-        return true;
-    return is_automatic(settings->device) && startup.has_work &&
-           cost_is_below_gpu_start((unsigned)workers_available(), &startup.work);
 }
 
 bool device_needs_workload(const struct settings *settings)
@@ -327,9 +305,19 @@ void device_start(const struct settings *settings, const struct workload *work)
     startup.verbose = settings->verbose && !settings->quiet;
     startup.has_work = work;
     startup.work = work ? *work : (struct workload){0};
+
+    /* Load all drivers for commands that need all devices, and if only one is installed. */
+    if (settings->list_devices || settings->warm || settings->verify.device)
+        return;
     drivers_find(&settings->environment, &drivers);
-    if (drivers.count > 1 && drivers.cpu[0] && needs_cpu_only(settings) && drivers_load_only(drivers.cpu) &&
-        startup.verbose)
+    if (drivers.count <= 1 || !drivers.cpu[0])
+        return;
+
+    /* Load only the CPU's driver if the command runs on the CPU regardless of other devices. */
+    const bool is_for_cpu = strcasecmp(settings->device, "cpu") == 0 ||
+                            (is_automatic(settings->device) && startup.has_work &&
+                             cost_is_below_gpu_start((unsigned)workers_available(), &startup.work));
+    if (is_for_cpu && drivers_load_only(drivers.cpu) && startup.verbose)
         fprintf(stderr, "climg: only the CPU's OpenCL driver is loaded, %s; --list-devices loads all\n",
                 drivers.cpu);
 }
@@ -352,21 +340,11 @@ enum status device_choose(const char *name, const struct environment *environmen
     return status;
 }
 
-/* Lists all devices of the best kind. */
-static int list_best_kind(const struct device_table *table, int *numbers)
-{
-    int count = 0;
-    for (int i = 0; i < table->count; i++)
-        if (rank(&table->entries[i]) == rank(&table->entries[best_index(table, NULL)]))
-            numbers[count++] = i;
-    return count;
-}
-
-/* Lists the devices of a list of names, in its order. */
+/* Resolves names that are separated by commas, in their order. */
 static enum status list_named(const struct device_table *table, const struct environment *environment,
                               const char *name, int *numbers, int *count, struct error *error)
 {
-    char one[256]; /* device names are no longer */
+    char one[256]; /* bytes: device names are not longer */
     struct word word;
     for (const char *cursor = name; text_next_word(&cursor, ',', &word);) {
         if (word.length == 0)
@@ -394,14 +372,18 @@ enum status device_numbers(const char *name, const struct environment *environme
         *numbers = allocate_zeroed((size_t)table->count, sizeof **numbers, "the list of devices", error);
         status = *numbers ? STATUS_OK : STATUS_FAILED;
     }
-    int whole =
-        status == STATUS_OK ? match_device(table, name) : -1; /* a device's name may contain a comma */
-    if (status == STATUS_OK && strcasecmp(name, "all") == 0)
-        *count = list_best_kind(table, *numbers);
-    else if (status == STATUS_OK && whole >= 0)
+
+    /* Try the whole name first: a device's name may contain a comma. */
+    const int whole = status == STATUS_OK ? match_device(table, name) : -1;
+    if (status == STATUS_OK && strcasecmp(name, "all") == 0) {
+        for (int i = 0; i < table->count; i++)
+            if (device_rank(&table->entries[i]) == device_rank(&table->entries[best_index(table, NULL)]))
+                (*numbers)[(*count)++] = i;
+    } else if (status == STATUS_OK && whole >= 0) {
         (*numbers)[(*count)++] = whole;
-    else if (status == STATUS_OK)
+    } else if (status == STATUS_OK) {
         status = list_named(table, environment, name, *numbers, count, error);
+    }
     free(table);
     return status;
 }
@@ -410,11 +392,11 @@ enum status device_numbers(const char *name, const struct environment *environme
 static const char *kind_name(const struct device *device)
 {
     static const char *const names[] = {"simulator", "accelerator", "CPU", "GPU"};
-    return names[rank(device)];
+    return names[device_rank(device)];
 }
 
 /* Returns the reason why "auto" uses the device. */
-static const char *reason(const struct device_table *table, const struct device *device)
+static const char *auto_reason(const struct device_table *table, const struct device *device)
 {
     return table->count == 1                   ? "it is the only one"
            : device->simulator                 ? "there are only simulators"
@@ -422,24 +404,12 @@ static const char *reason(const struct device_table *table, const struct device 
                                                : "no usable GPU is there";
 }
 
-/* Prints the stored result of --selftest. */
-static void print_selftest_result(FILE *out, const struct device *device)
-{
-    struct selftest_result result;
-    selftest_result_load(device, &result);
-    if (!result.known)
-        fputs("   --selftest was not run with this driver\n", out);
-    else if (result.passed)
-        fprintf(out, "   --selftest passed on %s, largest error %.1e\n", result.date, result.error);
-    else
-        fprintf(out, "   --selftest failed on %s (%s off by %.1e): not used without --force\n", result.date,
-                result.stage, result.error);
-}
-
-/* Prints one device of --list-devices. */
+/* Prints one device of --list-devices. `automatic` is the index of the device that "auto" uses. */
 static void print_device(FILE *out, const struct device_table *table, int index, int automatic)
 {
     const struct device *device = &table->entries[index];
+    struct selftest_result result;
+    selftest_result_load(device, &result);
     fprintf(out, "%d: %s\n", index, device->name);
     fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->units,
             device->platform_name, device->version, device->driver);
@@ -451,31 +421,23 @@ static void print_device(FILE *out, const struct device_table *table, int index,
         fputs("; no images (--memory buffer only)\n", out);
     if (!device_is_exact(device))
         fputs("   results may differ from those of other devices in the last bit\n", out);
-    print_selftest_result(out, device);
+    if (!result.known)
+        fputs("   --selftest was not run with this driver\n", out);
+    else if (result.passed)
+        fprintf(out, "   --selftest passed on %s, largest error %.1e\n", result.date, result.error);
+    else
+        fprintf(out, "   --selftest failed on %s (%s off by %.1e): not used without --force\n", result.date,
+                result.stage, result.error);
     if (index == automatic)
-        fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
+        fprintf(out, "   --device auto takes this one: %s\n", auto_reason(table, device));
 }
 
-/* Writes the stored result of --selftest as JSON. */
-static void put_selftest_result(struct json_writer *out, const struct device *device)
-{
-    struct selftest_result result;
-    selftest_result_load(device, &result);
-    if (!result.known) {
-        json_put_null(out, "selftest");
-        return;
-    }
-    json_begin(out, "selftest", '{');
-    json_put_truth(out, "passed", result.passed);
-    json_put_text(out, "date", result.date);
-    json_end(out, '}');
-}
-
-/* Writes one device of --list-devices=json: the limits that the table for people shows, and a few more.
- * Sizes are in bytes. */
+/* Writes one device of --list-devices=json: the limits of print_device and a few more, in bytes. */
 static void put_device(struct json_writer *out, const struct device_table *table, int index, int automatic)
 {
     const struct device *device = &table->entries[index];
+    struct selftest_result result;
+    selftest_result_load(device, &result);
     json_begin(out, NULL, '{');
     json_put_whole(out, "number", index);
     json_put_text(out, "name", device->name);
@@ -497,8 +459,15 @@ static void put_device(struct json_writer *out, const struct device_table *table
         json_put_null(out, "images");
     }
     json_put_truth(out, "exact", device_is_exact(device));
-    put_selftest_result(out, device);
-    json_put_text(out, "auto", index == automatic ? reason(table, device) : NULL);
+    if (result.known) {
+        json_begin(out, "selftest", '{');
+        json_put_truth(out, "passed", result.passed);
+        json_put_text(out, "date", result.date);
+        json_end(out, '}');
+    } else {
+        json_put_null(out, "selftest");
+    }
+    json_put_text(out, "auto", index == automatic ? auto_reason(table, device) : NULL);
     json_end(out, '}');
     fputc('\n', out->out);
 }
@@ -525,7 +494,7 @@ enum status device_list(const struct environment *environment, bool json, FILE *
     if (status == STATUS_OK && json) {
         json_end(&writer, ']');
         fputc('\n', out);
-    } else if (status == STATUS_OK && rank(&table->entries[best_index(table, NULL)]) < RANK_GPU) {
+    } else if (status == STATUS_OK && device_rank(&table->entries[best_index(table, NULL)]) < RANK_GPU) {
         fprintf(out, "no GPU: %s\n", gpu_drivers);
     }
     free(table);

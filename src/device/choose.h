@@ -1,8 +1,10 @@
 /* Choice of the OpenCL device: loading of drivers, "auto", names, and --list-devices.
  *
- * Chosen devices have no context yet (device_open) and refer to `environment`, which must outlive them.
- * device_start sets state of the process that the other functions read; call it once, before there are
- * threads. After that any thread may call. */
+ * A chosen device has no context yet (device_open opens it), so it need not be closed. It refers to
+ * `environment`, which must outlive it.
+ *
+ * Thread safety: device_start sets state of the process that the other functions read; call it once, before
+ * there are threads. After that any thread may call. */
 #ifndef CLIMG_DEVICE_CHOOSE_H
 #define CLIMG_DEVICE_CHOOSE_H
 
@@ -10,8 +12,8 @@
 #include "device/device.h"
 #include "settings/settings.h"
 
-/* True if device_start needs the work, because several drivers are installed. Computing the work opens a
- * file. */
+/* True if device_start needs the work, because several drivers are installed. The caller can save computing
+ * the work otherwise, which opens a file. */
 bool device_needs_workload(const struct settings *settings);
 
 /* Decides which drivers are loaded: only the CPU's for --device cpu, and for "auto" if the CPU is

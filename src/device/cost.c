@@ -1,4 +1,5 @@
-/* The cost model of --device auto. docs/performance.md compares its choices with measured times. */
+/* The cost model of --device auto: a start, time per sample, and time per byte, by class of device.
+ * docs/performance.md compares its choices with measured times. */
 #include "device/cost.h"
 
 #include <math.h>

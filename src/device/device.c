@@ -1,7 +1,7 @@
 /* Properties and memory of a device, and the texts of OpenCL's errors. open.c opens and closes devices.
  *
- * Host memory for buffers is allocated in huge pages: a CPU driver takes it from malloc, in pages of 4
- * KiB, whose first touch costs more than a small image's kernels. */
+ * Buffers of CPU devices are created on top of host memory in huge pages. The driver itself would use malloc,
+ * in pages of 4 KiB, whose first touch costs more than a small image's kernels. */
 #include "device/device.h"
 
 #include "base/error.h"
@@ -51,21 +51,18 @@ struct host_memory {
     size_t size;
 };
 
-static void free_host_memory(struct host_memory *memory)
+static void CL_CALLBACK free_host_memory(cl_mem buffer, void *data)
 {
+    struct host_memory *memory = data;
+    (void)buffer;
     if (memory)
         free_pages(memory->pages, memory->size);
     free(memory);
 }
 
-static void CL_CALLBACK free_with_buffer(cl_mem buffer, void *memory)
-{
-    (void)buffer;
-    free_host_memory(memory);
-}
-
 cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code)
 {
+    /* Allocate the pages and create the buffer on top of them. */
     struct host_memory *memory = malloc(sizeof *memory);
     *host = NULL;
     *code = CL_OUT_OF_HOST_MEMORY;
@@ -75,15 +72,17 @@ cl_mem device_host_buffer(const struct device *device, size_t size, void **host,
                         ? clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
                                          memory->pages, code)
                         : NULL;
+
+    /* Pass the ownership of the pages to the buffer. */
     if (buffer && *code == CL_SUCCESS) {
-        *code = clSetMemObjectDestructorCallback(buffer, free_with_buffer, memory);
+        *code = clSetMemObjectDestructorCallback(buffer, free_host_memory, memory);
         if (*code == CL_SUCCESS) {
             *host = memory->pages;
             return buffer; // NOLINT(clang-analyzer-unix.Malloc): the buffer owns the memory
         }
         clReleaseMemObject(buffer);
     }
-    free_host_memory(memory);
+    free_host_memory(NULL, memory);
     return NULL;
 }
 

@@ -1,8 +1,8 @@
 /* One OpenCL device: its properties, context, command queues and compiled programs.
  *
- * A device is chosen (choose.h), opened, and closed with device_close, which frees everything that it
- * owns. Other threads open a copy with device_share: the context and the compiled programs are
- * reference-counted and common to all copies, queues and kernel objects are each copy's own.
+ * A device is chosen (choose.h), opened, and closed with device_close, which frees everything that it owns.
+ * Other threads open a copy with device_share. Copies share the context and the compiled programs, which are
+ * reference-counted; each copy owns its queues and kernel objects.
  *
  * Thread safety: one struct device belongs to one thread, since clSetKernelArg changes a kernel object.
  * Different copies may be used at the same time; launches on CPU devices are serialized where PoCL needs
@@ -18,9 +18,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The two variants of the kernels. One text cannot serve both: kernels written for GPUs are 10 to 30
- * times too slow on a CPU (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead of 23),
- * and the CPU variants are 40 to 100 times slower on an H200. */
+/* The two variants of the kernels. One text cannot serve both: the GPU variants are 10 to 30 times slower on
+ * a CPU than the CPU variants (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead of 23), and
+ * the CPU variants 40 to 100 times slower on an H200 than the GPU variants. */
 enum device_class {
     DEVICE_CPU, /* CPU-like: explicit vectors along x, no local memory */
     DEVICE_GPU, /* GPU-like: many narrow work-items */
@@ -37,9 +37,9 @@ struct device {
     /* Identity, set by device_choose. */
     cl_device_id id;
     cl_platform_id platform;
-    enum device_class class;
-    cl_device_type type;
-    char name[256], platform_name[256], version[256], driver[256];
+    enum device_class class; /* kernel variant: by the type, unless CLIMG_CLASS overrides it */
+    cl_device_type type;     /* CL_DEVICE_TYPE */
+    char name[256], platform_name[256], version[256], driver[256]; /* for messages and cache entries */
     bool simulator;     /* a simulator such as Oclgrind: correct results, thousands of times slower */
     bool shares_memory; /* the device uses the host's memory: buffers need no transfers */
 
@@ -63,10 +63,12 @@ struct device {
     struct program_list *needed_programs; /* dry run: launches add their programs here; may be NULL */
 };
 
-/* Makes `device` a dry-run device with the original's properties. Allocations on it are only counted and
- * launches only noted, so a run measures its memory and finds its programs in advance. It owns nothing:
- * do not close it. */
+/* Makes `device` a dry-run device with the original's properties. Allocations on it are only counted, and
+ * launches only add their programs to needed_programs, so a run measures its memory and finds its programs in
+ * advance. It owns nothing: do not close it. */
 void device_init_dry_run(const struct device *original, struct device *device);
+
+/* True if the device is a dry-run device. */
 bool device_is_dry_run(const struct device *device);
 
 /* True if results have the same bits as on other devices: fused multiply-add, correctly rounded division
@@ -80,17 +82,17 @@ bool device_is_pocl(const struct device *device);
  * reported by profile_collect and staging_wait. */
 void device_finish(const struct device *device);
 
-/* Creates a buffer on top of host memory in huge pages (CL_MEM_USE_HOST_PTR); *host receives its
- * address. The memory is freed when the buffer is released and the last command that uses it has
- * finished. Returns NULL on failure, with the error in *code. */
+/* Creates a buffer of `size` bytes on top of host memory in huge pages (CL_MEM_USE_HOST_PTR); *host receives
+ * its address. The buffer owns the memory: OpenCL frees both after clReleaseMemObject, when the last command
+ * that uses the buffer has finished. Returns NULL on failure, with the error in *code. */
 cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code);
 
-/* Sets the error for a failed allocation of `bytes`, on the device or, by `code`, on the host. Returns
- * STATUS_FAILED. */
+/* Fails for an allocation of `bytes` that returned `code`: CL_OUT_OF_HOST_MEMORY means host memory, others
+ * the device's. Sets error->memory. */
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);
 
-/* Marks the error as out of memory if the code says so: drivers that allocate lazily report this from
- * any later call. The message must be set. Returns STATUS_FAILED. */
+/* Sets error->memory if `code` means out of memory, which drivers that allocate lazily return from any later
+ * call. Call it after fail(). Returns STATUS_FAILED. */
 enum status cl_failed(cl_int code, struct error *error);
 
 /* Returns the name of an OpenCL error code: "CL_OUT_OF_RESOURCES". */
@@ -98,9 +100,9 @@ const char *cl_error_name(cl_int code);
 
 /* ---------------------------------------------------------------- opening: open.c */
 
-/* Installs `handler` for SIGABRT, SIGSEGV, SIGBUS, SIGILL and SIGFPE, since OpenCL drivers abort or
- * crash instead of returning errors. The handler must end the program; signals of `blocked` wait while
- * it runs. Call it before there are threads. */
+/* Installs `handler` for SIGABRT, SIGSEGV, SIGBUS, SIGILL and SIGFPE, since OpenCL drivers abort or crash
+ * instead of returning errors. The handler must end the program. Signals of `blocked` are deferred while it
+ * runs. Call it before there are threads. */
 void crashes_handle(void (*handler)(int), const sigset_t *blocked);
 
 /* True if crashes_handle handles this signal. */

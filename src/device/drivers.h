@@ -2,8 +2,8 @@
  * before it lists a device: 0.1 s for NVIDIA's, 0.03 s for PoCL's. Loading only the CPU's driver saves
  * that for small commands.
  *
- * The functions change and read the environment: call them before the first OpenCL call and before there
- * are threads. */
+ * Thread safety: drivers_load_only changes environment variables, which the loader reads at the first OpenCL
+ * call. Call it before that call and before there are threads. */
 #ifndef CLIMG_DEVICE_DRIVERS_H
 #define CLIMG_DEVICE_DRIVERS_H
 

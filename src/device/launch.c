@@ -1,9 +1,10 @@
 /* Builds the options of a kernel's program, sets the arguments and enqueues the kernel.
  *
- * Sizes that kernels use in inner loops are build options (-DTAPS=19), not arguments: with compile-time
- * sizes a 16×16 convolution of 4096² took 25 ms instead of 71 on a Radeon 5870. Each combination of
- * options is a program of its own, so stages pass values that take many forms, such as weights, as
- * arguments or buffers.
+ *     struct work ─▶ build options ─▶ program.c: cl_kernel ─▶ arguments ─▶ grid ─▶ enqueue ─▶ event
+ *
+ * Sizes that kernels use in inner loops are build options (-DTAPS=19), not arguments: with compile-time sizes
+ * a 16×16 convolution of 4096² took 25 ms instead of 71 on a Radeon 5870. Each combination of options is a
+ * separate program, so values that differ from call to call, such as weights, are arguments or buffers.
  *
  * On CPU devices each work-group size is compiled separately at its first launch (70 to 190 ms with PoCL
  * 3.1), so most kernels use the same size there. */
@@ -16,8 +17,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Seconds. An enqueue that takes longer has compiled: PoCL generates native code for a work-group size
- * at the first launch. That time counts as build time. */
+/* Seconds. A longer enqueue has compiled, as PoCL generates native code for a work-group size at its first
+ * launch; its time counts as build time. */
 static const double COMPILING_ENQUEUE = 5e-3;
 
 int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width)
@@ -33,28 +34,24 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
  * size anew. */
 static const struct launch_config usual[] = {[DEVICE_CPU] = {1, {16, 1}}, [DEVICE_GPU] = {1, {32, 4}}};
 
-/* Returns the configuration of a kernel before it is limited to what the device supports. */
-static struct launch_config preset(const struct device *device, enum memory memory,
-                                   const struct kernel_configs *kernel_configs)
-{
-    const struct launch_config *config = &usual[device->class];
-    if (kernel_configs && device->class == DEVICE_CPU)
-        config = memory == MEMORY_IMAGE ? &kernel_configs->cpu_images : &kernel_configs->cpu;
-    else if (kernel_configs)
-        config = memory == MEMORY_IMAGE ? &kernel_configs->gpu_images : &kernel_configs->gpu;
-    return config->outputs > 0 ? *config : usual[device->class];
-}
-
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs)
 {
-    struct launch_config config = preset(device, memory, kernel_configs);
+    /* Select the kernel's configuration, or the default. */
+    const struct launch_config *selected = &usual[device->class];
+    if (kernel_configs && device->class == DEVICE_CPU)
+        selected = memory == MEMORY_IMAGE ? &kernel_configs->cpu_images : &kernel_configs->cpu;
+    else if (kernel_configs)
+        selected = memory == MEMORY_IMAGE ? &kernel_configs->gpu_images : &kernel_configs->gpu;
+    struct launch_config config = selected->outputs > 0 ? *selected : usual[device->class];
+
+    /* Halve the group until the device supports its size: first its rows, then its columns. */
     while ((size_t)config.group[0] * (size_t)config.group[1] > device->group_size)
         config.group[config.group[1] > 1] /= 2;
     return config;
 }
 
-/* Sets the kernel's arguments. Planes fill two of them; their bytes are added to *bytes. */
+/* Sets the kernel's arguments. Planes are two arguments; their bytes are added to *bytes. */
 static cl_int set_arguments(cl_kernel kernel, const struct argument *arguments, size_t count, uint64_t *bytes)
 {
     cl_uint index = 0;
@@ -85,12 +82,6 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* True if launches go through the launch serializer: only drivers of CPU devices need it. */
-static bool needs_serializing(const struct device *device)
-{
-    return (device->type & CL_DEVICE_TYPE_CPU) != 0;
-}
-
 /* Enqueues the kernel. *seconds receives the duration of the call. */
 static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const size_t grid[3],
                           const size_t group[3], cl_event *event, double *seconds)
@@ -103,17 +94,8 @@ static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const s
     return code;
 }
 
-/* Returns the seconds from the start to the end of a finished command. */
-static double event_seconds(cl_event event)
-{
-    cl_ulong began = 0, ended = 0;
-    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof began, &began, NULL);
-    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof ended, &ended, NULL);
-    return 1e-9 * (double)(ended - began);
-}
-
-/* Enqueues the kernel when the serializer permits. *seconds receives the time that was spent compiling,
- * if it was. */
+/* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call; of an
+ * exclusive launch, which has finished, the time that was spent compiling. */
 static cl_int enqueue_serialized(const struct device *device, const char *name, cl_kernel kernel,
                                  const size_t grid[3], const size_t group[3], cl_event *event,
                                  double *seconds)
@@ -126,12 +108,18 @@ static cl_int enqueue_serialized(const struct device *device, const char *name, 
     if (code == CL_SUCCESS)
         code = enqueue_now(device, kernel, grid, group, event, seconds);
     code = serializer_end(programs_serializer(device), &request, device->queue, code);
-    if (code == CL_SUCCESS && request.exclusive) /* the rest of the time was compilation */
-        *seconds = fmax(*seconds, clock_seconds() - start - event_seconds(*event));
+    if (code != CL_SUCCESS || !request.exclusive)
+        return code;
+
+    /* All time outside the kernel's execution was compilation. */
+    cl_ulong began = 0, ended = 0;
+    clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_START, sizeof began, &began, NULL);
+    clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_END, sizeof ended, &ended, NULL);
+    *seconds = fmax(*seconds, clock_seconds() - start - 1e-9 * (double)(ended - began));
     return code;
 }
 
-/* Returns the launch's own configuration, or the default one. */
+/* Returns the configuration of the launch, or the default one. */
 static struct launch_config work_launch_config(const struct device *device, const struct work *work)
 {
     return work->config.outputs > 0 ? work->config : device_launch_config(device, work->memory, NULL);
@@ -144,9 +132,10 @@ static bool is_outlined(const struct device *device, const struct work *work)
 }
 
 /* Computes grid and group, enqueues the kernel and records its event. */
-static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,
-                           struct error *error)
+static enum status enqueue_kernel(struct device *device, const struct work *work, cl_kernel kernel,
+                                  uint64_t bytes, struct error *error)
 {
+    /* Compute the grid: one work-item per vector, rounded up to whole groups. */
     int lanes = launch_lanes(device, work->memory, work->vector_width);
     struct launch_config config = work_launch_config(device, work);
     size_t group[3] = {(size_t)config.group[0], (size_t)config.group[1], 1};
@@ -156,9 +145,11 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
         grid[0] /= group[0];
         group[0] = 1;
     }
+
+    /* Enqueue. Only drivers of CPU devices need the launch serializer. */
     cl_event event = NULL;
     double seconds = 0;
-    cl_int code = needs_serializing(device)
+    cl_int code = (device->type & CL_DEVICE_TYPE_CPU)
                       ? enqueue_serialized(device, work->kernel, kernel, grid, group, &event, &seconds)
                       : enqueue_now(device, kernel, grid, group, &event, &seconds);
     if (code != CL_SUCCESS && event)
@@ -168,6 +159,8 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
              work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));
         return cl_failed(code, error);
     }
+
+    /* Record the event. The profile releases it. */
     if (seconds > COMPILING_ENQUEUE && device->profile && device->profile->timing)
         timing_add(device->profile->timing, PART_BUILD, "build at the first launch", -1,
                    clock_seconds() - seconds);
@@ -198,29 +191,24 @@ void define_all(struct defines *defines, const struct defines *more)
     launch_append(defines, more->text);
 }
 
-/* True if the weights exceed the device's constant memory: see WEIGHTS in kernels/planes.h. */
-static bool has_many_weights(const struct device *device, const struct argument *arguments, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct weights *weights = arguments[i].value;
-        if (arguments[i].kind == ARGUMENT_WEIGHTS && weights->count * sizeof(float) > device->constant_memory)
-            return true;
-    }
-    return false;
-}
-
-/* Builds the program's key. Its options are written to `options`, which must outlive the key. */
+/* Fills in the program's key. Its options are written to `options`, which must outlive the key. */
 static enum status find_program_key(const struct device *device, const struct work *work,
                                     const struct argument *arguments, size_t count, struct defines *options,
                                     struct program_key *program_key, struct error *error)
 {
+    bool has_many_weights = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct weights *weights = arguments[i].value;
+        has_many_weights = has_many_weights || (arguments[i].kind == ARGUMENT_WEIGHTS &&
+                                                weights->count * sizeof(float) > device->constant_memory);
+    }
     launch_append(options, "-cl-std=CL1.2 -w"); /* -w: PoCL prints the number of warnings */
     if (device->arithmetic & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
         launch_append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
     if (!(device->arithmetic & CL_FP_FMA) && !device->simulator)
         define(options, "NO_FMA", 1);
     define(options, "LANES", launch_lanes(device, work->memory, work->vector_width));
-    if (has_many_weights(device, arguments, count))
+    if (has_many_weights) /* too many for __constant, see kernels/planes.h */
         launch_append(options, " -DWEIGHTS=__global");
     if (work->memory == MEMORY_IMAGE)
         define(options, "IMAGES", 1);
@@ -255,5 +243,5 @@ enum status launch(struct device *device, const struct work *work, const struct 
     if (code != CL_SUCCESS)
         return fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel,
                     cl_error_name(code));
-    return enqueue(device, work, kernel, bytes, error);
+    return enqueue_kernel(device, work, kernel, bytes, error);
 }

@@ -1,7 +1,8 @@
 /* Kernel launches: one call builds the program if necessary, sets the arguments and enqueues the kernel.
  *
- * A caller fills in a struct work (run_work of engine/run.h) and uses LAUNCH. Arguments are copied by
- * the call, memory objects are retained by OpenCL, so both may be released as soon as it returns.
+ * A caller fills in a struct work (run_work of engine/run.h) and calls LAUNCH. The call copies the arguments,
+ * and OpenCL retains memory objects until the kernel has finished, so both may be released as soon as it
+ * returns.
  *
  * Thread safety: a device belongs to one thread, so its launches come from that thread. */
 #ifndef CLIMG_DEVICE_LAUNCH_H
@@ -15,8 +16,8 @@ enum argument_kind { ARGUMENT_VALUE, ARGUMENT_MEMORY, ARGUMENT_PLANES, ARGUMENT_
 /* Argument of a kernel. Use the macros below. */
 struct argument {
     enum argument_kind kind;
-    size_t size;
-    const void *value;
+    size_t size;       /* bytes, as for clSetKernelArg */
+    const void *value; /* address of the value; NULL for __local memory */
 };
 
 /* Weights of a filter in device memory. */
@@ -60,11 +61,11 @@ struct kernel_configs {
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs);
 
-/* Number of floats along x that a work-item processes as a vector: LANES, the width of `vec` in the
+/* Number of floats along x that a work-item processes as a vector: -DLANES, the width of `vec` in the
  * kernels. */
 enum vector_width {
     VECTOR_FULL,   /* 16 on CPU devices, 4 on others */
-    VECTOR_WINDOW, /* 16 on CPU devices, 1 on others: kernels that there keep a window of single floats */
+    VECTOR_WINDOW, /* 16 on CPU devices, 1 on others: their kernels keep a window of floats in registers */
     VECTOR_SCALAR  /* 1 everywhere */
 };
 
@@ -89,20 +90,21 @@ struct work {
     enum vector_width vector_width;
     bool outlined;               /* the kernel calls a NOINLINE function (kernels/planes.h) */
     struct launch_config config; /* {0}: the default configuration */
-    int width;         /* vector elements along x, usually pixels; the launch divides by the vector width */
-    int height, depth; /* work-items along y and z */
-    uint64_t bytes;    /* memory traffic in addition to the planes' */
-    struct defines defines; /* in addition to those for memory kind, vector width and border rule */
+    int width;                   /* floats along x, usually pixels; the launch divides by the vector width */
+    int height, depth;           /* work-items along y and z */
+    uint64_t bytes;              /* memory traffic in addition to the planes, for --timing */
+    struct defines defines;      /* build options in addition to memory kind, vector width and border rule */
 };
 
-enum { CPU_LANES = 16, GPU_LANES = 4 };
+enum { CPU_LANES = 16, GPU_LANES = 4 }; /* floats of VECTOR_FULL */
 
-/* Returns the number of floats that a work-item processes as a vector; 1 for images, where it is one
- * texel. */
+/* Returns the number of floats that a work-item processes as a vector. For images it is 1: an element is one
+ * texel of up to four channels. */
 int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width);
 
-/* Enqueues the kernel and records its event in device->profile. A failure names the kernel, the grid and
- * the OpenCL error. On a dry-run device only the program is noted. */
+/* Enqueues the kernel and records its event in device->profile. Compiles the program if this is its first
+ * use. A failure names the kernel, the grid and the OpenCL error. On a dry-run device only adds the program
+ * to device->needed_programs. */
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error);
 

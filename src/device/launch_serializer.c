@@ -1,10 +1,10 @@
 /* A reader-writer lock around clEnqueueNDRangeKernel, and a list of the grids that each kernel was
  * launched over.
  *
- * A launch whose grid is known holds the lock for reading, so such launches run concurrently. A launch
- * that makes PoCL create a cache entry holds it for writing: it first waits until all registered queues
- * are empty, then for itself. The list is searched linearly: it has one element per program, kernel and
- * group size, some tens in a long batch. */
+ * A launch whose grid is known enqueues under the read lock, so such launches run concurrently. A launch that
+ * makes PoCL create a cache entry takes the write lock: it waits until all registered queues are empty,
+ * enqueues, and waits for itself. The list is searched linearly, as it has one element per program, kernel
+ * and group size, some tens in a long batch. */
 #include "device/launch_serializer.h"
 
 #include <stdlib.h>
@@ -88,26 +88,6 @@ static bool is_known(const struct launch_serializer *serializer, const struct la
     return largest && request->grid <= largest->grid;
 }
 
-/* Notes the grid. Call with the lock held for writing. If memory runs out, the next launch is exclusive,
- * too. */
-static void note_largest(struct launch_serializer *serializer, const struct launch_request *request)
-{
-    struct largest_grid *one = find_largest(serializer, request);
-    if (one) {
-        one->grid = request->grid;
-        return;
-    }
-    one = malloc(sizeof *one);
-    if (!one)
-        return;
-    *one = (struct largest_grid){.next = serializer->largest,
-                                 .program = request->program,
-                                 .kernel = request->kernel,
-                                 .group = {request->group[0], request->group[1]},
-                                 .grid = request->grid};
-    serializer->largest = one;
-}
-
 /* Waits for a queue, unless a wait has failed. Call with the lock held for writing. */
 static void wait_for(struct launch_serializer *serializer, cl_command_queue queue)
 {
@@ -117,10 +97,13 @@ static void wait_for(struct launch_serializer *serializer, cl_command_queue queu
 
 cl_int serializer_begin(struct launch_serializer *serializer, struct launch_request *request)
 {
+    /* A known grid: hold the read lock until serializer_end. */
     pthread_rwlock_rdlock(&serializer->lock);
     request->exclusive = !is_known(serializer, request);
     if (!request->exclusive)
         return serializer->failure;
+
+    /* Otherwise hold the write lock, and wait until all queues are empty. */
     pthread_rwlock_unlock(&serializer->lock);
     pthread_rwlock_wrlock(&serializer->lock);
     request->exclusive = !is_known(serializer, request); /* another thread may have launched it meanwhile */
@@ -136,8 +119,20 @@ cl_int serializer_end(struct launch_serializer *serializer, const struct launch_
         wait_for(serializer, queue);
     if (code == CL_SUCCESS)
         code = serializer->failure;
-    if (request->exclusive && code == CL_SUCCESS)
-        note_largest(serializer, request);
+
+    /* Record the grid. If memory is out, the next such launch is exclusive, too. */
+    if (request->exclusive && code == CL_SUCCESS) {
+        struct largest_grid *one = find_largest(serializer, request);
+        if (!one && (one = malloc(sizeof *one))) {
+            *one = (struct largest_grid){.next = serializer->largest,
+                                         .program = request->program,
+                                         .kernel = request->kernel,
+                                         .group = {request->group[0], request->group[1]}};
+            serializer->largest = one;
+        }
+        if (one)
+            one->grid = request->grid;
+    }
     pthread_rwlock_unlock(&serializer->lock);
     return code;
 }

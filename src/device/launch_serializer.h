@@ -1,9 +1,9 @@
 /* Serializes launches on CPU devices that would crash PoCL.
  *
- * PoCL keeps a cache entry per kernel and work-group size, and adds another one when a grid is larger than
+ * PoCL has a cache entry for each kernel and work-group size, and adds another one when a grid is larger than
  * all before. Up to version 5.0 a finishing launch releases the newest entry, whichever entry it started
- * with, and the process aborts if that one is not in use (pocl_release_dlhandle_cache: ref_count > 0).
- * So a launch that creates an entry runs alone: it starts after all others have finished, and others
+ * with, and the process aborts if that entry is not in use (pocl_release_dlhandle_cache: ref_count > 0).
+ * Therefore a launch that creates an entry runs alone: it starts after all others have finished, and others
  * start after it. This includes each kernel's first launch, which compiles.
  *
  * One serializer serves all queues of a context. Thread safety: any thread may call, except init and
@@ -19,10 +19,10 @@
 
 /* Launches and queues of one context. */
 struct launch_serializer {
-    pthread_rwlock_t lock;
-    struct serializer_queue *queues;
-    struct largest_grid *largest;
-    cl_int failure; /* error of a wait; afterwards nothing is launched, since it is unknown what still runs */
+    pthread_rwlock_t lock;           /* guards everything below */
+    struct serializer_queue *queues; /* registered queues */
+    struct largest_grid *largest;    /* largest grid so far by program, kernel and group size */
+    cl_int failure; /* error of a wait; then all launches fail, since it is unknown which ones still run */
 };
 
 void serializer_init(struct launch_serializer *serializer);
@@ -38,16 +38,16 @@ void serializer_leave(struct launch_serializer *serializer, cl_command_queue que
 struct launch_request {
     cl_program program;
     const char *kernel; /* a string literal */
-    size_t group[2];
-    size_t grid;    /* larger side of the grid */
-    bool exclusive; /* the launch runs alone; set by serializer_begin */
+    size_t group[2];    /* work-group size along x and y */
+    size_t grid;        /* larger side of the grid, in work-items */
+    bool exclusive;     /* the launch runs alone; set by serializer_begin */
 };
 
 /* Waits until the kernel may be enqueued. Enqueue it only if the result is CL_SUCCESS. */
 cl_int serializer_begin(struct launch_serializer *serializer, struct launch_request *request);
 
 /* Ends what serializer_begin began, even if that failed. `code` is the result of the enqueue. Waits for
- * an exclusive launch and notes its grid. Returns the error of the launch or of the wait. */
+ * an exclusive launch and records its grid. Returns the error of the launch or of the wait. */
 cl_int serializer_end(struct launch_serializer *serializer, const struct launch_request *request,
                       cl_command_queue queue, cl_int code);
 

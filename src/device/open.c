@@ -1,8 +1,8 @@
 /* Opens devices: context, queues, compiled programs; and installs the handler for crashes of drivers.
  *
- * A device with its own memory gets three queues, so that copies run while kernels do. A device that
- * shares the host's memory needs one, since nothing is copied. Kernel
- * queues are registered with the context's launch serializer (launch_serializer.h). */
+ * A device with its own memory has three queues, so that copies in both directions run while kernels do. A
+ * device that shares the host's memory has one, since nothing is copied. Kernel queues are registered with
+ * the context's launch serializer (launch_serializer.h). */
 #include "device/device.h"
 
 #include "device/cache.h"
@@ -17,7 +17,7 @@ static const int crashes[] = {SIGABRT}; /* AddressSanitizer reports the others *
 static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 #endif
 
-static struct sigaction on_crash;
+static struct sigaction on_crash; /* set by crashes_handle, before there are threads */
 
 bool crashes_include(int number)
 {
@@ -27,9 +27,9 @@ bool crashes_include(int number)
     return false;
 }
 
-/* Installs the handlers. Called again after each context is created, as drivers replace handlers when
- * they are loaded: LLVM's handler only removes LLVM's files, and PoCL's skips integer divisions by zero,
- * in the host's code, too. */
+/* Installs the handlers. Called again after each clCreateContext, as drivers install their own when they are
+ * loaded: LLVM's handler only removes LLVM's files, and PoCL's skips integer divisions by zero, also in the
+ * host's code. */
 static void install_handler(void)
 {
     for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)

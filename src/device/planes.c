@@ -1,8 +1,8 @@
 /* The pool of planes, constants and counters in device memory.
  *
- * The pool is a list of allocations; a request takes the smallest free one that fits, so that large ones
- * stay free for large requests. Reuse needs no synchronisation, as the queue is in order: a kernel that
- * still reads released memory is earlier in the queue than the one that overwrites it.
+ * The pool is a list of allocations; a request gets the smallest free one that fits (best fit). Reuse needs
+ * no synchronisation, as the queue is in order: a kernel that still reads released memory is earlier in the
+ * queue than the kernel that overwrites it.
  *
  * The layout of buffers avoids cache conflicts, separately for CPUs and GPUs: see choose_spacing and
  * choose_pitch. */
@@ -19,9 +19,9 @@ struct pool_entry {
     cl_mem object;
     enum memory memory;
     size_t size;             /* bytes */
-    int width, rows, layers; /* size of an image */
-    bool taken;              /* in use */
-    bool used;               /* acquired since the last pool_trim */
+    int width, rows, layers; /* size of an image, in texels; unused for buffers */
+    bool is_acquired;        /* in use by planes */
+    bool is_recent;          /* acquired since the last pool_trim */
 };
 
 /* Returns the distance between planes, in rows. Planes at a distance of a large power of two share cache
@@ -36,7 +36,7 @@ size_t planes_bytes(const struct planes *planes)
 {
     if (planes->memory == MEMORY_IMAGE)
         return (size_t)planes->width * planes->rows * planes->layers * 4 * sizeof(cl_float);
-    /* one more vector: a vector load may begin anywhere in the last row */
+    /* One more vector: a vector load may begin anywhere in the last row. */
     return ((size_t)planes->pitch * choose_spacing(planes) * planes->layers * planes->channels + PITCH_UNIT) *
            sizeof(cl_float);
 }
@@ -57,8 +57,8 @@ int planes_depth(const struct planes *planes)
     return planes->layers * planes_layer_depth(planes);
 }
 
-/* On GPUs rows begin at multiples of 128 bytes, so that 32 adjacent loads touch one cache line less (on
- * an H200 a copy of planes takes 130 us, and 173 if rows are misaligned by half a line). */
+/* Floats: on GPUs rows begin at multiples of 128 bytes, so that 32 adjacent loads touch one cache line less
+ * (on an H200 a copy of planes takes 130 us, and 173 if rows are misaligned by half a line). */
 enum { GPU_PITCH_UNIT = 32 };
 
 /* Returns the distance between rows, in floats. In a CPU's caches a pitch of a large power of two maps a
@@ -72,11 +72,11 @@ static int choose_pitch(const struct device *device, int width)
     return pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
 }
 
-/* True if the allocation is free, large enough, and at most four times the request: larger ones stay
- * free for larger requests. */
+/* True if the allocation is free, large enough, and at most four times the request: larger ones remain free
+ * for larger requests. */
 static bool fits(const struct pool_entry *entry, const struct planes *planes)
 {
-    if (entry->taken || entry->memory != planes->memory)
+    if (entry->is_acquired || entry->memory != planes->memory)
         return false;
     if (planes->memory == MEMORY_IMAGE &&
         (entry->width < planes->width || entry->rows < planes->rows || entry->layers < planes->layers))
@@ -104,62 +104,57 @@ static enum status check_image_limits(const struct device *device, const struct 
                 planes->width, planes->rows, device->name, device->image_width, device->image_height);
 }
 
-/* Creates a 2-D image array of float4 texels. */
-static cl_mem create_image(const struct device *device, const struct planes *planes, cl_int *code)
-{
-    cl_image_format format = {CL_RGBA, CL_FLOAT};
-    cl_image_desc description = {.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY,
-                                 .image_width = (size_t)planes->width,
-                                 .image_height = (size_t)planes->rows,
-                                 .image_array_size = (size_t)planes->layers};
-    return clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &description, NULL, code);
-}
-
-/* Creates a buffer; for a CPU device in huge pages, since the driver would use malloc. */
-static cl_mem create_buffer(const struct device *device, size_t bytes, cl_int *code)
-{
-    void *host;
-    return device->class == DEVICE_CPU && device->shares_memory
-               ? device_host_buffer(device, bytes, &host, code)
-               : clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, code);
-}
-
 /* Allocates memory for the planes, larger by the pool's headroom, and fills in the entry. */
-static enum status planes_create(struct pool *pool, struct planes *planes, struct pool_entry *entry,
+static enum status planes_create(struct pool *pool, const struct planes *planes, struct pool_entry *entry,
                                  struct error *error)
 {
     struct device *device = pool->device;
-    struct planes roomy = *planes;
-    size_t bytes = planes_bytes(planes);
-    cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    if (planes->memory == MEMORY_IMAGE && check_image_limits(device, planes, error) != STATUS_OK)
+    const bool is_image = planes->memory == MEMORY_IMAGE;
+    if (is_image && check_image_limits(device, planes, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (planes->memory == MEMORY_IMAGE && pool->headroom > 1) {
-        double rows = ceil(planes->rows * pool->headroom);
-        roomy.rows = (int)fmin(rows, (double)device->image_height);
-        bytes = planes_bytes(&roomy);
+
+    /* Add the headroom: to an image as rows, to a buffer as bytes. */
+    int rows = planes->rows;
+    size_t bytes = planes_bytes(planes);
+    if (is_image && pool->headroom > 1) {
+        struct planes larger = *planes;
+        rows = larger.rows = (int)fmin(ceil(planes->rows * pool->headroom), (double)device->image_height);
+        bytes = planes_bytes(&larger);
     } else if (pool->headroom > 1) {
         bytes = (size_t)((double)bytes * pool->headroom);
     }
+
+    /* Create a 2-D image array of float4 texels, or a buffer; for a CPU device in huge pages. */
+    cl_mem object = NULL;
+    cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (device_is_dry_run(device)) {
-        entry->object = (cl_mem)(void *)entry; /* an identifier, no memory */
+        object = (cl_mem)(void *)entry; /* a unique identifier, no memory */
         code = CL_SUCCESS;
+    } else if (bytes <= device->allocation && is_image) {
+        cl_image_format format = {CL_RGBA, CL_FLOAT};
+        cl_image_desc description = {.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY,
+                                     .image_width = (size_t)planes->width,
+                                     .image_height = (size_t)rows,
+                                     .image_array_size = (size_t)planes->layers};
+        object = clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &description, NULL, &code);
     } else if (bytes <= device->allocation) {
-        entry->object = planes->memory == MEMORY_IMAGE ? create_image(device, &roomy, &code)
-                                                       : create_buffer(device, bytes, &code);
+        void *host;
+        object = device->class == DEVICE_CPU && device->shares_memory
+                     ? device_host_buffer(device, bytes, &host, &code)
+                     : clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     }
     if (code != CL_SUCCESS)
         return device_out_of_memory(device, bytes, code, error);
-    *entry = (struct pool_entry){.object = entry->object,
+    *entry = (struct pool_entry){.object = object,
                                  .memory = planes->memory,
                                  .size = bytes,
                                  .width = planes->width,
-                                 .rows = roomy.rows,
+                                 .rows = rows,
                                  .layers = planes->layers};
     return STATUS_OK;
 }
 
-/* Fills the planes with NaN. */
+/* Fills the planes with NaN (CLIMG_POISON). */
 static enum status poison(const struct pool *pool, const struct planes *planes, struct error *error)
 {
     static const cl_uint nan[4] = {0x7fc00000, 0x7fc00000, 0x7fc00000, 0x7fc00000};
@@ -174,21 +169,17 @@ static enum status poison(const struct pool *pool, const struct planes *planes, 
                : fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
 }
 
-/* Returns the smallest allocation that fits, or NULL. Best fit keeps large buffers free for large
- * requests. */
-static struct pool_entry *smallest_fit(const struct pool *pool, const struct planes *planes)
-{
-    struct pool_entry *best = NULL;
-    for (struct pool_entry *entry = pool->entries; entry; entry = entry->next)
-        if (fits(entry, planes) && (!best || entry->size < best->size))
-            best = entry;
-    return best;
-}
-
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error)
 {
     planes->pitch = choose_pitch(pool->device, planes->width);
-    struct pool_entry *entry = smallest_fit(pool, planes);
+
+    /* Find the smallest free allocation that fits. Best fit keeps large buffers free for large requests. */
+    struct pool_entry *entry = NULL;
+    for (struct pool_entry *other = pool->entries; other; other = other->next)
+        if (fits(other, planes) && (!entry || other->size < entry->size))
+            entry = other;
+
+    /* Otherwise allocate one. */
     if (!entry) {
         entry = allocate_zeroed(1, sizeof *entry, "a pool entry", error);
         if (!entry)
@@ -202,7 +193,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
         pool->allocated += entry->size;
         pool->largest = entry->size > pool->largest ? entry->size : pool->largest;
     }
-    entry->taken = entry->used = true;
+    entry->is_acquired = entry->is_recent = true;
     planes->object = entry->object;
     return pool->poison && !device_is_dry_run(pool->device) ? poison(pool, planes, error) : STATUS_OK;
 }
@@ -211,7 +202,7 @@ void planes_release(struct pool *pool, struct planes *planes)
 {
     for (struct pool_entry *entry = pool->entries; entry && planes->object; entry = entry->next)
         if (entry->object == planes->object)
-            entry->taken = false;
+            entry->is_acquired = false;
     planes->object = NULL;
 }
 
@@ -224,13 +215,13 @@ static void free_entry(const struct pool *pool, struct pool_entry *entry)
 }
 
 /* Frees allocations that are not in use: all, or those not acquired since the last call. */
-static void drop(struct pool *pool, bool all)
+static void free_unused(struct pool *pool, bool all)
 {
     struct pool_entry **link = &pool->entries;
     while (*link) {
         struct pool_entry *entry = *link;
-        bool keep = entry->taken || (entry->used && !all);
-        entry->used = false;
+        bool keep = entry->is_acquired || (entry->is_recent && !all);
+        entry->is_recent = false;
         if (keep) {
             link = &entry->next;
             continue;
@@ -243,12 +234,12 @@ static void drop(struct pool *pool, bool all)
 
 void pool_trim(struct pool *pool)
 {
-    drop(pool, false);
+    free_unused(pool, false);
 }
 
 void pool_clear(struct pool *pool)
 {
-    drop(pool, true);
+    free_unused(pool, true);
 }
 
 void pool_free(struct pool *pool)
@@ -276,43 +267,40 @@ enum status planes_read(struct device *device, const struct planes *planes, void
 
 /* ---------------------------------------------------------------- constants */
 
-/* Limits of cached constants. A batch of images of many sizes needs new tables for each size, so the
- * least recently used ones are freed beyond MOST_BYTES. The last ALWAYS_KEPT stay, since the stage in
+/* Limits of cached constants. A batch of images of many sizes needs new tables for each size, so the least
+ * recently used constants beyond MAX_BYTES are freed. The last MIN_CONSTANTS remain, since the stage in
  * progress may use them. */
-enum { MOST_BYTES = 32 << 20 /* bytes */, ALWAYS_KEPT = 8 };
+enum { MAX_BYTES = 32 << 20 /* bytes */, MIN_CONSTANTS = 8 };
 
 /* A cached constant, most recently used first. */
 struct constant {
     struct constant *next;
     cl_mem memory;
-    size_t bytes; /* size of the memory */
-    struct constant_key key;
-    unsigned char key_bytes[];
+    size_t bytes;              /* size of the memory */
+    struct constant_key key;   /* its bytes are key_bytes */
+    unsigned char key_bytes[]; /* a copy of the key's bytes */
 };
 
-/* Sets the error for a failed allocation of constants or counters. */
+/* Fails for an allocation of constants or counters. */
 static enum status no_memory(const struct device *device, const char *what, cl_int code, struct error *error)
 {
     return fail_memory(error, "%s: no memory for %s (%s)", device->name, what, cl_error_name(code));
-}
-
-/* True if the keys are equal. */
-static bool is_same(const struct constant_key *a, const struct constant_key *b)
-{
-    return strcmp(a->what, b->what) == 0 && a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
 bool constants_find(struct constants *constants, const struct constant_key *key, cl_mem *memory)
 {
     for (struct constant **at = &constants->first; *at; at = &(*at)->next) {
         struct constant *known = *at;
-        if (is_same(&known->key, key)) { /* move it to the front */
-            *at = known->next;
-            known->next = constants->first;
-            constants->first = known;
-            *memory = known->memory;
-            return true;
-        }
+        if (strcmp(known->key.what, key->what) != 0 || known->key.size != key->size ||
+            memcmp(known->key.bytes, key->bytes, key->size) != 0)
+            continue;
+
+        /* Move it to the front: it is the most recently used one. */
+        *at = known->next;
+        known->next = constants->first;
+        constants->first = known;
+        *memory = known->memory;
+        return true;
     }
     return false;
 }
@@ -328,22 +316,11 @@ static void free_from(struct constant **at)
     }
 }
 
-/* Frees the least recently used constants beyond the limits. */
-static void free_oldest(struct constants *constants)
-{
-    struct constant **at = &constants->first;
-    size_t bytes = 0;
-    for (int i = 0; *at && (i < ALWAYS_KEPT || bytes + (*at)->bytes <= MOST_BYTES); i++) {
-        bytes += (*at)->bytes;
-        at = &(*at)->next;
-    }
-    free_from(at);
-}
-
 enum status constants_add(struct constants *constants, const struct device *device,
                           const struct constant_key *key, const float *values, size_t count, cl_mem *memory,
                           struct error *error)
 {
+    /* Copy the key and the values. */
     cl_int code;
     size_t bytes = count * sizeof *values;
     struct constant *constant = allocate(sizeof *constant + key->size, key->what, error);
@@ -361,8 +338,16 @@ enum status constants_add(struct constants *constants, const struct device *devi
     }
     constant->next = constants->first;
     constants->first = constant;
-    free_oldest(constants);
     *memory = constant->memory;
+
+    /* Free the least recently used constants beyond the limits. */
+    struct constant **at = &constants->first;
+    size_t total = 0;
+    for (int i = 0; *at && (i < MIN_CONSTANTS || total + (*at)->bytes <= MAX_BYTES); i++) {
+        total += (*at)->bytes;
+        at = &(*at)->next;
+    }
+    free_from(at);
     return STATUS_OK;
 }
 

@@ -1,8 +1,8 @@
 /* Planes: pixels in device memory, as float32, one plane per channel; and small constants and counters.
  *
- * Planes come from a pool, which keeps released memory for later requests, since clCreateBuffer and the
- * first touch of pages cost more than the kernels of a small image. planes_acquire and planes_release
- * pair up; the pool must outlive its planes. Constants belong to their cache.
+ * Planes come from a pool, which reuses released memory, since clCreateBuffer and the first touch of pages
+ * cost more than the kernels of a small image. Release what planes_acquire returned with planes_release; the
+ * pool must outlive its planes. Constants belong to their cache, counters to the caller.
  *
  * Thread safety: a pool, and a cache of constants, belong to one thread and its device's queue. */
 #ifndef CLIMG_DEVICE_PLANES_H
@@ -16,50 +16,57 @@ enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
 
 /* Planes of one size in one allocation.
  *
- *     buffer  layers x channels planes one after the other, rows at a distance of `pitch` floats. The pitch
- * is a multiple of PITCH_UNIT, so that vectors may be stored beyond the width. image   a 2-D array of float4
- * texels: one array layer per layer, up to four channels in a texel
+ *     MEMORY_BUFFER   layers x channels planes, one after the other. A row begins `pitch` floats after
+ *                     the row before, a plane `spacing` rows after the plane before. The pitch is a
+ *                     multiple of PITCH_UNIT, so kernels may store whole vectors beyond the width.
+ *     MEMORY_IMAGE    a 2-D image array of float4 texels: one array layer per layer, up to four
+ *                     channels in a texel
  *
- * Subbands of a pyramid are layers. */
+ * An image has one layer; in a pyramid each part of a subband is a layer. */
 struct planes {
     enum memory memory;
-    cl_mem object;
-    int width, height;   /* size of the whole image */
-    int first_row, rows; /* rows that are present */
+    cl_mem object;       /* belongs to the pool */
+    int width, height;   /* size of the whole image, in pixels */
+    int first_row, rows; /* rows of the image that are present */
     int layers;
-    int channels; /* 1 to 4; for a group, in buffers, times the number of images */
-    int pitch;    /* floats between rows */
+    int channels; /* 1 to 4; for a group, which is in buffers, times the number of images */
+    int pitch;    /* floats between rows; buffers only */
 };
 
-/* The layout of planes as kernels get it: struct geometry of kernels/planes.h. */
+/* The layout of planes as an argument of kernels: the same struct as in kernels/planes.h. `spacing` is the
+ * number of rows between planes. */
 struct geometry {
     cl_int width, height, first_row, rows, pitch, layers, channels, spacing;
 };
 
-enum { PITCH_UNIT = 16 };
+enum { PITCH_UNIT = 16 }; /* floats: a cache line, and the vector of the CPU variants */
 
 struct pool_entry;
 
-/* Allocations for planes, which outlive a stage. Kernels that still read released memory run before
- * those that overwrite it, as the queue is in order. On a dry-run device allocations are only counted. */
+/* Allocations for planes. They outlive a stage and a page. On a dry-run device they are only counted. */
 struct pool {
+    /* Set by the owner. Zero is fine for all but the device. */
     struct device *device;
-    struct pool_entry *entries;
-    size_t allocated; /* bytes in total */
-    size_t largest;   /* bytes of the largest allocation so far */
-    double headroom; /* allocate this multiple of the requested size, at least 1, for images that are slightly
-                        larger */
+    double headroom; /* allocate this multiple of the requested size, for later images that are slightly
+                        larger; up to 1: none */
     bool poison;     /* fill acquired planes with NaN, to find samples that no kernel writes */
+
+    /* Set by the pool. */
+    struct pool_entry *entries;
+    size_t allocated; /* bytes of all allocations */
+    size_t largest;   /* bytes of the largest allocation so far */
 };
 
-/* Allocates memory for planes whose memory kind and sizes are set, and sets their pitch. A failure names
- * the limit that is exceeded, or says that the device is out of memory. */
+/* Allocates memory for planes whose `memory` and sizes are set, and sets their object and pitch. The content
+ * is undefined. A failure names the limit of the device that is exceeded, or is out of memory
+ * (error->memory). */
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
 
-/* Returns the memory to the pool. Safe on planes without memory. */
+/* Returns the memory to the pool; kernels that use it may still be in the queue. Safe on planes without
+ * memory. */
 void planes_release(struct pool *pool, struct planes *planes);
 
-/* Frees memory that was not acquired since the last call. No planes may be in use. */
+/* Frees memory that was not acquired since the last call. Call it between pages. */
 void pool_trim(struct pool *pool);
 
 /* Frees all memory that is not in use. */
@@ -71,7 +78,7 @@ void pool_free(struct pool *pool);
 /* Returns the bytes that planes occupy, including padding. */
 size_t planes_bytes(const struct planes *planes);
 
-/* Copies the planes to the host, planes_bytes in the device's layout, and waits. */
+/* Copies planes_bytes bytes in the layout of the device to the host, and waits. */
 enum status planes_read(struct device *device, const struct planes *planes, void *host, struct error *error);
 
 /* Returns the layout for kernels. */
@@ -99,11 +106,11 @@ struct constant_key {
     size_t size;
 };
 
-/* True if the cache has the constant; *memory receives it. It belongs to the cache, which keeps the last
- * 8 that were requested, and older ones up to 32 MiB. */
+/* True if the cache has the constant; *memory receives it. It belongs to the cache, which retains the last 8
+ * that were requested, and older ones up to 32 MiB in all. */
 bool constants_find(struct constants *constants, const struct constant_key *key, cl_mem *memory);
 
-/* Copies floats to the device and adds them to the cache. Not for a dry-run device. */
+/* Copies floats to the device and adds them to the cache, which owns *memory. Not for a dry-run device. */
 enum status constants_add(struct constants *constants, const struct device *device,
                           const struct constant_key *key, const float *values, size_t count, cl_mem *memory,
                           struct error *error);
@@ -111,11 +118,12 @@ enum status constants_add(struct constants *constants, const struct device *devi
 /* Frees all constants. */
 void constants_free(struct constants *constants);
 
-/* Allocates `count` 32-bit words, all zero. Free them with memory_release. */
+/* Allocates `count` 32-bit words on the device, all zero. The caller frees them with memory_release. NULL on
+ * a dry-run device. */
 enum status counters_acquire(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
-/* Enqueues a copy of 32-bit words, counters or floats, from index `first` to the host. `to` must stay
- * valid until the queue has finished; with `wait` the copy is complete on return. */
+/* Enqueues a copy of `count` 32-bit words, counters or floats, from index `first` on to the host. `to` must
+ * remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. */
 enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,
                        bool wait, struct error *error);
 

@@ -1,19 +1,19 @@
-/* The directory in which PoCL caches compiled kernels (POCL_CACHE_DIR), and how climg survives damage to
+/* The directory in which PoCL caches compiled kernels (POCL_CACHE_DIR), and recovery from damaged files in
  * it.
  *
- * A file there that a disk error or a full disk damaged makes PoCL or a kernel crash, in every run. So
- * each process that uses the directory creates a marker in it, an empty file, and removes it when it
- * ends normally. A process that starts while no other one uses the directory and finds a marker removes
- * everything: at worst every second run crashes. A process that was killed leaves its marker, too; then
- * kernels are compiled again needlessly.
+ * A file that a disk error or a full disk damaged makes PoCL or a kernel crash, in every run. Therefore each
+ * process that uses the directory creates a marker in it, an empty file, and removes it when it ends
+ * normally. A process that finds a marker when no other process uses the directory removes everything: at
+ * worst every second run crashes. A process that was killed leaves its marker, too; then kernels are compiled
+ * again needlessly.
  *
- * Each process holds a shared lock (flock) on the directory, which the system releases however the
- * process ends. The directory is emptied only under an exclusive lock, so kernels that others are
- * compiling are never removed.
+ * Each process has a shared lock (flock) on the directory, which the system releases however the process
+ * ends. The directory is emptied only under an exclusive lock, so kernels that other processes are compiling
+ * are never removed.
  *
  * A program that is loaded from a binary has its own subdirectory, where PoCL links each of its kernels,
- * 0.03 s each. So subdirectories of programs that were compiled for all users are copied when they are
- * first needed; not after a crash, as the copies may have caused it.
+ * which takes 0.03 s each. To save that, subdirectories of programs that were compiled for all users are
+ * copied when they are first needed; not after a crash, as the copies may have caused it.
  *
  * Tried and removed: checksums of PoCL's files, compared before each load. They took 450 lines and 2 ms
  * of each run, and additionally found damage that changes pixels without a crash, which the disk's own
@@ -36,19 +36,20 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Free bytes that the directory must have, enough for some programs. */
-static const unsigned long long ROOM = 4 << 20;
+/* Bytes that must be free on the directory's disk, enough for some programs. */
+static const unsigned long long MIN_FREE = 4 << 20;
 
-static const char MARKER[] = "climg-running-";
+static const char MARKER[] = "climg-running-"; /* start of a marker's name */
 
+/* Set by pocl_start, before there are threads. */
 static char directory[PATH_MAX]; /* cache directory that climg chose; "" if none */
-static char marker[PATH_MAX];    /* path of this process's marker, or "" */
+static char marker[PATH_MAX];    /* path of the marker of this process, or "" */
 static bool copies;              /* copy programs that were compiled for all users */
 
 /* ---------------------------------------------------------------- choice of the directory */
 
-/* True if the directory, or its nearest existing parent, is writable and has room. */
-static bool can_be_filled(const char *path)
+/* True if the directory, or its nearest existing parent, is writable and its disk is not full. */
+static bool is_usable(const char *path)
 {
     struct stat there;
     struct statvfs disk;
@@ -63,24 +64,12 @@ static bool can_be_filled(const char *path)
         slash[slash == above] = '\0';
     }
     return S_ISDIR(there.st_mode) && faccessat(AT_FDCWD, above, W_OK | X_OK, AT_EACCESS) == 0 &&
-           statvfs(above, &disk) == 0 && (unsigned long long)disk.f_bavail * disk.f_frsize >= ROOM;
+           statvfs(above, &disk) == 0 && (unsigned long long)disk.f_bavail * disk.f_frsize >= MIN_FREE;
 }
 
-/* Finds the directory in climg's cache. */
-static bool find_own_folder(const struct environment *environment, char path[PATH_MAX])
-{
-    struct error ignored = {.text = ""};
-    char *own = cache_path(environment->cache, environment->home, "pocl", &ignored);
-    bool found = own && strlen(own) < PATH_MAX && can_be_filled(own);
-    if (found)
-        strcpy(path, own);
-    free(own);
-    return found;
-}
-
-/* True if only this user can write to the directory or replace it, since its files are executed. Its
- * parent belongs to this user or root, and is either not writable by others or sticky, as /tmp is. */
-static bool is_ours(const char *path, const char *above)
+/* True if only this user can write to the directory or replace it, since its files are executed. Its parent
+ * must belong to this user or root, and be either not writable by others or sticky, as /tmp is. */
+static bool is_private(const char *path, const char *above)
 {
     struct stat own, outer;
     if (lstat(path, &own) != 0 || stat(above, &outer) != 0)
@@ -91,17 +80,17 @@ static bool is_ours(const char *path, const char *above)
            !(own.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* Finds a directory below TMPDIR, the same one in all runs of a user. Another user may have created some
- * of the names. */
-static bool find_spare_folder(const char *spool, char path[PATH_MAX])
+/* Creates or finds a private directory below TMPDIR, the same one in all runs of a user. Several names are
+ * tried, as another user may have created some of them. */
+static bool find_temporary_folder(const char *spool, char path[PATH_MAX])
 {
     enum { NAMES = 16 };
-    for (int i = 0; i < NAMES && can_be_filled(spool); i++) {
+    for (int i = 0; i < NAMES && is_usable(spool); i++) {
         const int length = snprintf(path, PATH_MAX, "%s/climg-pocl-%ld.%d", spool, (long)geteuid(), i);
         if (length >= PATH_MAX)
             return false;
-        mkdir(path, 0700); /* a failure shows in the next line */
-        if (is_ours(path, spool) && can_be_filled(path))
+        mkdir(path, 0700); /* if it fails, is_private is false */
+        if (is_private(path, spool) && is_usable(path))
             return true;
     }
     return false;
@@ -119,8 +108,8 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
     return 0;
 }
 
-/* Removes PoCL's temporary files; it leaves one in each run. Returns true if there is a marker. */
-static bool tidy(void)
+/* Removes PoCL's temporary files, as it leaves one in each run. Returns true if there is a marker. */
+static bool remove_temporary_files(void)
 {
     bool is_marked = false;
     DIR *listing = opendir(directory);
@@ -135,8 +124,8 @@ static bool tidy(void)
     return is_marked;
 }
 
-/* Prints a message with a path, control characters made visible. */
-static void print(const char *format, const char *path)
+/* Prints a message with a path, whose control characters are replaced. */
+static void print_path(const char *format, const char *path)
 {
     char name[PATH_MAX];
     snprintf(name, sizeof name, "%s", path);
@@ -147,25 +136,29 @@ static void print(const char *format, const char *path)
 /* ---------------------------------------------------------------- a run */
 
 /* Locks the directory until the process ends, empties it after a crash, and creates the marker. */
-static void enter(bool verbose)
+static void begin_use(bool verbose)
 {
     enum { MAX_DESCRIPTORS = 8 };
     char note[PATH_MAX + 16];
     make_folders_above(directory);
-    mkdir(directory, 0700); /* its files are executed */
+    mkdir(directory, 0700); /* private, as its files are executed */
     const int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock < 0)
         return;
     snprintf(note, sizeof note, "%s/%s", directory, "climg-no-copy");
     copies = access(note, F_OK) != 0;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0 && tidy()) {
+
+    /* After a crash, and if no other process uses the directory, empty it. */
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0 && remove_temporary_files()) {
         nftw(directory, remove_entry, MAX_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
         close(open(note, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
         copies = false;
         if (verbose)
-            print("climg: %s: emptied, as a run crashed or was killed; kernels are compiled again\n",
-                  directory);
+            print_path("climg: %s: emptied, as a run crashed or was killed; kernels are compiled again\n",
+                       directory);
     }
+
+    /* Create the marker under the shared lock. The lock's descriptor stays open until the process ends. */
     flock(lock, LOCK_SH);
     if (snprintf(marker, sizeof marker, "%s/%sXXXXXX", directory, MARKER) >= PATH_MAX)
         marker[0] = '\0';
@@ -178,23 +171,32 @@ static void enter(bool verbose)
 
 void pocl_start(const struct environment *environment, bool verbose, bool quiet)
 {
-    if (environment->pocl && (environment->pocl[0] != '/' || can_be_filled(environment->pocl)))
+    struct error ignored = {.text = ""};
+    if (environment->pocl_cache && (environment->pocl_cache[0] != '/' || is_usable(environment->pocl_cache)))
         return;
-    const bool own = find_own_folder(environment, directory);
-    if (!own && !find_spare_folder(environment->spool, directory)) {
+
+    /* Choose the directory in climg's cache, or else one below TMPDIR. Without either, PoCL gets an
+     * impossible path and offers no device. Its default, /tmp, would be unsafe: other users can put files
+     * there. */
+    char *own = cache_path(environment->cache, environment->home, "pocl", &ignored);
+    const bool is_own = own && strlen(own) < PATH_MAX && is_usable(own);
+    if (is_own)
+        strcpy(directory, own);
+    free(own);
+    if (!is_own && !find_temporary_folder(environment->spool, directory)) {
         directory[0] = '\0';
-        setenv("POCL_CACHE_DIR", "/dev/null/none",
-               1); /* no device is safer than files that others left in /tmp */
+        setenv("POCL_CACHE_DIR", "/dev/null/none", 1);
         return;
     }
     setenv("POCL_CACHE_DIR", directory, 1);
-    enter(verbose);
-    if (environment->pocl && !quiet)
-        print("climg: POCL_CACHE_DIR=%s cannot be written, or its disk is full; climg's own folder is used\n",
-              environment->pocl);
-    else if (!own && verbose)
-        print("climg: PoCL keeps what it compiles in %s, as it cannot below XDG_CACHE_HOME or HOME\n",
-              directory);
+    begin_use(verbose);
+    if (environment->pocl_cache && !quiet)
+        print_path(
+            "climg: POCL_CACHE_DIR=%s cannot be written, or its disk is full; climg's own folder is used\n",
+            environment->pocl_cache);
+    else if (!is_own && verbose)
+        print_path("climg: PoCL keeps what it compiles in %s, as it cannot below XDG_CACHE_HOME or HOME\n",
+                   directory);
 }
 
 void pocl_end(void)
@@ -234,6 +236,8 @@ static void copy_tree(const char *from, const char *to)
 
 void pocl_copy_program(const struct environment *environment, const unsigned char *binary, size_t size)
 {
+    /* The binary's header has the name of the subdirectory, relative to the cache: "AB/CDEF...", where AB are
+     * two capital letters. */
     enum { HEADER_SIZE = 128, NAME_SIZE = 64 };
     char name[NAME_SIZE] = "", to[PATH_MAX];
     struct error ignored;

@@ -1,8 +1,8 @@
 /* Collects the OpenCL events of launches and copies, and turns their times into events of struct timing.
  *
- * Times of commands are the device's own (CL_PROFILING_COMMAND_START and END). Its clock has an
- * arbitrary offset from the host's; profile_calibrate measures it with markers and keeps the fastest of
- * four, whose uncertainty is least. Events are collected after a slice has finished, so no call waits. */
+ * Times of commands are on the device's clock (CL_PROFILING_COMMAND_START and END), which has an arbitrary
+ * offset from the host's. profile_calibrate measures the offset with four markers and uses the fastest, whose
+ * uncertainty is smallest. Events are collected after a slice has finished, so no call waits. */
 #include "device/profile.h"
 
 #include "base/timing.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALIBRATIONS = 4 };
+enum { CALIBRATIONS = 4 }; /* number of markers */
 
 void profile_calibrate(struct profile *profile, const struct device *device)
 {
@@ -21,6 +21,8 @@ void profile_calibrate(struct profile *profile, const struct device *device)
     for (int i = 0; i < CALIBRATIONS; i++) {
         cl_event event = NULL;
         cl_ulong queued = 0;
+
+        /* The device's time of the enqueue is between `before` and `after`. */
         double before = clock_seconds();
         if (clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &event) != CL_SUCCESS)
             return;
@@ -54,26 +56,11 @@ enum status profile_add(struct profile *profile, enum profile_kind kind, const c
     return STATUS_OK;
 }
 
-/* Adds one event to the timing, on the host's clock. */
-static void add_event(const struct profile *profile, const struct profile_record *record, cl_ulong start,
-                      cl_ulong end)
-{
-    static const enum part parts[] = {PART_STAGES, PART_UPLOAD, PART_DOWNLOAD};
-    const bool is_kernel = record->kind == PROFILE_KERNEL;
-    timing_add_event(profile->timing,
-                     &(struct timing_event){.part = parts[record->kind],
-                                            .name = record->name,
-                                            .owner = is_kernel ? record->owner.name : NULL,
-                                            .owner_index = record->owner.index,
-                                            .slice = record->slice,
-                                            .bytes = record->bytes,
-                                            .begin = profile->clock_offset + 1e-9 * (double)start,
-                                            .end = profile->clock_offset + 1e-9 * (double)end});
-}
-
-/* Reads the times of a finished command and releases its event. Fails if the command failed. */
+/* Adds a finished command to the timing and releases its event. Fails if the command failed. */
 static enum status collect_one(struct profile *profile, struct profile_record *record, struct error *error)
 {
+    static const enum part parts[] = {
+        [PROFILE_KERNEL] = PART_STAGES, [PROFILE_UPLOAD] = PART_UPLOAD, [PROFILE_DOWNLOAD] = PART_DOWNLOAD};
     cl_int state = CL_COMPLETE;
     cl_ulong start = 0, end = 0;
     clGetEventInfo(record->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
@@ -85,11 +72,21 @@ static enum status collect_one(struct profile *profile, struct profile_record *r
         fail(error, STATUS_FAILED, "kernel %s failed on the device: %s", record->name, cl_error_name(state));
         return cl_failed(state, error);
     }
-    /* Observed with an H200's driver, when several queues were busy. */
+    if (!profile->timing)
+        return STATUS_OK;
+
+    /* An end before the start was observed with an H200's driver, when several queues were busy. */
     if (end < start)
         end = start;
-    if (profile->timing)
-        add_event(profile, record, start, end);
+    timing_add_event(profile->timing, &(struct timing_event){
+                                          .part = parts[record->kind],
+                                          .name = record->name,
+                                          .owner = record->kind == PROFILE_KERNEL ? record->owner.name : NULL,
+                                          .owner_index = record->owner.index,
+                                          .slice = record->slice,
+                                          .bytes = record->bytes,
+                                          .begin = profile->clock_offset + 1e-9 * (double)start,
+                                          .end = profile->clock_offset + 1e-9 * (double)end});
     return STATUS_OK;
 }
 
@@ -131,14 +128,14 @@ void profile_free(struct profile *profile)
 
 /* ---------------------------------------------------------------- compilers */
 
-static const double LEAST =
-    0.05; /* seconds; a shorter call is a plain launch, or loads a program from a cache */
+/* Seconds: a shorter call only launches, or loads a program from a cache. */
+static const double MIN_COMPILATION = 0.05;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int at_work;  /* number of calls in progress */
-static double since; /* start of the first of them */
-static double spent; /* seconds of finished calls */
-static void (*watch)(bool begins, double spent);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
+static int in_progress;                                  /* number of calls in progress */
+static double since;                                     /* start of the first of them */
+static double spent;                                     /* seconds of finished calls that compiled */
+static void (*watch)(bool begins, double spent);         /* may be NULL */
 
 void compiling_watch(void (*watcher)(bool begins, double spent))
 {
@@ -150,7 +147,7 @@ void compiling_watch(void (*watcher)(bool begins, double spent))
 void compiling_begin(void)
 {
     pthread_mutex_lock(&lock);
-    if (at_work++ == 0) {
+    if (in_progress++ == 0) {
         since = clock_seconds();
         if (watch)
             watch(true, spent);
@@ -162,8 +159,8 @@ void compiling_end(void)
 {
     pthread_mutex_lock(&lock);
     const double seconds = clock_seconds() - since;
-    if (--at_work == 0) {
-        spent += seconds >= LEAST ? seconds : 0;
+    if (--in_progress == 0) {
+        spent += seconds >= MIN_COMPILATION ? seconds : 0;
         if (watch)
             watch(false, spent);
     }

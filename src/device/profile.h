@@ -1,8 +1,10 @@
-/* Events of launches and copies: records that become events of a timing when their commands have
- * finished.
+/* Events of launches and copies: records that become events of a timing (base/timing.h) when their commands
+ * have finished; and a watch on compilers, for progress messages.
  *
- * A profile owns the OpenCL events of its records. It belongs to one thread, as its device does; the
- * functions on compilers at the end may be called by any thread. */
+ *     launch ─▶ profile_add ─▶ record ─▶ slice finished: profile_collect ─▶ timing_add_event
+ *
+ * A profile owns the OpenCL events of its records. Thread safety: it belongs to one thread, as its device
+ * does; the compiling_ functions may be called by any thread. */
 #ifndef CLIMG_DEVICE_PROFILE_H
 #define CLIMG_DEVICE_PROFILE_H
 
@@ -27,27 +29,31 @@ enum profile_kind { PROFILE_KERNEL, PROFILE_UPLOAD, PROFILE_DOWNLOAD };
 struct profile_record {
     cl_event event; /* NULL after it was collected */
     enum profile_kind kind;
-    const char *name; /* name of the kernel, "upload" or "download" */
-    struct profile_owner owner;
-    int slice;
-    uint64_t bytes; /* bytes read and written; each plane counts once */
+    const char *name;           /* name of the kernel, "upload" or "download"; not copied */
+    struct profile_owner owner; /* for kernels */
+    int slice;                  /* negative: none */
+    uint64_t bytes;             /* bytes read and written; each plane counts once */
 };
 
 /* Records of a device's launches and copies. */
 struct profile {
-    struct profile_record *records; /* not collected yet */
-    size_t count, capacity;
-    size_t collected;           /* number of records that were collected */
+    /* Set by the pipeline. */
     struct profile_owner owner; /* owner of new records */
     int slice;                  /* slice of new records */
     struct timing *timing;      /* receives the events; may be NULL */
-    double clock_offset;        /* host clock minus device clock, seconds */
+
+    /* Private. */
+    struct profile_record *records; /* not collected yet */
+    size_t count, capacity;
+    size_t collected;    /* number of records that were collected */
+    double clock_offset; /* host clock minus device clock, in seconds */
 };
 
-/* Measures the offset between the clocks, for a trace. */
+/* Measures the offset between the clocks, for a trace. Waits for the device's queue, so call it when that is
+ * empty. Failures are ignored: the trace then shows kernels at a wrong time. */
 void profile_calibrate(struct profile *profile, const struct device *device);
 
-/* Adds a record. Owns the event from now on, also after a failure. */
+/* Adds a record. The profile owns the event from now on, also after a failure, which is out of memory. */
 enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,
                         cl_event event, struct error *error);
 
@@ -61,18 +67,20 @@ enum status profile_collect(struct profile *profile, size_t mark, struct error *
 /* Drops all records, after a failure. */
 void profile_discard(struct profile *profile);
 
+/* Drops all records and frees the memory. */
 void profile_free(struct profile *profile);
 
 /* ---------------------------------------------------------------- compilers
  *
  * Thread safety: any thread may call. */
 
-/* Enclose a call that may compile. */
+/* Enclose a call that may compile, such as clBuildProgram. */
 void compiling_begin(void);
 void compiling_end(void);
 
-/* Sets a function that is called when the first of concurrent calls that may compile begins, and when
- * the last one ends. `spent`: seconds of compilation so far. NULL removes it. */
+/* Sets a function that is called when the first of several concurrent calls that may compile begins, and when
+ * the last one ends. `spent`: seconds of compilation so far. It runs under a lock, so it must not compile.
+ * NULL removes it. */
 void compiling_watch(void (*watch)(bool begins, double spent));
 
 #endif

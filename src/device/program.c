@@ -1,14 +1,14 @@
 /* Builds programs from the embedded kernel texts, and keeps them for all devices of a context.
  *
- *     program_key ──▶ text (source.c) ──▶ binary in climg's cache, or compiler ──▶ compiled_program ──▶
- * cl_kernel
+ *     program_key ─▶ text (source.c) ─▶ climg's cache, or compiler ─▶ compiled_program ─▶ cl_kernel
  *
- * The list of compiled programs is shared and protected by a lock that is held while compiling, so that
- * no two threads compile the same program. Kernel objects are each device's own, since clSetKernelArg is
- * not thread-safe on a shared kernel.
+ * The list of compiled programs is shared. Its lock is held while compiling, so that no two threads compile
+ * the same program. Each device has its own kernel objects, since clSetKernelArg is not thread-safe on a
+ * shared kernel.
  *
- * For PoCL the text includes kernels/builtins.h instead of clang's opencl-c.h. The border rule is an
- * option only of programs that include edge.h, so that others are compiled once for all rules. */
+ * For PoCL the text includes kernels/builtins.h instead of clang's opencl-c.h, which has 18,000 lines. The
+ * border rule is an option only of programs that include edge.h, so that others are compiled once for all
+ * rules. */
 #include "device/program.h"
 
 #include "base/text.h"
@@ -37,18 +37,19 @@ struct compiled_program {
 
 /* The compiled programs of a context, reference-counted by its devices. */
 struct program_store {
-    pthread_mutex_t lock; /* held while compiling, so that nothing is compiled twice */
-    int users;            /* devices */
+    struct launch_serializer serializer; /* has its own lock */
+
+    pthread_mutex_t lock; /* guards everything below; held while compiling */
+    int users;            /* number of devices that refer to the store */
     struct compiled_program *compiled;
-    struct launch_serializer serializer;
 };
 
 /* A device's own kernel objects of a program: arguments are part of a kernel object. */
 struct program {
     struct program *next;
-    struct compiled_program *compiled;
+    struct compiled_program *compiled; /* belongs to the store */
     cl_kernel kernels[MAX_KERNELS];
-    char names[MAX_KERNELS][NAME_SIZE];
+    char names[MAX_KERNELS][NAME_SIZE]; /* "": unused, as all later ones */
 };
 
 /* Copies as much of the compiler's log as fits; compilers put the cause first. Newlines become " | ", as
@@ -83,14 +84,6 @@ static void compiled_free(struct compiled_program *compiled)
     free(compiled);
 }
 
-static void program_free(struct program *program)
-{
-    for (int i = 0; i < MAX_KERNELS; i++)
-        if (program->kernels[i])
-            clReleaseKernel(program->kernels[i]);
-    free(program);
-}
-
 enum status programs_begin(struct device *device, struct error *error)
 {
     device->store = allocate_zeroed(1, sizeof *device->store, "the programs", error);
@@ -117,12 +110,18 @@ struct launch_serializer *programs_serializer(const struct device *device)
 
 void programs_free(struct device *device)
 {
+    /* Release this device's kernels. */
     struct program_store *store = device->store;
     while (device->programs) {
-        struct program *next = device->programs->next;
-        program_free(device->programs);
-        device->programs = next;
+        struct program *program = device->programs;
+        device->programs = program->next;
+        for (int i = 0; i < MAX_KERNELS; i++)
+            if (program->kernels[i])
+                clReleaseKernel(program->kernels[i]);
+        free(program);
     }
+
+    /* The last device of the context frees the store. */
     if (!store)
         return;
     pthread_mutex_lock(&store->lock);
@@ -164,19 +163,8 @@ static char *program_text(const struct compiled_program *program, bool builtins,
     return NULL;
 }
 
-/* Returns the compiler's options; the caller frees them. NULL if memory ran out. */
-static char *build_options(const struct compiled_program *program, bool builtins, struct error *error)
-{
-    const char *guard = builtins
-                            ? " -D_OPENCL_H_"
-                            : ""; /* the include guard of clang's opencl-c.h, which builtins.h replaces */
-    if (program->edge < 0)
-        return text_print(error, "%s%s", program->options, guard);
-    return text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard);
-}
-
-/* Loads the program from the cache or compiles it. *refused receives true if the compiler rejects the
- * text. */
+/* Loads the program from the cache or compiles it. *refused receives true if the compiler rejects the text.
+ */
 static enum status build_text(struct compiled_program *program, struct device *device, const char *text,
                               const char *options, bool *refused, struct error *error)
 {
@@ -201,37 +189,42 @@ static enum status build_text(struct compiled_program *program, struct device *d
              device->name, cl_error_name(code), options, log);
         return cl_failed(code, error);
     }
-    if (device->environment->keep)
+    if (device->environment->stores_programs)
         program_cache_save(device, program->file, options, program->handle);
     return STATUS_OK;
 }
 
-/* True if the program depends on the border rule. */
-static bool includes_edges(const struct included *included)
-{
-    for (int i = 0; i < included->count; i++)
-        if (strcmp(included->names[i], "edge.h") == 0)
-            return true;
-    return false;
-}
-
-/* Compiles the program with or without kernels/builtins.h. */
+/* Compiles the program with or without kernels/builtins.h. *refused receives true if the compiler rejects it.
+ */
 static enum status compile_with(struct compiled_program *program, struct device *device, bool builtins,
                                 bool *refused, struct error *error)
 {
     struct included included = {.count = 0};
     char *text = program_text(program, builtins, &included, error);
-    program->edge = includes_edges(&included) ? program->edge : -1;
-    char *options = text ? build_options(program, builtins, error) : NULL;
+    if (!text)
+        return STATUS_FAILED;
+
+    /* Programs that do not include edge.h are the same for all border rules. */
+    bool has_edge = false;
+    for (int i = 0; i < included.count; i++)
+        has_edge = has_edge || strcmp(included.names[i], "edge.h") == 0;
+    program->edge = has_edge ? program->edge : -1;
+
+    /* builtins.h replaces clang's opencl-c.h, so define its include guard. */
+    const char *guard = builtins ? " -D_OPENCL_H_" : "";
+    char *options = program->edge >= 0
+                        ? text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard)
+                        : text_print(error, "%s%s", program->options, guard);
     enum status status = options ? build_text(program, device, text, options, refused, error) : STATUS_FAILED;
     free(options);
     free(text);
     return status;
 }
 
-/* Compiles the program. If PoCL rejects kernels/builtins.h, tries again with clang's own header. A
- * failure may be caused by damaged files in PoCL's cache, so the next run empties it. */
-static enum status compile(struct compiled_program *program, struct device *device, struct error *error)
+/* Compiles the program. PoCL gets kernels/builtins.h first, and clang's own header if it rejects that.
+ * Another failure may be caused by damaged files in PoCL's cache, so the next run empties it. */
+static enum status compile_program(struct compiled_program *program, struct device *device,
+                                   struct error *error)
 {
     bool refused = false;
     enum status status = compile_with(program, device, device_is_pocl(device), &refused, error);
@@ -247,8 +240,8 @@ static enum status compile(struct compiled_program *program, struct device *devi
     return status;
 }
 
-/* Adds the time since `start` to the timing: `count` programs, the slowest of which took `slowest` seconds.
- */
+/* Adds the time since `start` to the timing: it built `count` programs, the slowest of them in `slowest`
+ * seconds. */
 static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
     if (device->profile && device->profile->timing)
@@ -261,7 +254,7 @@ static void add_build_time(const struct device *device, int count, double slowes
                                                                          .end = clock_seconds()});
 }
 
-/* Compiles a program and returns it; it is in no list yet. NULL on failure. */
+/* Compiles a program and returns it; the caller adds it to the store. NULL on failure. */
 static struct compiled_program *compile_new(struct device *device, const struct program_key *program_key,
                                             struct error *error)
 {
@@ -271,24 +264,10 @@ static struct compiled_program *compile_new(struct device *device, const struct 
     compiled->file = program_key->file;
     compiled->edge = program_key->edge;
     compiled->options = copy_text(program_key->options, error);
-    if (compiled->options && compile(compiled, device, error) == STATUS_OK)
+    if (compiled->options && compile_program(compiled, device, error) == STATUS_OK)
         return compiled;
     compiled_free(compiled);
     return NULL;
-}
-
-/* Compiles a program and adds it to the store. Call with the store's lock held. */
-static enum status build(struct device *device, const struct program_key *program_key,
-                         struct compiled_program **result, struct error *error)
-{
-    double start = clock_seconds();
-    *result = compile_new(device, program_key, error);
-    if (!*result)
-        return STATUS_FAILED;
-    (*result)->next = device->store->compiled;
-    device->store->compiled = *result;
-    add_build_time(device, 1, clock_seconds() - start, start);
-    return STATUS_OK;
 }
 
 void programs_visit(const struct device *device,
@@ -322,22 +301,29 @@ static struct compiled_program *find_compiled(const struct program_store *store,
     return compiled;
 }
 
-/* Adds a program to the device, compiled now unless another device of the context has done so. */
+/* Adds a program to the device, and compiles it unless another device of the context has done so. */
 static enum status program_add(struct device *device, const struct program_key *program_key,
                                struct error *error)
 {
+    struct program_store *store = device->store;
     struct program *program = allocate_zeroed(1, sizeof *program, "a program", error);
     if (!program)
         return STATUS_FAILED;
-    pthread_mutex_lock(&device->store->lock);
-    enum status status = STATUS_OK;
-    struct compiled_program *compiled = find_compiled(device->store, program_key);
-    if (!compiled)
-        status = build(device, program_key, &compiled, error);
-    pthread_mutex_unlock(&device->store->lock);
-    if (status != STATUS_OK) {
+    pthread_mutex_lock(&store->lock);
+    struct compiled_program *compiled = find_compiled(store, program_key);
+    if (!compiled) {
+        const double start = clock_seconds();
+        compiled = compile_new(device, program_key, error);
+        if (compiled) {
+            compiled->next = store->compiled;
+            store->compiled = compiled;
+            add_build_time(device, 1, clock_seconds() - start, start);
+        }
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (!compiled) {
         free(program);
-        return status;
+        return STATUS_FAILED;
     }
     program->compiled = compiled;
     program->next = device->programs;
@@ -362,11 +348,12 @@ void program_list_add(struct program_list *program_list, const struct program_ke
 struct build_job {
     struct device *device;
     struct program_key program_key;
-    struct compiled_program *compiled;
-    double seconds;
+    struct compiled_program *compiled; /* result; NULL on failure */
+    double seconds;                    /* duration of the compilation */
 };
 
-/* Compiles one program. Failures are ignored here: program_kernel tries again and reports them. */
+/* Compiles program `index` of an array of jobs. Failures are ignored: program_kernel tries again and reports
+ * them. */
 static enum status run_build_job(void *context, int index, struct error *error)
 {
     struct build_job *job = (struct build_job *)context + index;
@@ -376,33 +363,15 @@ static enum status run_build_job(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-/* Compiles programs, on GPUs in parallel, and adds them to the store. Call with the store's lock held. */
-static void run_build_jobs(struct device *device, struct build_job *jobs, int count)
-{
-    struct workers workers;
-    struct error ignored;
-    double slowest = 0, start = clock_seconds();
-    bool at_once = (device->type & CL_DEVICE_TYPE_CPU) == 0 && count > 1;
-    int compiled = 0;
-    workers_open(&workers, at_once ? count : 1);
-    workers_each(&workers, count, run_build_job, jobs, &ignored);
-    workers_close(&workers);
-    for (int i = 0; i < count; i++) {
-        if (!jobs[i].compiled)
-            continue;
-        jobs[i].compiled->next = device->store->compiled;
-        device->store->compiled = jobs[i].compiled;
-        slowest = jobs[i].seconds > slowest ? jobs[i].seconds : slowest;
-        compiled++;
-    }
-    if (compiled > 0)
-        add_build_time(device, compiled, slowest, start);
-}
-
 void programs_build(struct device *device, const struct program_list *program_list)
 {
     struct build_job jobs[MAX_PROGRAM_LIST];
-    int count = 0;
+    struct workers workers;
+    struct error ignored;
+    double slowest = 0, start = clock_seconds();
+    int count = 0, built = 0;
+
+    /* Find the programs that are not compiled yet. */
     pthread_mutex_lock(&device->store->lock);
     for (int i = 0; i < program_list->count; i++) {
         struct program_key program_key = {program_list->files[i], program_list->options[i],
@@ -410,14 +379,30 @@ void programs_build(struct device *device, const struct program_list *program_li
         if (!find_compiled(device->store, &program_key))
             jobs[count++] = (struct build_job){.device = device, .program_key = program_key};
     }
-    if (count > 0)
-        run_build_jobs(device, jobs, count);
+
+    /* Compile them, on GPUs in parallel. */
+    workers_open(&workers, (device->type & CL_DEVICE_TYPE_CPU) || count < 2 ? 1 : count);
+    workers_each(&workers, count, run_build_job, jobs, &ignored);
+    workers_close(&workers);
+
+    /* Add them to the store. */
+    for (int i = 0; i < count; i++) {
+        if (!jobs[i].compiled)
+            continue;
+        jobs[i].compiled->next = device->store->compiled;
+        device->store->compiled = jobs[i].compiled;
+        slowest = jobs[i].seconds > slowest ? jobs[i].seconds : slowest;
+        built++;
+    }
+    if (built > 0)
+        add_build_time(device, built, slowest, start);
     pthread_mutex_unlock(&device->store->lock);
 }
 
 enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
                            cl_kernel *kernel, struct error *error)
 {
+    /* Find the program, or add it. */
     struct program *program = device->programs;
     while (program && !has_key(program->compiled, program_key))
         program = program->next;
@@ -425,6 +410,7 @@ enum status program_kernel(struct device *device, const struct program_key *prog
         return STATUS_FAILED;
     program = program ? program : device->programs;
 
+    /* Find the kernel object, or create it. */
     int i = 0;
     while (i < MAX_KERNELS - 1 && program->names[i][0] && strcmp(program->names[i], name) != 0)
         i++;

@@ -20,17 +20,18 @@ struct program_key {
     int edge;
 };
 
-/* Finds kernel `name` of a program, compiling the program at its first use. The kernel belongs to the
- * device. The message of a failure has the file, the options and the compiler's log. */
+/* Finds kernel `name` of a program, and compiles the program at its first use. *kernel belongs to the device.
+ * The message of a failure has the file, the options and the compiler's log. */
 enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
                            cl_kernel *kernel, struct error *error);
 
-/* Programs that a chain is known to need, each once; beyond MAX_PROGRAM_LIST they are left out. */
 enum { MAX_PROGRAM_LIST = 16, PROGRAM_OPTIONS_SIZE = 512 };
 
+/* Programs that a dry run found, each once. Programs beyond MAX_PROGRAM_LIST are left out: they are compiled
+ * at their first use. */
 struct program_list {
     int count;
-    const char *files[MAX_PROGRAM_LIST];
+    const char *files[MAX_PROGRAM_LIST]; /* string literals */
     char options[MAX_PROGRAM_LIST][PROGRAM_OPTIONS_SIZE];
     int edges[MAX_PROGRAM_LIST];
 };
@@ -38,18 +39,19 @@ struct program_list {
 /* Adds a program unless it is in the list or the list is full. */
 void program_list_add(struct program_list *program_list, const struct program_key *program_key);
 
-/* Compiles the programs of the list that are not compiled yet: on GPUs in parallel, as their compilers
- * scale in part; on CPU devices one after the other, as PoCL holds a lock and compiles at the first
- * launch anyway. Failures are reported by program_kernel. */
+/* Compiles the programs of the list that are not compiled yet: on GPUs in parallel, as their compilers scale
+ * in part; on CPU devices one after the other, as PoCL serializes clBuildProgram and generates code at the
+ * first launch. Failures are reported by program_kernel. */
 void programs_build(struct device *device, const struct program_list *program_list);
 
-/* Initialise a device's programs: programs_begin without any, programs_share with the programs of the
- * device that it was copied from. */
+/* Creates an empty store for the device's context. */
 enum status programs_begin(struct device *device, struct error *error);
+
+/* Adds a reference to the store, for a device that is a copy of another one. */
 void programs_share(struct device *device);
 
-/* Calls `visit` for each program that this device, or one that shares its context, has compiled or
- * loaded. */
+/* Calls `visit` with each program that this device, or one that shares its context, has compiled or loaded.
+ * The store is locked meanwhile. `edge` is -1 if the program does not depend on the border rule. */
 void programs_visit(const struct device *device,
                     void (*visit)(void *context, const char *file, const char *options, int edge),
                     void *context);
@@ -57,7 +59,7 @@ void programs_visit(const struct device *device,
 /* Returns the launch serializer of the device's context. */
 struct launch_serializer *programs_serializer(const struct device *device);
 
-/* Frees the device's kernels; the last device of a context frees its programs. */
+/* Releases the device's kernels; the last device of a context frees the store. Safe on a zeroed device. */
 void programs_free(struct device *device);
 
 #endif

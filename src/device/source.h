@@ -1,5 +1,7 @@
-/* Texts of the kernels, embedded into the program by the Makefile, and their preprocessor, which
- * replaces #include. The texts are constant; any thread may call. */
+/* Texts of the kernels, embedded into the program by the Makefile, and a small preprocessor, which replaces
+ * #include.
+ *
+ * Thread safety: the texts are constant; any thread may call. */
 #ifndef CLIMG_DEVICE_SOURCE_H
 #define CLIMG_DEVICE_SOURCE_H
 
@@ -15,19 +17,22 @@ struct kernel_source {
 
 /* All files, sorted by name; ends with a NULL name. */
 extern const struct kernel_source kernel_sources[];
-extern const char kernels_sum[]; /* checksum of all texts */
 
-/* Headers that a program's text contains already. */
+/* Checksum of all texts in hexadecimal: the version of the kernels. */
+extern const char kernels_sum[];
+
 enum { MAX_INCLUDED = 16 };
 
+/* Headers with #pragma once that a program's text contains already. Zero it before the first file. */
 struct included {
     const char *names[MAX_INCLUDED];
     int count;
 };
 
-/* Writes kernels/NAME with each #include "..." replaced by that file's text; a header with #pragma once
- * is written once. #line directives keep the compiler's messages correct. Conditionals are not
- * evaluated: an #include counts even in a disabled block. A failure names the missing file. */
+/* Writes kernels/NAME with each #include "..." replaced by the text of that file; a header with #pragma once
+ * is written once. #line directives make the compiler's messages name file and line. Conditionals are not
+ * evaluated: an #include counts even in a disabled block. A failure names the missing file. The caller checks
+ * the stream. */
 enum status source_write(FILE *stream, const char *name, struct included *included, struct error *error);
 
 #endif

@@ -1,13 +1,14 @@
 /* Staging buffers: memory that the host fills or reads and kernels use, without a wait in the enqueuing
  * thread.
  *
- * The pool keeps idle buffers, since pinning 268 MB takes 98 ms and the first touch of pages costs more
- * than a small image's kernels. Copies between pinned memory and an H200 run at 55 GB/s; from pageable
- * memory at 9.8 GB/s up and 19.3 down.
+ * The pool keeps idle buffers, since pinning 268 MB takes 98 ms and the first touch of pages costs more than
+ * the kernels of a small image. Copies between pinned memory and an H200 run at 55 GB/s; from pageable memory
+ * at 9.8 GB/s up and 19.3 down.
  *
- *     upload    waits for kernels_done of the previous use, then kernels wait for the upload (a barrier)
- *     download  waits for the kernels that wrote the buffer, then the host waits for the download
- * (host_ready) */
+ * With device memory of its own, events order the three queues:
+ *
+ *     upload      kernels_done of the previous use ─▶ copy ─▶ barrier ─▶ kernels
+ *     download    kernels ─▶ kernels_done (marker) ─▶ copy ─▶ host_ready ─▶ staging_wait */
 #include "device/staging.h"
 
 #include "device/profile.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets the error for a failed call. */
+/* Fails for an OpenCL call on the buffer. `what` describes it: "mapping". */
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
@@ -25,33 +26,12 @@ static enum status staging_failed(const struct staging *staging, const char *wha
 }
 
 /* Maps the whole buffer; staging->host receives its address. */
-static cl_int map(struct staging *staging, cl_mem object, bool wait, cl_event *event)
+static cl_int map_buffer(struct staging *staging, cl_mem object, bool wait, cl_event *event)
 {
     cl_int code = CL_SUCCESS;
     staging->host = clEnqueueMapBuffer(staging->device->queue, object, wait, CL_MAP_READ | CL_MAP_WRITE, 0,
                                        staging->size, 0, NULL, event, &code);
     return code;
-}
-
-/* Creates a buffer in host memory, for a device that shares it. */
-static cl_int create_shared(struct staging *staging)
-{
-    cl_int code;
-    void *host;
-    staging->object = device_host_buffer(staging->device, staging->size, &host, &code);
-    return code == CL_SUCCESS ? map(staging, staging->object, true, NULL) : code;
-}
-
-/* Creates a buffer on the device and a pinned one that stays mapped. */
-static cl_int create_pinned(struct staging *staging)
-{
-    cl_int code;
-    cl_context context = staging->device->context;
-    staging->object = clCreateBuffer(context, CL_MEM_READ_WRITE, staging->size, NULL, &code);
-    if (code == CL_SUCCESS)
-        staging->pinned =
-            clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, staging->size, NULL, &code);
-    return code == CL_SUCCESS ? map(staging, staging->pinned, true, NULL) : code;
 }
 
 static void staging_free(struct staging *staging)
@@ -71,25 +51,9 @@ static void staging_free(struct staging *staging)
     free(staging);
 }
 
-static struct staging *staging_create(struct device *device, size_t size, struct error *error)
-{
-    struct staging *staging = allocate_zeroed(1, sizeof *staging, "staging memory", error);
-    if (!staging)
-        return NULL;
-    staging->device = device;
-    staging->size = size;
-    cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    if (size <= device->allocation)
-        code = device->shares_memory ? create_shared(staging) : create_pinned(staging);
-    if (code == CL_SUCCESS)
-        return staging;
-    device_out_of_memory(device, size, code, error);
-    staging_free(staging);
-    return NULL;
-}
-
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error)
 {
+    /* Reuse an idle buffer of at most four times the size. */
     for (struct staging **link = &pool->idle; *link; link = &(*link)->next) {
         struct staging *staging = *link;
         if (staging->size < size || staging->size / 4 > size)
@@ -98,7 +62,34 @@ struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct e
         staging->next = NULL;
         return staging;
     }
-    return staging_create(pool->device, size, error);
+
+    struct device *device = pool->device;
+    struct staging *staging = allocate_zeroed(1, sizeof *staging, "staging memory", error);
+    if (!staging)
+        return NULL;
+    staging->device = device;
+    staging->size = size;
+    cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    void *host;
+    if (size <= device->allocation && device->shares_memory) {
+        /* Create a buffer in host memory and map it. */
+        staging->object = device_host_buffer(device, size, &host, &code);
+        if (code == CL_SUCCESS)
+            code = map_buffer(staging, staging->object, true, NULL);
+    } else if (size <= device->allocation) {
+        /* Create a buffer on the device, and a pinned one that remains mapped. */
+        staging->object = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
+        if (code == CL_SUCCESS)
+            staging->pinned =
+                clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
+        if (code == CL_SUCCESS)
+            code = map_buffer(staging, staging->pinned, true, NULL);
+    }
+    if (code == CL_SUCCESS)
+        return staging;
+    device_out_of_memory(device, size, code, error);
+    staging_free(staging);
+    return NULL;
 }
 
 void staging_release(struct staging_pool *pool, struct staging *staging)
@@ -106,24 +97,25 @@ void staging_release(struct staging_pool *pool, struct staging *staging)
     struct error ignored = {.text = ""};
     if (!staging)
         return;
-    /* After a failure the host may not use the memory: free it. */
+
+    /* After a failure the host must not use the memory again, so free it. */
     if (!staging->host || staging_wait(staging, &ignored) != STATUS_OK) {
         staging_free(staging);
         return;
     }
-    staging->recent = true;
+    staging->is_recent = true;
     staging->next = pool->idle;
     pool->idle = staging;
 }
 
 /* Frees idle buffers: all, or those not used since the last call. */
-static void drop(struct staging_pool *pool, bool all)
+static void free_idle(struct staging_pool *pool, bool all)
 {
     struct staging **link = &pool->idle;
     while (*link) {
         struct staging *staging = *link;
-        bool keep = staging->recent && !all;
-        staging->recent = false;
+        bool keep = staging->is_recent && !all;
+        staging->is_recent = false;
         if (keep) {
             link = &staging->next;
             continue;
@@ -135,31 +127,31 @@ static void drop(struct staging_pool *pool, bool all)
 
 void staging_pool_trim(struct staging_pool *pool)
 {
-    drop(pool, false);
+    free_idle(pool, false);
 }
 
 void staging_pool_free(struct staging_pool *pool)
 {
-    drop(pool, true);
+    free_idle(pool, true);
 }
 
-/* Releases an event and sets it to NULL. */
-static void forget(cl_event *event)
+/* Releases an event, which may be NULL, and sets it to NULL. */
+static void release_event(cl_event *event)
 {
     if (*event)
         clReleaseEvent(*event);
     *event = NULL;
 }
 
-/* Enqueues the copy to the device. It waits for the kernels of the buffer's previous use; later kernels
- * wait for it. */
-static enum status upload(struct staging *staging, size_t size, struct error *error)
+/* Enqueues the copy to the device. It waits for the kernels of the buffer's previous use; later kernels wait
+ * for the copy. */
+static enum status enqueue_upload(struct staging *staging, size_t size, struct error *error)
 {
     struct device *device = staging->device;
     cl_uint waits = staging->kernels_done ? 1 : 0;
     cl_int code = clEnqueueWriteBuffer(device->upload, staging->object, CL_FALSE, 0, size, staging->host,
                                        waits, waits ? &staging->kernels_done : NULL, &staging->host_ready);
-    forget(&staging->kernels_done);
+    release_event(&staging->kernels_done);
     if (code == CL_SUCCESS)
         code = clFlush(device->upload);
     if (code == CL_SUCCESS)
@@ -172,12 +164,12 @@ static enum status upload(struct staging *staging, size_t size, struct error *er
 }
 
 /* Enqueues the copy to the host. It waits for the kernels that wrote the buffer. */
-static enum status download(struct staging *staging, size_t size, struct error *error)
+static enum status enqueue_download(struct staging *staging, size_t size, struct error *error)
 {
     struct device *device = staging->device;
-    cl_int code = clFlush(
-        device->queue); /* without the flush the download queue might wait for commands that never start */
-    forget(&staging->host_ready);
+    /* Flush the kernels first: otherwise the download queue may wait for commands that never start. */
+    cl_int code = clFlush(device->queue);
+    release_event(&staging->host_ready);
     if (code == CL_SUCCESS)
         code = clEnqueueReadBuffer(device->download, staging->object, CL_FALSE, 0, size, staging->host, 1,
                                    &staging->kernels_done, &staging->host_ready);
@@ -187,15 +179,15 @@ static enum status download(struct staging *staging, size_t size, struct error *
         code = clRetainEvent(staging->host_ready);
     if (code != CL_SUCCESS)
         return staging_failed(staging, "downloading", code, error);
-    forget(&staging->kernels_done); /* the host waits for the copy, which has waited for the kernels */
+    release_event(&staging->kernels_done); /* the host waits for the copy, which has waited for the kernels */
     return profile_add(device->profile, PROFILE_DOWNLOAD, "download", size, staging->host_ready, error);
 }
 
 enum status staging_unmap(struct staging *staging, size_t size, struct error *error)
 {
-    forget(&staging->host_ready);
+    release_event(&staging->host_ready);
     if (staging->pinned)
-        return size > 0 ? upload(staging, size, error) : STATUS_OK;
+        return size > 0 ? enqueue_upload(staging, size, error) : STATUS_OK;
     cl_int code =
         clEnqueueUnmapMemObject(staging->device->queue, staging->object, staging->host, 0, NULL, NULL);
     staging->host = NULL;
@@ -207,15 +199,15 @@ enum status staging_map(struct staging *staging, size_t size, struct error *erro
     cl_command_queue queue = staging->device->queue;
     cl_int code = CL_SUCCESS;
     if (!staging->pinned) {
-        code = map(staging, staging->object, false, &staging->host_ready);
+        code = map_buffer(staging, staging->object, false, &staging->host_ready);
         if (code != CL_SUCCESS)
             return staging_failed(staging, "mapping", code, error);
     } else {
-        forget(&staging->kernels_done); /* no upload has waited for it */
+        release_event(&staging->kernels_done); /* no upload has waited for it */
         code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &staging->kernels_done);
         if (code != CL_SUCCESS)
             return staging_failed(staging, "waiting for", code, error);
-        if (size > 0 && download(staging, size, error) != STATUS_OK)
+        if (size > 0 && enqueue_download(staging, size, error) != STATUS_OK)
             return STATUS_FAILED;
     }
     code = clFlush(queue);

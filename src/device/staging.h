@@ -1,12 +1,15 @@
 /* Staging buffers: rows of samples that the host and the device use alternately.
  *
- *     device shares the host's memory  one buffer, mapped while the host uses it; nothing is copied
- *     device has its own memory        a pinned buffer that stays mapped, and one on the device; copies have
- * queues of their own, so that they run while kernels do
+ *     device shares the host's memory    one buffer, mapped while the host uses it; nothing is copied
+ *     device has its own memory          a pinned buffer that remains mapped, and one on the device;
+ *                                        copies have their own queues, so that they run while kernels do
  *
- * A buffer is either the host's or the device's. staging_unmap passes it to the device, staging_map
- * back; both only enqueue. The thread that fills or reads the rows calls staging_wait first. The pool
- * owns idle buffers; its user owns acquired ones until staging_release.
+ * A buffer is used either by the host or by the device:
+ *
+ *     staging_acquire ─▶ host fills ─▶ staging_unmap ─▶ kernels ─▶ staging_map ─▶ staging_wait ─▶ host reads
+ *
+ * staging_unmap and staging_map only enqueue. The thread that fills or reads the rows calls staging_wait
+ * first. The pool owns idle buffers; the caller owns acquired ones until staging_release.
  *
  * Thread safety: one thread enqueues; staging_wait may be called by any thread. */
 #ifndef CLIMG_DEVICE_STAGING_H
@@ -23,37 +26,38 @@ struct staging {
     size_t size;           /* bytes */
     cl_event host_ready;   /* event after which the host may use `host`; NULL: it may now */
     cl_event kernels_done; /* own memory: event after the last kernel that uses `object`; may be NULL */
-    bool recent;           /* used since the last trim */
-    struct staging *next;
+    bool is_recent;        /* used since the last staging_pool_trim */
+    struct staging *next;  /* in the pool's list */
 };
 
-/* Idle staging buffers. They outlive a page: pinning and first touch cost more than a small image. */
+/* Idle staging buffers. They outlive a page. */
 struct staging_pool {
     struct device *device;
     struct staging *idle;
 };
 
-/* Returns a buffer of at least `size` bytes that the host may use. NULL on failure. */
+/* Returns a buffer of at least `size` bytes that the host may use; its content is undefined. NULL on failure.
+ */
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error);
 
 /* Waits until the device has finished with the buffer and returns it to the pool. NULL is fine. */
 void staging_release(struct staging_pool *pool, struct staging *staging);
 
-/* Frees buffers that were not used since the last call. No buffer may be in use. */
+/* Frees idle buffers that were not used since the last call. Call it between pages. */
 void staging_pool_trim(struct staging_pool *pool);
 
 /* Frees all idle buffers. */
 void staging_pool_free(struct staging_pool *pool);
 
-/* Passes the buffer to the device, for kernels that are enqueued from now on. The first `upload` bytes
- * that the host wrote are copied if necessary. */
+/* Passes the buffer to the device, for kernels that are enqueued from now on. The first `upload` bytes, which
+ * the host wrote, are copied if the device has its own memory. */
 enum status staging_unmap(struct staging *staging, size_t upload, struct error *error);
 
-/* Maps the buffer for the host once all enqueued kernels have finished and the first `download` bytes
- * were copied. Use staging_wait before the host's access. */
+/* Enqueues the return of the buffer to the host, after all enqueued kernels and a copy of the first
+ * `download` bytes if the device has its own memory. Call staging_wait before the host's access. */
 enum status staging_map(struct staging *staging, size_t download, struct error *error);
 
-/* Waits until the host may use the buffer. Any thread. A failure comes from an earlier kernel or copy. */
+/* Waits until the host may use the buffer. Any thread may call. Fails if an earlier kernel or copy failed. */
 enum status staging_wait(struct staging *staging, struct error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* Memory, launches and results of a run.
  *
- * Planes come from a pool (device/planes.h), since clCreateBuffer and the first touch of pages cost more
- * than a small image. Arrays of fixed size hold the few objects that a page has (scratch planes,
- * analysis results, held noise): the planner limits their number, and a stage that exceeds it fails. */
+ * Small functions that stages call between kernels. The few objects of a page (scratch planes, analysis
+ * results, held noise) are in arrays of fixed size: the planner limits their number, and a stage that exceeds
+ * it fails. */
 #include "engine/run.h"
 
 #include <stdlib.h>
@@ -114,7 +114,7 @@ bool run_is_cpu(const struct run *run)
 /* True if local memory has room for `bytes` in addition to the kernel's own tables. */
 static bool fits_local_memory(const struct run *run, size_t bytes)
 {
-    enum { TABLE = 1024 }; /* table of row indices */
+    enum { TABLE = 1024 }; /* bytes: the table of row indices */
     return bytes + TABLE <= run->device->local_memory;
 }
 
@@ -127,13 +127,19 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
 
 void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work)
 {
-    int lanes = launch_lanes(run->device, run->memory, work->vector_width); /* the launch divides by them */
+    /* Choose a group larger than both halos. If that exceeds the device's maximum, the launch fails with a
+     * message. */
+    int lanes = launch_lanes(run->device, run->memory, work->vector_width);
     int group = work->config.group[0];
-    while (group <= 2 * halo) /* if the device's maximum is smaller, the launch fails and says so */
+    while (group <= 2 * halo)
         group *= 2;
+
+    /* Reduce outputs, then items, until the outputs fit into local memory. */
     int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output);
     while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output))
         group /= 2;
+
+    /* Set the launch. It divides the width by `lanes`, but here a work-item is one item. */
     int inner = group - 2 * halo;
     work->config.group[0] = group;
     work->config.outputs = outputs;
@@ -259,20 +265,15 @@ enum status run_weights(struct run *run, const float *values, size_t count, stru
     return run_constants(run, values, count, &weights->memory, error);
 }
 
-/* True if the value contains this memory object. */
-static bool holds(const struct value *value, cl_mem object)
-{
-    for (int i = 0; i <= MAX_LEVELS; i++)
-        if (value->planes[i].object == object)
-            return true;
-    return false;
-}
-
 void value_release_except(struct run *run, struct value *value, const struct value *kept)
 {
-    for (int i = 0; i <= MAX_LEVELS; i++)
-        if (!holds(kept, value->planes[i].object))
+    for (int i = 0; i <= MAX_LEVELS; i++) {
+        bool is_kept = false;
+        for (int k = 0; k <= MAX_LEVELS; k++)
+            is_kept = is_kept || kept->planes[k].object == value->planes[i].object;
+        if (!is_kept)
             planes_release(&run->pool, &value->planes[i]);
+    }
 }
 
 void value_release(struct run *run, struct value *value)

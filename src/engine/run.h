@@ -1,9 +1,14 @@
-/* Runs: everything that stages work with: device memory, launches, and results for people and reports.
+/* A run: device memory, launches and results, everything that the function `run` of a stage works with.
  *
- * A run belongs to one worker and is reused from page to page: memory, constants and held noise outlive
- * a page, results do not (run_begin_page). A value's planes belong to the stage that allocated them
- * until the pipeline releases them; scratch planes, counters and weights are released when the stage
- * returns, by the pipeline. Everything is enqueued; only words_read with `wait` waits.
+ * A run belongs to one worker and is reused from page to page. Owners and lifetimes:
+ *
+ *     planes of a value                 the pipeline, once the stage has returned them in its output
+ *     scratch planes, counters          released by the pipeline when the stage returns (run_end_stage)
+ *     analysis results                  until the end of the page (run_end_analysis_results)
+ *     results for people and reports    until the next page (run_begin_page)
+ *     constants, held noise, pools      the run; they outlive a page
+ *
+ * All work is enqueued; only words_read with `wait` waits.
  *
  * Thread safety: a run belongs to its worker's thread. */
 #ifndef CLIMG_ENGINE_RUN_H
@@ -18,7 +23,7 @@
 
 /* Interleaved samples, as a file stores them, in device-accessible memory; see kernels/samples.h. */
 struct raster {
-    cl_mem memory;
+    cl_mem memory;                       /* belongs to a staging buffer */
     cl_int pitch;                        /* pixels between rows, a multiple of PITCH_UNIT */
     cl_int first_row;                    /* row of the image at the start of the memory */
     cl_int rows;                         /* for a group: rows between the starts of two images */
@@ -26,9 +31,9 @@ struct raster {
     cl_mem clipped;                      /* for output: clipping counters; may be NULL */
     size_t pixel;                        /* bytes of a pixel */
     const struct conversion *conversion; /* conversion between samples and values (chain/transfer.h) */
-    const struct transfer *transfer;
-    int sample;          /* enum sample_type */
-    double black, white; /* sample values that become 0 and full scale in the chain */
+    const struct transfer *transfer;     /* functions that convert, for stages that work in tiles */
+    int sample;                          /* enum sample_type */
+    double black, white;                 /* sample values that become 0 and full scale in the chain */
 };
 
 /* Arguments of a kernel that reads a raster, and of one that writes it. */
@@ -47,18 +52,23 @@ struct columns {
 /* Functions that enqueue the conversion of samples to planes and back, for stages that work in tiles
  * (filters/tiles.h). */
 struct transfer {
-    /* Unpacks samples; the first column of the planes is the raster's `column`. */
+    /* Unpacks samples from column `column` of the raster on. */
     enum status (*load)(struct run *run, const struct raster *raster, int column, const struct planes *planes,
                         struct error *error);
-    /* Packs samples. */
+    /* Packs `columns` of the planes into the raster. */
     enum status (*store)(struct run *run, const struct planes *planes, struct columns columns,
                          const struct raster *raster, struct error *error);
 };
 
-/* An image or a pyramid on the device. An image is one layer, planes[0]. A pyramid has its lowpass in
- * planes[0] and the subbands of level l in planes[l]: layer 2b is the real and 2b + 1 the imaginary part
- * of subband b. A group is in buffers and has no alpha; each layer has the planes of all its images, one
- * image after the other. */
+/* An image or a pyramid on the device.
+ *
+ *     image     planes[0]                1 layer
+ *     pyramid   planes[0]                1 layer, the lowpass
+ *               planes[1 .. levels]      SUBBAND_LAYERS layers: 2b is the real part of subband b,
+ *                                        2b + 1 the imaginary part
+ *
+ * A group is in buffers and has no alpha; each layer has the planes of all its images, one image after the
+ * other. */
 struct value {
     struct shape shape;
     struct rows rows; /* rows that are present, or requested */
@@ -67,19 +77,22 @@ struct value {
     const struct raster *raster; /* samples that the stage uses directly instead of planes; may be NULL */
 };
 
-/* Noise of one image; full scale is 1. sigma is the standard deviation of white noise of the same
- * strength, by level, finest first, and channel. */
+/* Noise of one image. */
 struct image_noise {
-    float sigma[MAX_LEVELS][4];
-    float factor;     /* strength of the shrinkage, a multiple of the noise; 0 means 1 */
-    bool is_found;    /* false: the image has no estimate, for example because it has one colour */
-    bool is_white;    /* has the same strength on all levels */
-    bool is_separate; /* channels are RGB, as their noise differs much; else opponent colours */
+    float sigma[MAX_LEVELS][4]; /* by level, finest first, and channel: standard deviation of white noise that
+                                   is as strong on this level; full scale is 1 */
+    float factor;               /* strength of the shrinkage, a multiple of the noise; 0 means 1 */
+    bool is_found;              /* false: the image has no estimate, for example because it has one colour */
+    bool is_white;              /* has the same strength on all levels */
+    bool is_separate;           /* channels are RGB, as their noise differs much; else opponent colours */
 };
 
-enum { NOISE_LEVELS = 6, MAX_NOISES = 256 };
+enum {
+    NOISE_LEVELS = 6, /* levels with an estimate, from the finest on */
+    MAX_NOISES = 256  /* images of a group with an estimate */
+};
 
-/* Noise estimates of the images of a group, from the first stage that makes them. */
+/* Noise estimates of the images of a group, from the first stage that estimates noise. */
 struct estimate {
     struct shape shape; /* shape of the pyramid */
     int levels;         /* 0 means no estimate */
@@ -89,14 +102,14 @@ struct estimate {
 /* Result of the page's first --align. */
 struct alignment {
     struct affine affine; /* the map in the form of --warp's parameters */
-    double confidence;
-    bool found; /* the other fields are valid, also with a low confidence */
+    double confidence;    /* 0 (nothing was found) to 1 */
+    bool found;           /* the other fields are valid, also with a low confidence */
 };
 
 /* Result of a stage's analysis pass. Valid until the page is finished. */
 struct analysis_result {
-    const void *params;      /* identify the stage */
-    cl_mem words;            /* device memory of the stage; may be NULL */
+    const void *params;      /* parameters of the stage, which identify it */
+    cl_mem words;            /* counters of the stage, on the device; may be NULL */
     struct planes planes[3]; /* planes of the stage; zeroed if unused */
     float numbers[8];        /* host data of the stage */
     struct image_noise noise;
@@ -104,9 +117,9 @@ struct analysis_result {
 
 enum { MAX_ANALYSIS_RESULTS = 8, MAX_HELD = 8, MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 
-/* Noise that a stage found in a frame of a video, used for the frames that follow. */
+/* Noise that a stage found in a frame of a video, used for the following frames. */
 struct held_noise {
-    const void *params; /* identify the stage */
+    const void *params; /* parameters of the stage, which identify it */
     struct image_noise noise;
     bool is_old; /* will be replaced by the next frame that has an estimate */
 };
@@ -114,7 +127,7 @@ struct held_noise {
 /* Memory limits of a run. */
 struct run_limits {
     uint64_t host;    /* bytes of host memory; 0 means no limit */
-    bool host_halved; /* use half of it, as --verify needs as much */
+    bool host_halved; /* use half of it, as --verify needs the other half */
     uint64_t device;  /* bytes of device memory */
     int slice;        /* maximum rows of a slice; 0 means no limit */
 };
@@ -151,10 +164,10 @@ struct frame_noises {
 /* State of a worker's device. See the top of this file. */
 struct run {
     /* Set by the worker. */
-    struct device *device;
+    struct device *device; /* not owned */
     struct run_limits limits;
-    enum memory memory;
-    enum edge edge;
+    enum memory memory;    /* kind of memory for planes */
+    enum edge edge;        /* --edge */
     int jobs;              /* host threads, including the calling one */
     struct timing *timing; /* may be NULL */
 
@@ -171,28 +184,31 @@ struct run {
     struct frame_noises frames;
 };
 
-/* Initialise and free a run. The device must outlive it. */
+/* Initialises a run. The device must outlive it. */
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);
+
+/* Frees all memory of the run. The device's queues must be empty. */
 void run_free(struct run *run);
 
 /* Frees memory that the last page did not use. Call between pages. */
 void run_trim(struct run *run);
 
-/* Frees all unused memory. */
+/* Frees all unused memory, for work of another size or when memory is short. */
 void run_clear(struct run *run);
 
-/* Allocates planes of width x height pixels, of which `rows` are present, in the run's kind of memory. */
+/* Allocates planes of width x height pixels, of which `rows` are present, in the run's kind of memory. The
+ * caller releases them (planes_release), or they become part of its output. */
 enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
                        struct planes *planes, struct error *error);
 
 /* Allocates the output planes of an image stage for out's shape and rows. */
 enum status run_output(struct run *run, struct value *out, struct error *error);
 
-/* Allocates planes that are released when the stage returns. */
+/* Allocates planes that the pipeline releases when the stage returns. At most MAX_SCRATCH a stage. */
 enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
                         struct planes *planes, struct error *error);
 
-/* Releases scratch planes before the stage returns. */
+/* Releases scratch planes before the stage returns, so that it can use their memory again. */
 void run_scratch_done(struct run *run, struct planes *planes);
 
 /* Makes scratch planes part of the output, so that they are not released with the stage. */
@@ -210,8 +226,8 @@ struct work run_work(const struct run *run, const char *file, const char *kernel
 struct work run_configured(const struct run *run, const char *file,
                            const struct kernel_configs *kernel_configs, const struct planes *planes);
 
-/* Halves the number of outputs of a work-item until local memory has room for `bytes` for each. Returns
- * the number. */
+/* Halves the number of outputs of a work-item until local memory has room for `bytes` for each. Returns the
+ * number, at least 1. */
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
 
 /* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory. Along x,
@@ -224,12 +240,14 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
  *     group k + 1                 |halo|  inner items  |halo| */
 void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work);
 
-/* Copies floats to the device, such as the weights of a filter. Equal contents share one object. Valid
- * at least until the stage returns. */
+/* Copies `count` floats to the device, such as the weights of a filter. Equal contents share one object.
+ * *memory belongs to the run and is valid at least until the stage returns; on a dry-run device it is NULL.
+ */
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error);
 
-/* Copies the weights of a filter to the device. */
+/* Copies the weights of a filter to the device, for ARG_WEIGHTS. They belong to the run, as in run_constants.
+ */
 enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
                         struct error *error);
 
@@ -240,7 +258,8 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 /* Returns the noise that is held for the stage with these params, or NULL. */
 const struct held_noise *run_held_noise(const struct run *run, const void *params);
 
-/* Holds the noise that was just found, if pages are frames and there is an estimate. */
+/* Holds a copy of the noise, if pages are frames of a video and it has an estimate. At most MAX_HELD stages.
+ */
 void run_hold_noise(struct run *run, const void *params, const struct image_noise *noise);
 
 /* Makes stages estimate their noise again, in the next frame that has an estimate. */
@@ -249,7 +268,8 @@ void run_age_noise(struct run *run);
 /* Drops all held noise. */
 void run_drop_noise(struct run *run);
 
-/* Adds to the number of NaN and infinite values of an image, unless another stage counts them. */
+/* Adds to the number of NaN and infinite values of an image of the group. Only the first stage that finds
+ * some counts. */
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count);
 
 /* Clears the results of the previous page. */
@@ -262,7 +282,7 @@ struct analysis_result *run_analysis_result(struct run *run, const void *params)
  * passes. */
 struct analysis_result *run_begin_analysis_result(struct run *run, const void *params);
 
-/* Frees all analysis results. */
+/* Frees all analysis results, at the end of a page. */
 void run_end_analysis_results(struct run *run);
 
 /* Stores the noise of the images of a pyramid in run->results, unless an earlier stage has. */

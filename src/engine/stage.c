@@ -18,7 +18,8 @@ int shape_alpha(const struct shape *shape)
     return shape->alpha ? shape->channels - 1 : -1;
 }
 
-/* Same formula as kernels/samples.cl and samples.h; if samples begin at 0, the same bits. */
+/* The same formula as in kernels/samples.cl and samples.h. If samples begin at 0, also the same bits, so that
+ * a parameter equals the pixels with this value. */
 float shape_value(const struct shape *shape, double number)
 {
     if (shape->zero == 0)
@@ -29,6 +30,8 @@ float shape_value(const struct shape *shape, double number)
 struct rows rows_clip(struct rows rows, int height)
 {
     int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
+
+    /* A range beyond the border has become empty: use the row at the border. */
     begin = begin > height - 1 ? height - 1 : begin;
     end = end < 1 ? 1 : end;
     return (struct rows){begin, end > begin ? end : begin + 1};

@@ -24,9 +24,11 @@
 /* Kinds of values that stages process. */
 enum kind { KIND_IMAGE, KIND_PYRAMID };
 
+/* Pyramids: levels at most, subbands of a level, and layers of a level (real and imaginary parts). */
 enum { MAX_LEVELS = 16, ORIENTATIONS = 6, SUBBAND_LAYERS = 2 * ORIENTATIONS };
 
-/* Rules for samples beyond the border of an image. */
+/* Rules for samples beyond the border of an image, in scipy.ndimage's words: nearest, reflect (about the edge
+ * of the last pixel), wrap, constant 0. */
 enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
 
 /* The rows [begin, end) of an image. */
@@ -50,15 +52,17 @@ struct shape {
     bool floats;       /* samples may be NaN or infinite */
     double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
     double least;      /* smallest sample value: `zero`, or -32768 for signed 16 bit */
-    int levels;        /* pyramid: 1 to MAX_LEVELS */
-    int biort, qshift; /* pyramid: filters (wavelet/dtcwt.h) */
-    bool at_end;       /* pyramid: padding of axes at the end (wavelet/dtcwt_design.h) */
+
+    /* Pyramids only. */
+    int levels;        /* 1 to MAX_LEVELS */
+    int biort, qshift; /* filters of level 1 and of the others (wavelet/dtcwt.h) */
+    bool at_end;       /* odd sizes are padded at the end only (wavelet/dtcwt_design.h) */
 };
 
 /* Returns the number of planes in one layer: channels times images. */
 int shape_planes(const struct shape *shape);
 
-/* True if there are three colours. */
+/* True if there are three colour channels, with or without alpha. */
 bool shape_is_colour(const struct shape *shape);
 
 /* Returns the index of the alpha channel, or -1. */
@@ -69,6 +73,8 @@ float shape_value(const struct shape *shape, double number);
 
 /* Intersects rows with [0, height). A range outside becomes the nearest border row. */
 struct rows rows_clip(struct rows rows, int height);
+
+/* Returns [0, height). */
 struct rows rows_full(int height);
 
 /* Returns the smallest range that contains both. */
@@ -197,8 +203,8 @@ struct stage {
      */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
-    /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. The
-     * rows of a pyramid are those of the image that the inverse transform gives. */
+    /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. A
+     * pyramid has the rows of the image that the inverse transform returns. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
     const struct analysis *analysis; /* may be NULL */

@@ -78,7 +78,7 @@ static enum status emit(struct parts *parts, struct part *part, struct error *er
         status = parts->options.emit(parts->options.context, part, error);
     else
         *error = part->error;
-    ordered_take(&parts->pool);
+    ordered_release(&parts->pool);
     return status;
 }
 

@@ -1,9 +1,10 @@
 /* --selftest: runs the test cases on a device, prints the differences and stores the result.
  *
- * Each case runs in buffers and in images, unsliced and in slices of 7 rows, so that halos and borders
- * of slices are covered. An answer is right within 1e-5 of full scale; kernels differ by rounding only,
- * below a tenth of that. On exact devices the bits must also agree with sums.txt; other bits are
- * reported, but are no failure. */
+ *     answers.txt ─▶ test case ─▶ chain ─▶ buffers, images ─▶ unsliced, in slices of 7 rows ─▶ comparison
+ *
+ * Slices test halos and the borders of slices. An output is right if it differs from the answers by at most
+ * 1e-5 of full scale; kernels differ by rounding only, below a tenth of that. The output's checksum is
+ * compared with sums.txt, the checksums of exact devices; other bits are reported, but are no failure. */
 #include "selftest/selftest.h"
 
 #include "base/timing.h"
@@ -29,12 +30,18 @@ struct selftest_run {
     struct timing timing;
     FILE *out;
     bool verbose;
-    int tried, wrong, not_run;     /* number of runs: all, with wrong output, failed */
-    int other_bits;                /* right outputs with other bits than exact devices */
-    double largest_error;          /* largest error of right outputs */
-    char wrong_stages[NAMES_SIZE]; /* stages with wrong outputs */
-    struct selftest_result result;
-    struct error run_error; /* first error of a case that did not run */
+
+    /* Numbers of runs. */
+    int tried;
+    int wrong;      /* with wrong output */
+    int not_run;    /* failed */
+    int other_bits; /* with right output, but other bits than on exact devices */
+
+    /* Results. */
+    double largest_error;          /* largest error of right outputs; full scale is 1 */
+    char wrong_stages[NAMES_SIZE]; /* stages with wrong outputs: "--blur, --scale" */
+    struct error run_error;        /* first error of a case that did not run */
+    struct selftest_result result; /* to be stored */
 };
 
 /* Name of test cases without a stage. */
@@ -56,19 +63,16 @@ static void selftest_describe(const struct test_case *test_case, char *text, siz
              test_case->linear ? ", linear, " : ", ", edge_words[test_case->edge]);
 }
 
-/* Notes a wrong output and, once, its stage. */
-static void note_failure(struct selftest_run *run, const struct test_case *test_case, double error)
+/* Counts a wrong output, and adds its stage to the list unless it is the last one there: the cases of a stage
+ * are consecutive. */
+static void count_wrong(struct selftest_run *run, const struct test_case *test_case, double error)
 {
-    const char *name = stage_name(test_case);
     char word[48];
-    snprintf(word, sizeof word, "%s%s", test_case->stage[0] ? "--" : "", name);
-    size_t used = strlen(run->wrong_stages), length = strlen(word);
-    bool named = used >= length &&
-                 strcmp(run->wrong_stages + used - length, word) == 0; /* a stage's cases are consecutive */
-    run->wrong++;
-    if (!named)
+    snprintf(word, sizeof word, "%s%s", test_case->stage[0] ? "--" : "", stage_name(test_case));
+    const size_t used = strlen(run->wrong_stages), length = strlen(word);
+    if (used < length || strcmp(run->wrong_stages + used - length, word) != 0)
         snprintf(run->wrong_stages + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "", word);
-    if (run->wrong == 1)
+    if (run->wrong++ == 0)
         snprintf(run->result.stage, sizeof run->result.stage, "%.31s", word);
     run->result.error = fmax(run->result.error, error);
 }
@@ -83,8 +87,9 @@ static const char *slice_word(int slice)
     return slice > 0 ? ", in slices" : "";
 }
 
-/* Runs a case in one kind of memory, unsliced or in slices. `sum` is the CRC of exact devices; *got
- * receives this one's, and *error grows to this error. */
+/* Runs a case in one kind of memory, unsliced or in slices of `slice` rows. `sum` is the CRC of exact
+ * devices. *got receives the CRC, and *error the error if it is larger. Does nothing if the case cannot be
+ * sliced. */
 static void run_once(struct selftest_run *run, const struct test_case *test_case, const struct chain *chain,
                      enum memory memory, int slice, uint32_t sum, uint32_t *got, double *error)
 {
@@ -113,7 +118,7 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
     if (status == STATUS_OK) {
         fprintf(run->out, "sample %zu is %.9g, not %.9g\n", comparison.worst, comparison.got,
                 comparison.expected);
-        note_failure(run, test_case, comparison.error);
+        count_wrong(run, test_case, comparison.error);
         return;
     }
     fprintf(run->out, "%s\n", run_error.text);
@@ -146,26 +151,13 @@ static enum status run_all_ways(struct selftest_run *run, const struct test_case
     return status;
 }
 
-/* Prints the names of the kernels that ran, each once. */
-static void print_kernels(const struct selftest_run *run)
-{
-    fputs("  kernels:", run->out);
-    for (size_t i = 0; i < run->timing.kernel_count; i++) {
-        bool is_printed = false;
-        for (size_t k = 0; k < i; k++)
-            is_printed = is_printed || strcmp(run->timing.kernels[k].name, run->timing.kernels[i].name) == 0;
-        if (!is_printed)
-            fprintf(run->out, " %s", run->timing.kernels[i].name);
-    }
-    fputc('\n', run->out);
-}
-
-/* Prints the summary and stores the result, unless some cases were left out or failed to run. */
-static void finish(struct selftest_run *run, double seconds)
+/* Prints the summary and stores the result, unless some cases were left out or failed to run. `seconds` is
+ * the time of the self-test. */
+static void finish_selftest(struct selftest_run *run, double seconds)
 {
     struct error ignored = {.text = ""};
     struct selftest_result *result = &run->result;
-    const struct timing_sum built = timing_part(&run->timing, PART_BUILD);
+    const struct timing_sum *kernels = run->timing.kernels, built = timing_part(&run->timing, PART_BUILD);
     char *path = NULL;
     time_t now = time(NULL);
     struct tm date;
@@ -174,14 +166,29 @@ static void finish(struct selftest_run *run, double seconds)
     result->error = result->passed ? run->largest_error : result->error;
     if (gmtime_r(&now, &date))
         strftime(result->date, sizeof result->date, "%Y-%m-%d", &date);
+
+    /* -v: print the names of the kernels that ran, each once. */
     if (run->verbose)
-        print_kernels(run);
+        fputs("  kernels:", run->out);
+    for (size_t i = 0; run->verbose && i < run->timing.kernel_count; i++) {
+        size_t first = 0;
+        while (strcmp(kernels[first].name, kernels[i].name) != 0)
+            first++;
+        if (first == i)
+            fprintf(run->out, " %s", kernels[i].name);
+    }
+    if (run->verbose)
+        fputc('\n', run->out);
+
+    /* Print the summary. */
     fprintf(run->out,
             "%d of %d answers right, the largest error of those %.1e; %.2f s, %.2f of them to build %d "
             "programs\n%d of them are the same bits as on other devices\n",
             right, run->tried, run->largest_error, seconds, built.seconds, built.count,
             right - run->other_bits);
-    if (result->passed && run->device->environment->ask)
+
+    /* Store the result: a failure always, but a pass only of all test cases. */
+    if (result->passed && run->device->environment->only_stages)
         fputs("not remembered: these were not all questions\n", run->out);
     else if (result->passed && run->not_run > 0)
         fputs("not remembered: some questions have no answer\n", run->out);
@@ -199,6 +206,8 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
     const char *text = selftest_answers, *sums = selftest_sums;
     struct test_case test_case;
     double since = clock_seconds();
+
+    /* Open a run for each kind of memory. */
     device->profile = &run.profile;
     timing_begin(&run.timing, false);
     run.profile.timing = &run.timing;
@@ -207,6 +216,8 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
     fprintf(out, "%s, %s, %s, driver %s; kernels for %s, buffers%s\n", device->name, device->platform_name,
             device->version, device->driver, device->class == DEVICE_CPU ? "CPUs" : "GPUs",
             device->has_images ? " and images" : "");
+
+    /* Run the test cases. Each has a line in sums.txt. */
     enum status status = STATUS_OK;
     while (status == STATUS_OK && test_case_next(&text, &test_case)) {
         char *end;
@@ -219,7 +230,7 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         run_free(&run.runs[memory]);
     if (status == STATUS_OK)
-        finish(&run, clock_seconds() - since);
+        finish_selftest(&run, clock_seconds() - since);
     profile_free(&run.profile);
     timing_free(&run.timing);
     device->profile = NULL;

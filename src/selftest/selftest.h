@@ -1,10 +1,11 @@
-/* Runs on generated samples: --selftest compares the results with known answers, --warm compiles
- * programs in advance.
+/* Runs on generated samples: --selftest compares the results with known answers, --warm compiles programs in
+ * advance.
  *
- * Both open and close their own device. Test cases and answers are embedded files, written by
- * tests/reference/make_answers.py in numpy, so they do not depend on climg's own results.
+ * Both open and close their own devices. Test cases and answers are embedded files, written by
+ * tests/reference/make_answers.py in numpy, so they do not depend on climg's own results; the checksums in
+ * sums.txt are climg's own, on an exact device.
  *
- * Thread safety: one at a time, as both print to `out`. */
+ * Thread safety: one call at a time. */
 #ifndef CLIMG_SELFTEST_SELFTEST_H
 #define CLIMG_SELFTEST_SELFTEST_H
 
@@ -31,24 +32,27 @@ enum status warm(const struct command *command, FILE *out, struct error *error);
 
 /* ---------------------------------------------------------------- test cases */
 
-enum { MAX_ANSWERS = 512, NO_ANSWER = -2147483647 - 1 /* no answer, as a rounding error could decide it */ };
+enum {
+    MAX_ANSWERS = 512,          /* of a test case */
+    NO_ANSWER = -2147483647 - 1 /* the value is not compared, as it depends on a rounding error */
+};
 
 /* Unit of the answers; full scale is 1. */
 static const double ANSWER_UNIT = 1e-7;
 
 /* A stage, its input samples, given by a formula, and the expected output samples. */
 struct test_case {
-    char stage[24], value[96]; /* as on the command line; "" means no stage, or no value */
-    int width, height, channels;
-    int alpha;  /* 1: the last channel is alpha, 0 in some pixels and at least a half in others */
-    int levels; /* levels if the input is a pyramid; 0 for an image */
-    int linear; /* 1: linear light, by a power law if the exponent is not 0 */
-    double exponent;
-    enum edge edge;
+    char stage[24], value[96];   /* as on the command line; "" means no stage, or no value */
+    int width, height, channels; /* of the input image, or of the image that the pyramid represents */
+    int alpha;       /* 1: the last channel is alpha, 0 in some pixels and at least a half in others */
+    int levels;      /* levels if the input is a pyramid; 0 for an image */
+    int linear;      /* 1: linear light, by a power law if the exponent is not 0 */
+    double exponent; /* of the power law; 0: sRGB */
+    enum edge edge;  /* --edge */
     enum sample_type in, out;
-    size_t step;              /* the answers are for every step-th output value */
-    int answers[MAX_ANSWERS]; /* in ANSWER_UNIT, before rounding to samples */
-    size_t count;             /* of answers */
+    size_t step;              /* answers exist for every step-th output value */
+    int answers[MAX_ANSWERS]; /* in ANSWER_UNIT, before rounding to samples; or NO_ANSWER */
+    size_t count;             /* number of answers */
 };
 
 /* Reads the test case at *text and advances *text. Returns false at the end. */
@@ -75,10 +79,10 @@ int memory_file(const void *bytes, size_t size);
 
 /* Difference between output and answers. */
 struct comparison {
-    double error; /* largest error, relative to full scale or to a larger answer; infinite for NaN */
-    size_t worst; /* index of its output value */
-    double got, expected;
-    uint32_t sum; /* CRC-32 of the output */
+    double error;         /* largest error, relative to full scale or to a larger answer; infinite for NaN */
+    size_t worst;         /* index of the output value with this error */
+    double got, expected; /* this value and its answer; full scale is 1 */
+    uint32_t sum;         /* CRC-32 of the output */
 };
 
 /* Runs a test case through the code that processes files, in slices of `slice` rows (0: unsliced), and

@@ -1,10 +1,10 @@
 /* Reads test cases, generates their input, runs them and compares the output.
  *
- *     answers.txt ──▶ struct test_case ──▶ samples by a formula ──▶ chain ──▶ comparison with the answers
+ *     answers.txt ─▶ struct test_case ─▶ samples by a formula ─▶ chain ─▶ comparison with the answers
  *
- * Inputs are pseudo-random bits, so that errors at any position show. Some samples are denormal floats
- * and some pixels have alpha 0, as devices and kernels treat these differently. The same formula is in
- * tests/reference/make_answers.py, which computes the answers in double precision. */
+ * Inputs are pseudo-random bits, so that an error at any position changes the output. Some samples are
+ * denormal floats and some pixels have alpha 0, as devices and kernels treat these differently. The same
+ * formula is in tests/reference/make_answers.py, which computes the answers in double precision. */
 #include "selftest/selftest.h"
 
 #include "base/sums.h"
@@ -18,13 +18,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The file for `--convolve @matrix`: MATRIX of make_answers.py. */
+/* The file for `--convolve @matrix`, the same as MATRIX of make_answers.py. */
 static const char matrix[] = "1 2 3 4 5\n-1 0 2 0 1\n0 1 0 3 -2\n";
 
 const char *const edge_words[] = {"clamp", "mirror", "wrap", "zero"};
 
 /* ---------------------------------------------------------------- reading answers.txt */
 
+/* Sets *type to the sample type of that name. Returns false if there is no such type. */
 static bool find_type(const char *word, enum sample_type *type)
 {
     for (*type = SAMPLE_UINT8; *type <= SAMPLE_INT32; ++*type)
@@ -33,6 +34,7 @@ static bool find_type(const char *word, enum sample_type *type)
     return false;
 }
 
+/* Sets *edge to the border rule of that name. Returns false if there is no such rule. */
 static bool find_edge(const char *word, enum edge *edge)
 {
     for (*edge = EDGE_CLAMP; *edge <= EDGE_ZERO; ++*edge)
@@ -45,6 +47,7 @@ static bool find_edge(const char *word, enum edge *edge)
  * ("x" for a missing one). */
 bool test_case_next(const char **text, struct test_case *test_case)
 {
+    /* Parse the fields. */
     char edge[16], in[24], out[24], *end;
     int used = 0;
     *test_case = (struct test_case){.width = 0};
@@ -60,6 +63,8 @@ bool test_case_next(const char **text, struct test_case *test_case)
         test_case->stage[0] = '\0';
     if (strcmp(test_case->value, "-") == 0)
         test_case->value[0] = '\0';
+
+    /* Parse the answers. */
     const char *at = *text + used;
     while (*at && *at != '\n' && test_case->count < MAX_ANSWERS) {
         bool known = *at != 'x';
@@ -73,7 +78,7 @@ bool test_case_next(const char **text, struct test_case *test_case)
 
 bool stage_is_selected(const struct environment *environment, const char *name)
 {
-    const char *selected = environment->ask;
+    const char *selected = environment->only_stages;
     const size_t length = strlen(name);
     for (const char *at = selected; at; at = strchr(at, ',')) {
         at += *at == ',';
@@ -88,30 +93,26 @@ bool stage_is_selected(const struct environment *environment, const char *name)
 enum { HOLES = 11 }; /* one pixel in HOLES has alpha 0 */
 
 /* Returns pseudo-random bits for a number: the finalizer of MurmurHash3 (A. Appleby, public domain). */
-static uint32_t mix(uint32_t number)
+static uint32_t murmur_mix(uint32_t number)
 {
     number = (number ^ number >> 16) * 0x85ebca6bu;
     number = (number ^ number >> 13) * 0xc2b2ae35u;
     return number ^ number >> 16;
 }
 
-/* Returns a float from 0 to 1, for pyramids mostly a small one; one in 32 is denormal. */
-static float real_number(uint32_t bits, bool pyramid)
-{
-    float value = (float)(bits >> 8) * 0x1p-24f, square = value * value;
-    uint32_t denormal = bits >> 10;
-    if (pyramid)
-        value = square * square;
-    if ((bits & 31) == 0)
-        memcpy(&value, &denormal, sizeof value);
-    return value;
-}
-
-/* Writes a sample made of pseudo-random bits. */
+/* Converts pseudo-random bits to a sample. */
 static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, unsigned char *to)
 {
-    uint16_t upper = (uint16_t)(bits >> 16), half = (uint16_t)(0x3800 | bits >> 22); /* from 0.5 to 1 */
-    float value = real_number(bits, pyramid);
+    const uint16_t upper = (uint16_t)(bits >> 16), half = (uint16_t)(0x3800 | bits >> 22); /* from 0.5 to 1 */
+
+    /* A float from 0 to 1, for pyramids its fourth power, as most coefficients are small; one in 32 is
+     * denormal. */
+    const float uniform = (float)(bits >> 8) * 0x1p-24f, square = uniform * uniform;
+    const uint32_t denormal = bits >> 10;
+    float value = pyramid ? square * square : uniform;
+    if ((bits & 31) == 0)
+        memcpy(&value, &denormal, sizeof value);
+
     if (sample_size(type) == 1)
         *to = (unsigned char)(bits >> 24);
     else if (type == SAMPLE_UINT16 || type == SAMPLE_INT16)
@@ -124,7 +125,8 @@ static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, uns
         memcpy(to, &value, sizeof value);
 }
 
-/* Writes `count` input samples from number `first` on. */
+/* Writes `count` input samples from index `first` on. Alpha is at least a half, and 0 in one pixel of HOLES.
+ */
 static void write_samples(const struct test_case *test_case, enum sample_type type, size_t first,
                           size_t count, void *samples)
 {
@@ -134,7 +136,7 @@ static void write_samples(const struct test_case *test_case, enum sample_type ty
     for (size_t i = first * parts; i < (first + count) * parts; i++, to += sample_size(part)) {
         bool alpha = test_case->alpha && i % channels == channels - 1;
         bool hole = alpha && i / channels % HOLES == HOLES - 1;
-        uint32_t bits = mix((uint32_t)i + 1);
+        uint32_t bits = murmur_mix((uint32_t)i + 1);
         write_sample(part, bits | (alpha ? 0x80000001u : 0), test_case->levels > 0, to);
         if (hole)
             memset(to, 0, sample_size(part));
@@ -202,20 +204,8 @@ enum status test_case_chain(const struct test_case *test_case, struct chain *cha
     return add_stage(test_case, chain, test_case->value, error);
 }
 
-static struct shape input_shape(const struct test_case *test_case)
-{
-    return (struct shape){.kind = test_case->levels > 0 ? KIND_PYRAMID : KIND_IMAGE,
-                          .width = test_case->width,
-                          .height = test_case->height,
-                          .channels = test_case->channels,
-                          .floats = sample_is_float(test_case->in),
-                          .images = 1,
-                          .alpha = test_case->alpha,
-                          .full = sample_full_scale(test_case->in),
-                          .levels = test_case->levels};
-}
-
-/* Generates the image, or a page of the pyramid. *written samples were generated for earlier pages. */
+/* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples of the
+ * pages before; this page's are added. */
 static enum status make_input(const struct test_case *test_case, const struct shape *shape, int page,
                               size_t *written, struct input_page *input, struct error *error)
 {
@@ -237,17 +227,13 @@ static enum status make_input(const struct test_case *test_case, const struct sh
     return STATUS_OK;
 }
 
-/* Returns the maximum error of rounding to the type. */
-static double rounding_of(enum sample_type type)
-{
-    if (type == SAMPLE_FLOAT)
-        return 0;
-    return type == SAMPLE_HALF ? 0x1p-12 : 0.5 / sample_full_scale(type);
-}
-
 /* Compares the output with the answers. Values without an answer must be finite. */
-static struct comparison compare(const struct test_case *test_case, const struct sample_array *numbers)
+static struct comparison compare_output(const struct test_case *test_case, const struct sample_array *numbers)
 {
+    /* Subtract the error of rounding to the output's type, as the answers are not rounded. */
+    const double rounding = numbers->type == SAMPLE_FLOAT  ? 0
+                            : numbers->type == SAMPLE_HALF ? 0x1p-12
+                                                           : 0.5 / sample_full_scale(numbers->type);
     struct comparison comparison = {
         .error = 0, .sum = isal_crc32(0, numbers->bytes, numbers->count * sample_size(numbers->type))};
     for (size_t i = 0; i < numbers->count; i++) {
@@ -256,8 +242,8 @@ static struct comparison compare(const struct test_case *test_case, const struct
             i % test_case->step == 0 && index < test_case->count && test_case->answers[index] != NO_ANSWER;
         double got = samples_value(numbers, i);
         double expected = asked ? ANSWER_UNIT * test_case->answers[index] : got;
-        double off = fabs(got - expected) - rounding_of(numbers->type);
-        double error = isfinite(got) ? off / fmax(1, fabs(expected)) : INFINITY;
+        double difference = fabs(got - expected) - rounding;
+        double error = isfinite(got) ? difference / fmax(1, fabs(expected)) : INFINITY;
         if (error > comparison.error)
             comparison = (struct comparison){error, i, got, expected, comparison.sum};
     }
@@ -265,13 +251,13 @@ static struct comparison compare(const struct test_case *test_case, const struct
 }
 
 /* Generates the input pages, runs the plan and compares the output. */
-static enum status send(const struct test_case *test_case, const struct plan *plan, struct run *run,
-                        struct timing *timing, struct input_page *inputs, int pages,
-                        struct comparison *comparison, struct error *error)
+static enum status run_plan(const struct test_case *test_case, const struct plan *plan, struct run *run,
+                            struct timing *timing, struct input_page *inputs, int pages,
+                            struct comparison *comparison, struct error *error)
 {
+    /* A command without a stage does not convert to linear light, but test cases of this conversion have no
+     * stage. */
     struct page page = memory_page(run, plan, timing, test_case->linear, test_case->exponent);
-    /* A command without a stage does not convert to linear light; a test case of the conversion alone
-     * does. */
     page.from.linear = page.to.linear = test_case->linear;
     struct sample_array numbers = {.count = 0};
     enum status status = STATUS_OK;
@@ -283,7 +269,7 @@ static enum status send(const struct test_case *test_case, const struct plan *pl
     if (status == STATUS_OK && numbers.count <= (test_case->count - 1) * test_case->step)
         status = fail(error, STATUS_FAILED, "%zu samples came out, which are too few", numbers.count);
     if (status == STATUS_OK)
-        *comparison = compare(test_case, &numbers);
+        *comparison = compare_output(test_case, &numbers);
     samples_free(&numbers);
     return status;
 }
@@ -293,7 +279,15 @@ enum status test_case_run(const struct test_case *test_case, const struct chain 
                           struct error *error)
 {
     struct plan plan;
-    const struct shape in = input_shape(test_case);
+    const struct shape in = {.kind = test_case->levels > 0 ? KIND_PYRAMID : KIND_IMAGE,
+                             .width = test_case->width,
+                             .height = test_case->height,
+                             .channels = test_case->channels,
+                             .floats = sample_is_float(test_case->in),
+                             .images = 1,
+                             .alpha = test_case->alpha,
+                             .full = sample_full_scale(test_case->in),
+                             .levels = test_case->levels};
     const int pages = test_case->levels > 0 ? coefficients_page_count(&in) : 1;
     *comparison = (struct comparison){.error = 0};
     run->edge = test_case->edge;
@@ -307,8 +301,8 @@ enum status test_case_run(const struct test_case *test_case, const struct chain 
     *sliced = plan.slices > 1;
     if (slice == 0 || *sliced) {
         struct input_page *inputs = allocate_zeroed((size_t)pages, sizeof *inputs, "pages", error);
-        status =
-            inputs ? send(test_case, &plan, run, timing, inputs, pages, comparison, error) : STATUS_FAILED;
+        status = inputs ? run_plan(test_case, &plan, run, timing, inputs, pages, comparison, error)
+                        : STATUS_FAILED;
         for (int i = 0; inputs && i < pages; i++)
             input_page_free(&inputs[i]);
         free(inputs);

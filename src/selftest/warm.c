@@ -1,10 +1,11 @@
-/* --warm: compiles the programs that the examples of the manual need, by running them on generated
- * images.
+/* --warm: compiles the programs that the examples of the manual need, by running them on generated images.
  *
- * Each example runs on its own kind of file and on the five usual kinds of samples, unsliced and in
- * slices, since these select different programs. The images are 192x160, the smallest size at which all
- * parts of an example still run, as only the compilation matters. Files that examples name are replaced
- * by files in memory. */
+ *     for each stage ─▶ example ─▶ kind of samples ─▶ unsliced, in slices: parse ─▶ plan ─▶ run in memory
+ *
+ * Each example runs on the kind of its own file and on the five usual kinds of samples, unsliced and in
+ * slices, since these select different programs. The images are 192x160, the smallest size at which all parts
+ * of an example still run, as only the compilation matters. Files that examples read are replaced by files in
+ * memory. */
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/worker.h"
@@ -42,17 +43,18 @@ static const struct image_info usual[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT16},
 };
 
-/* Files that --convolve and --align of examples read, and the content of the former. */
+/* Files that --convolve and --align read in examples, and the content of the former. */
 static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samples/scene.tif";
 static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
-/* Device, files in memory and counts of a --warm. */
+/* State of a --warm on one device. */
 struct warming {
     struct settings *settings; /* settings of the worker, changed for each run */
     struct worker worker;
-    char kernel[32], reference[32]; /* paths of files in memory */
+    char kernel[32],
+        reference[32]; /* paths of the files in memory that replace kernel_name and reference_name */
     FILE *out;
-    size_t count, failed;
+    size_t count, failed; /* number of examples */
 };
 
 /* Returns a sample of a smooth texture, which has something to estimate and to align; the same for 8 and
@@ -60,19 +62,6 @@ struct warming {
 static int texture(int x, int y, int channel)
 {
     return (x * x + 3 * y * y + x * y + 40 * channel) / 16 % 256;
-}
-
-/* Fills the input with the texture. */
-static void fill(struct input_page *input)
-{
-    const int channels = input->info.channels;
-    for (int i = 0; i < WIDTH * HEIGHT * channels; i++) {
-        const int value = texture(i / channels % WIDTH, i / channels / WIDTH, i % channels);
-        if (input->info.type == SAMPLE_UINT8)
-            input->samples[i] = (unsigned char)value;
-        else
-            ((uint16_t *)(void *)input->samples)[i] = (uint16_t)(value * 257);
-    }
 }
 
 /* Creates the texture in RGB as a PPM in memory; returns its descriptor. */
@@ -87,8 +76,9 @@ static int make_reference(void)
 
 /* ---------------------------------------------------------------- parsing an example */
 
-/* Splits a command into words in place, as a shell does; double quotes group. */
-static int split(char *text, const char **words)
+/* Splits a command into words in place, as a shell does with blanks and double quotes. Returns their number.
+ */
+static int split_words(char *text, const char **words)
 {
     int count = 0;
     while (*text && count < MAX_WORDS) {
@@ -141,7 +131,9 @@ static struct image_info input_info(const char *path)
 
 /* ---------------------------------------------------------------- running an example */
 
-/* Runs a chain. If there is a verifier, it then selects its other way for this plan. */
+/* Runs a chain on a generated page. `verifier`, which may be NULL, then selects for this plan the kernels
+ * that
+ * --verify uses. */
 static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
                           const struct chain *chain, const struct input_page *input, enum sample_type type,
                           struct verifier *verifier, struct error *error)
@@ -165,38 +157,41 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
     return status;
 }
 
-/* Runs a chain and, with --verify, the verifier's other way. */
-static enum status run_ways(struct worker *worker, const struct chain *chain, const struct input_page *input,
-                            enum sample_type type, struct error *error)
-{
-    const struct settings *settings = worker->context->settings;
-    struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
-    enum status status = run_on(&worker->run, &worker->timing, settings, chain, input, type, verifier, error);
-    if (status == STATUS_OK && verifier)
-        status = run_on(&verifier->run, &verifier->timing, settings, chain, input, type, NULL, error);
-    return status;
-}
-
 /* Runs a parsed example on an image of this kind; NULL: the kind of its file. */
 static enum status run_command(struct worker *worker, struct command *command, const struct image_info *kind,
                                struct error *error)
 {
     struct chain chain = {.count = 0};
+    const struct settings *settings = worker->context->settings;
     const struct image_info info = kind ? *kind : input_info(command->inputs[0]);
     struct input_page input = {.samples = NULL};
-    /* the example's border rule, or else the command line's */
-    const enum edge edge = (enum edge)(
-        command->settings.edge != EDGE_CLAMP ? command->settings.edge : worker->context->settings->edge);
+
+    /* Use the border rule of the example, or else the rule of the command line. */
+    const enum edge edge =
+        (enum edge)(command->settings.edge != EDGE_CLAMP ? command->settings.edge : settings->edge);
     worker->run.edge = worker->verifier.run.edge = edge;
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
         status = chain_resolve(&command->chain, KIND_IMAGE, false, &chain, error);
+
+    /* Fill the input with the texture. */
     if (status == STATUS_OK)
         status = input_page_init(&input, &info, rows_full(HEIGHT), error);
-    if (status == STATUS_OK) {
-        fill(&input);
-        status = run_ways(worker, &chain, &input, settings_type(&command->settings, info.type), error);
+    for (int i = 0; status == STATUS_OK && i < WIDTH * HEIGHT * info.channels; i++) {
+        const int pixel = i / info.channels, value = texture(pixel % WIDTH, pixel / WIDTH, i % info.channels);
+        if (info.type == SAMPLE_UINT8)
+            input.samples[i] = (unsigned char)value;
+        else
+            ((uint16_t *)(void *)input.samples)[i] = (uint16_t)(value * 257);
     }
+
+    /* Run the chain, and with --verify the second computation. */
+    const enum sample_type type = settings_type(&command->settings, info.type);
+    struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
+    if (status == STATUS_OK)
+        status = run_on(&worker->run, &worker->timing, settings, &chain, &input, type, verifier, error);
+    if (status == STATUS_OK && verifier)
+        status = run_on(&verifier->run, &verifier->timing, settings, &chain, &input, type, NULL, error);
     input_page_free(&input);
     chain_free(&chain);
     return status;
@@ -209,7 +204,8 @@ static enum status run_example(struct warming *warming, const char *text, const 
     const char *words[MAX_WORDS];
     struct command command = {0};
     char *copy = replace_files(warming, text, error);
-    enum status status = copy ? command_parse(split(copy, words), words, &command, error) : STATUS_FAILED;
+    enum status status =
+        copy ? command_parse(split_words(copy, words), words, &command, error) : STATUS_FAILED;
     if (status == STATUS_OK)
         status = run_command(&warming->worker, &command, kind, error);
     command_free(&command);
@@ -235,13 +231,16 @@ static enum status run_all_kinds(struct warming *warming, const char *text, stru
     struct error ignored;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
         run_both_ways(warming, text, &usual[i], &ignored);
-    warming->settings->linear = true; /* linear light: the programs of a stage that is between others */
+
+    /* In linear light stages work on planes, as between other stages, instead of reading and writing samples.
+     */
+    warming->settings->linear = true;
     run_both_ways(warming, text, &usual[0], &ignored);
     warming->settings->linear = linear;
     return run_both_ways(warming, text, NULL, error);
 }
 
-/* Returns the compilation time so far. */
+/* Returns the seconds of compilation so far. */
 static double build_seconds(struct worker *worker)
 {
     return timing_part(&worker->timing, PART_BUILD).seconds +
@@ -291,6 +290,7 @@ static enum status warm_device(struct warming *warming, struct error *error)
 /* Warms the device of this name. */
 static enum status warm_named(struct command *command, const char *name, FILE *out, struct error *error)
 {
+    /* Create the files in memory. */
     struct warming warming = {.settings = &command->settings, .out = out};
     const int files_in_memory[] = {memory_file(kernel, strlen(kernel)), make_reference()};
     const struct worker_context context = {.settings = &command->settings, .chain = &command->chain};
@@ -307,34 +307,29 @@ static enum status warm_named(struct command *command, const char *name, FILE *o
     return status;
 }
 
-/* Warms the GPU and the CPU; a failure of one does not stop the other. */
-static enum status warm_both(struct command *command, FILE *out, struct error *error)
+enum status warm(const struct command *command, FILE *out, struct error *error)
 {
     static const char *const kinds[] = {"gpu", "cpu"};
-    const struct environment *environment = &command->settings.environment;
+    struct command warmed = *command;
+    const char *name = command->settings.device;
+    warmed.settings.environment.stores_programs = true;
+    program_cache_clean(&warmed.settings.environment);
+    if (name[0] != '\0' && strcasecmp(name, "auto") != 0 && strcasecmp(name, "all") != 0)
+        return warm_named(&warmed, name, out, error);
+
+    /* Warm the GPU and the CPU. A failure of one does not stop the other. */
     enum status status = STATUS_OK;
     int found = 0;
     for (int i = 0; i < 2; i++) {
         struct device device;
         struct error absent = {.text = ""}, failure = {.text = ""};
-        if (device_choose(kinds[i], environment, &device, &absent) != STATUS_OK)
+        if (device_choose(kinds[i], &warmed.settings.environment, &device, &absent) != STATUS_OK)
             continue;
         found++;
-        if (warm_named(command, kinds[i], out, &failure) != STATUS_OK) {
+        if (warm_named(&warmed, kinds[i], out, &failure) != STATUS_OK) {
             status = STATUS_FAILED;
             *error = failure;
         }
     }
-    return found > 0 ? status : warm_named(command, "auto", out, error);
-}
-
-enum status warm(const struct command *command, FILE *out, struct error *error)
-{
-    struct command warmed = *command;
-    const char *name = command->settings.device;
-    warmed.settings.environment.keep = true;
-    program_cache_clean(&warmed.settings.environment);
-    return name[0] == '\0' || strcasecmp(name, "auto") == 0 || strcasecmp(name, "all") == 0
-               ? warm_both(&warmed, out, error)
-               : warm_named(&warmed, name, out, error);
+    return found > 0 ? status : warm_named(&warmed, "auto", out, error);
 }

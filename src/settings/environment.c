@@ -1,4 +1,4 @@
-/* The table of environment variables. */
+/* The table of environment variables, parsed like options, and those that belong to other programs. */
 #include "settings/environment.h"
 
 #include <math.h>
@@ -33,9 +33,9 @@ const struct option environment_variables[] = {
      .help = "the folder in whose climg/ programs for all users are"},
     {.name = "CLIMG_CLOSE", .type = OPTION_FLAG, FIELD(close), .hidden = true,
      .help = "give everything back at the end, instead of leaving it to the system"},
-    {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(keep), .hidden = true,
+    {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(stores_programs), .hidden = true,
      .help = "keep built programs in climg's cache, as --warm does"},
-    {.name = "CLIMG_ASK", .type = OPTION_TEXT, FIELD(ask), .hidden = true,
+    {.name = "CLIMG_ASK", .type = OPTION_TEXT, FIELD(only_stages), .hidden = true,
      .help = "only these stages, divided by commas, in --selftest (samples: what has no stage) and --warm; what passes is not remembered then"},
     {0},
 };
@@ -52,7 +52,7 @@ enum status environment_read(struct environment *environment, struct error *erro
 {
     enum status status = STATUS_OK;
     *environment = (struct environment){.home = read_text("HOME"),
-                                        .pocl = read_text("POCL_CACHE_DIR"),
+                                        .pocl_cache = read_text("POCL_CACHE_DIR"),
                                         .icd_directory = read_text("OCL_ICD_VENDORS"),
                                         .icd_filenames = read_text("OCL_ICD_FILENAMES")};
     options_set_defaults(environment_variables, environment);

@@ -1,38 +1,48 @@
-/* Environment variables. They are read once, here; no other file calls getenv, except settings/shard.c for
- * Slurm's variables. */
+/* Environment variables. They are read once, at the start; no other file calls getenv, except
+ * settings/shard.c for Slurm's variables.
+ *
+ * Texts point into the environment, which must not change. Thread safety: read-only after environment_read.
+ */
 #ifndef CLIMG_SETTINGS_ENVIRONMENT_H
 #define CLIMG_SETTINGS_ENVIRONMENT_H
 
 #include "settings/option.h"
 
-/* In the order of the words in the table. */
+/* CLIMG_CLASS, in the order of the words in the table. */
 enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_CPU, CLASS_VARIABLE_GPU };
 
+/* Texts are NULL if the variable is not set or empty. */
 struct environment {
-    const char *device;       /* NULL: not set */
-    const char *cache;        /* the folder of caches; NULL or relative: .cache in `home` */
-    const char *home;         /* HOME; NULL: not set */
-    const char *system_cache; /* the folder of caches that climg only reads */
-    const char *pocl;         /* POCL_CACHE_DIR; NULL: not set */
-    const char *spool;        /* the folder of temporary files that are in no output's folder */
-    int device_class;         /* enum class_variable */
-    bool own_memory;
-    bool poison;
-    int slice; /* rows; 0: the plan decides */
-    int tile;  /* columns; 0: chosen by the width */
-    int group; /* images; 0: the plan decides */
-    bool close;
-    bool keep;
+    /* Folders. */
+    const char *cache;        /* XDG_CACHE_HOME; NULL or relative: .cache in `home` */
+    const char *home;         /* HOME */
+    const char *system_cache; /* CLIMG_SYSTEM_CACHE: caches for all users, only read; never NULL */
+    const char *pocl_cache;   /* POCL_CACHE_DIR */
+    const char *spool;        /* TMPDIR, for temporary files that are in no output's folder; never NULL */
+
+    /* OpenCL. */
+    const char *device; /* CLIMG_DEVICE: default of --device */
     const char
-        *icd_directory; /* OCL_ICD_VENDORS or OPENCL_VENDOR_PATH: .icd files of drivers; NULL: not set */
-    const char *icd_filenames; /* OCL_ICD_FILENAMES: libraries of drivers, divided by colons; NULL: not set */
-    const char *ask;           /* the only stages of --selftest and --warm, divided by commas; NULL: all */
+        *icd_directory; /* OCL_ICD_VENDORS, or else OPENCL_VENDOR_PATH: folder of .icd files of drivers */
+    const char *icd_filenames; /* OCL_ICD_FILENAMES: libraries of drivers, separated by colons */
+
+    /* For tests and experiments. */
+    int device_class;     /* CLIMG_CLASS, enum class_variable */
+    bool own_memory;      /* CLIMG_OWN_MEMORY: treat the device as one with its own memory */
+    bool poison;          /* CLIMG_POISON: fill device memory with NaN */
+    int slice;            /* CLIMG_SLICE: rows of a slice; 0: the plan decides */
+    int tile;             /* CLIMG_TILE: columns of a tile; 0: chosen by the width */
+    int group;            /* CLIMG_GROUP: images of a group; 0: the plan decides */
+    bool close;           /* CLIMG_CLOSE: free everything at the end */
+    bool stores_programs; /* CLIMG_KEEP: store compiled programs in climg's cache */
+    const char *
+        only_stages; /* CLIMG_ASK: the only stages of --selftest and --warm, separated by commas; NULL: all */
 };
 
-/* The table of variables. `hidden` ones are for tests and experiments. */
+/* The table of climg's variables. `hidden` ones are for tests and experiments. */
 extern const struct option environment_variables[];
 
-/* STATUS_USAGE if a variable has a bad value. An empty variable counts as not set. */
+/* Reads all variables. Returns STATUS_USAGE if one has an invalid value. */
 enum status environment_read(struct environment *environment, struct error *error);
 
 /* True if all resources are freed at the end: with CLIMG_CLOSE, and in builds with a leak checker. */

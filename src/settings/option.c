@@ -1,8 +1,8 @@
 /* Parsing, printing and comparing of values by option tables.
  *
- * A stage's value PRIMARY[,key=value]... is cut at its commas; pieces without a known key are joined to the
+ * A stage's value PRIMARY[,key=value]... is split at its commas; pieces without a known key are joined to the
  * primary again, so that "--convolve 1,2,1" works. Messages are "--scale 3: problem", with the words or keys
- * that would be right. */
+ * that are valid. Each type has a parser, which gets the label "--scale 3" for its messages. */
 #include "settings/option.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LIST_SIZE = 512 }; /* enough for the words or the keys of any table in a message */
+enum { LIST_SIZE = 512 }; /* bytes, enough for the words or the keys of any table in a message */
 
 /* Fails with "LABEL: problem". */
 static enum status option_reject(const char *label, const char *problem, struct error *error)
@@ -22,6 +22,7 @@ static enum status option_reject(const char *label, const char *problem, struct 
     return fail(error, STATUS_USAGE, "%s: %s", label, problem);
 }
 
+/* Fails if the value is outside [min, max]. Both are 0 in rows without a range. */
 static enum status check_range(const struct option *option, double value, const char *label,
                                struct error *error)
 {
@@ -47,35 +48,25 @@ static enum status parse_integer(const struct option *option, const char *label,
     return status;
 }
 
-static bool is_unit(const char *text)
-{
-    static const char *const units[] = {"px", "pixels", "deg", "degrees", "\xc2\xb0" /* a degree sign */};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(text, units[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool has_decimal_comma(const char *text)
-{
-    double whole = 0, decimals = 0;
-    const char *comma = strchr(text, ',');
-    return comma != NULL && text_take_real(&text, &whole) && text == comma &&
-           isdigit((unsigned char)comma[1]) && text_to_real(comma + 1, &decimals);
-}
-
 static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,
                               struct error *error)
 {
-    double value = 0;
+    static const char *const units[] = {"px", "pixels", "deg", "degrees", "\xc2\xb0" /* a degree sign */};
+    double value = 0, decimals = 0;
+
+    /* Reject common mistakes with advice: a unit, ImageMagick's RADIUSxSIGMA with radius 0, a decimal comma.
+     */
     const char *rest = text;
-    if (text_take_real(&rest, &value) && is_unit(rest))
-        return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %.*s?", label,
-                    (int)(rest - text), text);
-    if (strncmp(text, "0x", 2) == 0 && text_to_real(text + 2, &value)) /* ImageMagick's RADIUSxSIGMA */
+    const bool has_number = text_take_real(&rest, &value);
+    for (size_t i = 0; has_number && i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(rest, units[i]) == 0)
+            return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %.*s?", label,
+                        (int)(rest - text), text);
+    if (strncmp(text, "0x", 2) == 0 && text_to_real(text + 2, &value))
         return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %s?", label, text + 2);
-    if (has_decimal_comma(text))
+    if (has_number && rest[0] == ',' && isdigit((unsigned char)rest[1]) && text_to_real(rest + 1, &decimals))
         return option_reject(label, "not a number; decimals follow a dot", error);
+
     if (!text_to_real(text, &value))
         return option_reject(label, "not a finite number", error);
     enum status status = check_range(option, value, label, error);
@@ -84,43 +75,25 @@ static enum status parse_real(const struct option *option, const char *label, co
     return status;
 }
 
-static enum status parse_yes_no(const char *label, const char *text, void *field, struct error *error)
-{
-    bool yes = strcmp(text, "yes") == 0;
-    if (!yes && strcmp(text, "no") != 0)
-        return option_reject(label, "not yes or no", error);
-    *(bool *)field = yes;
-    return STATUS_OK;
-}
-
-static enum status reject_choice(const struct option *option, const char *label, struct error *error)
+static enum status parse_choice(const struct option *option, const char *label, const char *text, void *field,
+                                struct error *error)
 {
     char list[LIST_SIZE] = "";
     const char *cursor = option->choices;
     struct word word;
-    while (text_next_word(&cursor, '|', &word)) {
-        if (word.length > 0)
-            text_append(list, sizeof list, "%s%.*s", list[0] != '\0' ? ", " : "", (int)word.length,
-                        word.start);
+    for (int index = 0; text_next_word(&cursor, '|', &word); index++) {
+        if (word.length == 0)
+            continue;
+        if (word_equals(word, text)) {
+            *(int *)field = index;
+            return STATUS_OK;
+        }
+        text_append(list, sizeof list, "%s%.*s", list[0] != '\0' ? ", " : "", (int)word.length, word.start);
     }
     return fail(error, STATUS_USAGE, "%s: not one of %s", label, list);
 }
 
-static enum status parse_choice(const struct option *option, const char *label, const char *text, void *field,
-                                struct error *error)
-{
-    const char *cursor = option->choices;
-    struct word word;
-    for (int index = 0; text_next_word(&cursor, '|', &word); index++) {
-        if (word.length > 0 && word_equals(word, text)) {
-            *(int *)field = index;
-            return STATUS_OK;
-        }
-    }
-    return reject_choice(option, label, error);
-}
-
-/* Returns the left shift of a unit (K, KB and KiB are equal), or -1 if there is no such unit. */
+/* Returns the power of two of a unit (K, KB and KiB are equal), or -1 if the suffix is no unit. */
 static int size_shift(const char *suffix)
 {
     static const char letters[] = "KMGT";
@@ -137,16 +110,19 @@ static int size_shift(const char *suffix)
 static enum status parse_size(const struct option *option, const char *label, const char *text, void *field,
                               struct error *error)
 {
+    /* Split "64K" or "1e6" into digits, additional zeros and the unit. */
     uint64_t value = 0;
     size_t digits = strspn(text, "0123456789"), zeros = 0, end = digits;
     if ((text[end] | 0x20) == 'e' && isdigit((unsigned char)text[end + 1]) && text[end + 2] == '\0') {
-        zeros = (size_t)(text[end + 1] - '0'); /* 1e6 */
+        zeros = (size_t)(text[end + 1] - '0');
         end += 2;
     }
     int shift = size_shift(text + end);
     if (digits == 0 || shift < 0)
         return option_reject(label, "not a size; write a whole number, perhaps with K, M, G or T after it",
                              error);
+
+    /* Compute the value, and fail if it exceeds 64 bits. */
     for (size_t i = 0; i < digits + zeros; i++) {
         unsigned digit = i < digits ? (unsigned)(text[i] - '0') : 0;
         if (value > (UINT64_MAX - digit) / 10)
@@ -162,20 +138,12 @@ static enum status parse_size(const struct option *option, const char *label, co
     return status;
 }
 
-static enum status parse_custom(const struct option *option, const char *label, const char *text, void *field,
-                                struct error *error)
-{
-    enum status status = option->parse(text, field, error);
-    if (status != STATUS_OK)
-        error_prefix(error, label);
-    return status;
-}
-
-/* `label` is the option and its value as the user wrote them. */
+/* Parses a value by its type. `label` is the option and its value as the user wrote them. */
 static enum status parse_labelled(const struct option *option, const char *label, const char *text,
                                   void *fields, struct error *error)
 {
     void *field = (char *)fields + option->offset;
+    enum status status;
     switch (option->type) {
     case OPTION_FLAG:
         *(bool *)field = true;
@@ -185,7 +153,9 @@ static enum status parse_labelled(const struct option *option, const char *label
     case OPTION_REAL:
         return parse_real(option, label, text, field, error);
     case OPTION_YES_NO:
-        return parse_yes_no(label, text, field, error);
+        *(bool *)field = strcmp(text, "yes") == 0;
+        return *(bool *)field || strcmp(text, "no") == 0 ? STATUS_OK
+                                                         : option_reject(label, "not yes or no", error);
     case OPTION_CHOICE:
         return parse_choice(option, label, text, field, error);
     case OPTION_TEXT:
@@ -196,7 +166,10 @@ static enum status parse_labelled(const struct option *option, const char *label
     case OPTION_SIZE:
         return parse_size(option, label, text, field, error);
     case OPTION_CUSTOM:
-        return parse_custom(option, label, text, field, error);
+        status = option->parse(text, field, error);
+        if (status != STATUS_OK)
+            error_prefix(error, label);
+        return status;
     case OPTION_END:
         break;
     }
@@ -204,8 +177,8 @@ static enum status parse_labelled(const struct option *option, const char *label
     return STATUS_FAILED;
 }
 
-/* Shows an empty value as "". */
-static const char *visible(const char *text)
+/* Returns the value for a message: "" in quotes if it is empty. */
+static const char *quoted_if_empty(const char *text)
 {
     return text[0] != '\0' ? text : "\"\"";
 }
@@ -218,7 +191,7 @@ enum status option_parse(const struct option *option, const char *what, const ch
         return fail(error, STATUS_USAGE, "%s takes no value", what);
     text_append(label, sizeof label, "%s", what);
     if (text != NULL)
-        text_append(label, sizeof label, " %s", visible(text));
+        text_append(label, sizeof label, " %s", quoted_if_empty(text));
     return parse_labelled(option, label, text, fields, error);
 }
 
@@ -232,14 +205,6 @@ void options_set_defaults(const struct option *table, void *fields)
         assert(status == STATUS_OK);
         (void)status;
     }
-}
-
-static void print_choice(FILE *file, const char *choices, int index)
-{
-    struct word word = {"", 0};
-    while (index-- >= 0 && text_next_word(&choices, '|', &word))
-        ;
-    fprintf(file, "%.*s", (int)word.length, word.start);
 }
 
 void print_real(FILE *file, double value)
@@ -263,6 +228,8 @@ void print_text(FILE *file, const char *text)
 void option_print(FILE *file, const struct option *option, const void *fields)
 {
     const void *field = (const char *)fields + option->offset;
+    const char *choices = option->choices;
+    struct word word = {"", 0};
     if (option->print != NULL) {
         option->print(file, fields);
         return;
@@ -279,7 +246,9 @@ void option_print(FILE *file, const struct option *option, const void *fields)
         fputs(*(const bool *)field ? "yes" : "no", file);
         break;
     case OPTION_CHOICE:
-        print_choice(file, option->choices, *(const int *)field);
+        for (int i = 0; i <= *(const int *)field; i++)
+            text_next_word(&choices, '|', &word);
+        fprintf(file, "%.*s", (int)word.length, word.start);
         break;
     case OPTION_TEXT:
         print_text(file, *(const char *const *)field != NULL ? *(const char *const *)field : "");
@@ -289,7 +258,7 @@ void option_print(FILE *file, const struct option *option, const void *fields)
         break;
     case OPTION_CUSTOM:
     case OPTION_END:
-        assert(!"an option that cannot be written");
+        assert(!"an option that cannot be printed");
         break;
     }
 }
@@ -308,7 +277,6 @@ char *option_value_text(const struct option *option, const void *fields)
     return NULL;
 }
 
-/* Compares texts: equal values have equal texts. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs)
 {
     char *a = option_value_text(option, fields), *b = option_value_text(option, others);
@@ -364,44 +332,27 @@ bool options_need_value(const struct option *table)
 /* State of parsing a stage's value. */
 struct value_parser {
     const struct option *table;
-    const char *what;
+    const char *what; /* "--scale", for messages */
     void *fields;
-    char *pieces;  /* a copy of the value, chopped at its commas */
     char *primary; /* the pieces that belong to the primary, joined again */
     bool primary_given;
     uint64_t seen; /* one bit for each row whose key was given */
 };
 
-/* Returns the length of the key in "key=value", or 0 if the piece is something else: a number, or "@a=b.txt".
- */
-static size_t key_length(const char *piece)
-{
-    size_t length = strspn(piece, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-    bool starts_with_letter = piece[0] >= 'a' && piece[0] <= 'z';
-    return starts_with_letter && piece[length] == '=' ? length : 0;
-}
-
-static enum status reject_key(const struct value_parser *parser, struct word key, struct error *error)
-{
-    char list[LIST_SIZE] = "";
-    for (const struct option *option = parser->table; option->type != OPTION_END; option++) {
-        if (option->name != NULL && !option->hidden)
-            text_append(list, sizeof list, "%s%s", list[0] != '\0' ? ", " : "", option->name);
-    }
-    if (list[0] == '\0')
-        return fail(error, STATUS_USAGE, "%s: unknown key %.*s; it has no keys", parser->what,
-                    (int)key.length, key.start);
-    return fail(error, STATUS_USAGE, "%s: unknown key %.*s; the keys are %s", parser->what, (int)key.length,
-                key.start, list);
-}
-
+/* Parses "key=value"; `length` is the length of the key. */
 static enum status parse_key(struct value_parser *parser, const char *piece, size_t length,
                              struct error *error)
 {
     struct word key = {piece, length};
     const struct option *option = options_find(parser->table, key);
-    if (option == NULL)
-        return reject_key(parser, key, error);
+    if (option == NULL) {
+        char list[LIST_SIZE] = "";
+        for (option = parser->table; option->type != OPTION_END; option++)
+            if (option->name != NULL && !option->hidden)
+                text_append(list, sizeof list, "%s%s", list[0] != '\0' ? ", " : "", option->name);
+        return fail(error, STATUS_USAGE, "%s: unknown key %.*s; %s%s", parser->what, (int)length, piece,
+                    list[0] == '\0' ? "it has no keys" : "the keys are ", list);
+    }
     assert(option - parser->table < 64);
     uint64_t bit = (uint64_t)1 << (option - parser->table);
     if (parser->seen & bit)
@@ -413,17 +364,19 @@ static enum status parse_key(struct value_parser *parser, const char *piece, siz
     return parse_labelled(option, label, piece + length + 1, parser->fields, error);
 }
 
+/* Parses the value's piece between two commas: a key with its value, or a part of the primary. */
 static enum status parse_piece(struct value_parser *parser, const char *piece, struct error *error)
 {
-    size_t length = key_length(piece);
-    if (length > 0)
+    /* A key begins with a letter; "2=3" and "@a=b.txt" belong to the primary. */
+    const size_t length = strspn(piece, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    if (piece[0] >= 'a' && piece[0] <= 'z' && piece[length] == '=')
         return parse_key(parser, piece, length, error);
     const struct option *option = options_find(parser->table, (struct word){piece, strlen(piece)});
     if (option != NULL && (parser->primary_given || options_primary(parser->table) == NULL))
         return fail(error, STATUS_USAGE, "%s: %s wants a value: %s=%s", parser->what, piece, piece,
                     option->type == OPTION_YES_NO ? "yes" : option_value_name(option));
     if (options_primary(parser->table) == NULL)
-        return fail(error, STATUS_USAGE, "%s: %s is not KEY=VALUE", parser->what, visible(piece));
+        return fail(error, STATUS_USAGE, "%s: %s is not KEY=VALUE", parser->what, quoted_if_empty(piece));
     if (parser->primary_given)
         strcat(parser->primary, ","); /* it fits: `primary` has room for the whole value */
     strcat(parser->primary, piece);
@@ -431,17 +384,7 @@ static enum status parse_piece(struct value_parser *parser, const char *piece, s
     return STATUS_OK;
 }
 
-static enum status parse_pieces(struct value_parser *parser, struct error *error)
-{
-    char *rest = parser->pieces;
-    for (char *piece = strsep(&rest, ","); piece != NULL; piece = strsep(&rest, ",")) {
-        enum status status = parse_piece(parser, piece, error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
-
+/* Parses the primary, or fails if it is required and missing. */
 static enum status parse_primary(const struct value_parser *parser, struct error *error)
 {
     const struct option *primary = options_primary(parser->table);
@@ -450,17 +393,6 @@ static enum status parse_primary(const struct value_parser *parser, struct error
     if (primary != NULL && primary->fallback == NULL && !primary->optional)
         return fail(error, STATUS_USAGE, "%s needs a value: %s %s", parser->what, parser->what,
                     option_value_name(primary));
-    return STATUS_OK;
-}
-
-static enum status refuse_unused(const struct value_parser *parser, struct error *error)
-{
-    for (const struct option *option = parser->table; option->type != OPTION_END; option++) {
-        const bool given = parser->seen & (uint64_t)1 << (option - parser->table);
-        const char *why = given && option->unused != NULL ? option->unused(parser->fields) : NULL;
-        if (why != NULL)
-            return fail(error, STATUS_USAGE, "%s: %s= %s", parser->what, option->name, why);
-    }
     return STATUS_OK;
 }
 
@@ -475,17 +407,28 @@ enum status options_parse_value(const struct option *table, const char *what, co
     if (table->type == OPTION_END)
         return fail(error, STATUS_USAGE, "%s takes no value", what);
 
+    /* Copy the value for strsep, next to room for the primary. Fields may point into both. */
     size_t size = strlen(text) + 1;
     char *copies = allocate_zeroed(2, size, what, error);
     if (copies == NULL)
         return STATUS_FAILED;
-    parser.pieces = memcpy(copies, text, size);
+    char *rest = memcpy(copies, text, size);
     parser.primary = copies + size;
-    enum status status = parse_pieces(&parser, error);
+
+    /* Parse the keys, then the primary, which all other pieces belong to. */
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && rest != NULL)
+        status = parse_piece(&parser, strsep(&rest, ","), error);
     if (status == STATUS_OK)
         status = parse_primary(&parser, error);
-    if (status == STATUS_OK)
-        status = refuse_unused(&parser, error);
+
+    /* Fail if a key has no effect together with the values of the others. */
+    for (const struct option *option = table; status == STATUS_OK && option->type != OPTION_END; option++) {
+        const bool given = parser.seen & (uint64_t)1 << (option - table);
+        const char *why = given && option->unused != NULL ? option->unused(fields) : NULL;
+        if (why != NULL)
+            status = fail(error, STATUS_USAGE, "%s: %s= %s", what, option->name, why);
+    }
     if (status == STATUS_OK)
         *keep = copies;
     else

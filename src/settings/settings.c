@@ -1,4 +1,8 @@
-/* The table of global options, and checks of options that depend on each other. */
+/* The table of global options, parsers and printers of values that have their own syntax, and checks of
+ * options that depend on each other.
+ *
+ * parse_X stores a value and fails with the problem only ("--range 5: " is prefixed by option_parse); print_X
+ * prints the value so that parse_X returns the same. */
 #include "settings/settings.h"
 
 #include "base/text.h"
@@ -16,6 +20,7 @@ static const struct {
     int level;
 } presets[] = {{"none", 0}, {"fast", 1}, {"default", -1}, {"best", 9}};
 
+/* "none", "fast", "default", "best", or a level of zlib */
 static enum status parse_compression(const char *text, void *field, struct error *error)
 {
     for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++) {
@@ -57,6 +62,7 @@ static void print_format(FILE *file, const void *fields)
 
 static const char *const timing_forms[] = {[TIMING_TABLE] = "table", [TIMING_JSON] = "json"};
 
+/* "table", "json:FILE" */
 static enum status parse_timing(const char *text, void *field, struct error *error)
 {
     size_t length = strcspn(text, ":");
@@ -88,6 +94,8 @@ static enum status parse_verify(const char *text, void *field, struct error *err
     size_t length = strcspn(text, "%");
     double percent;
     snprintf(number, sizeof number, "%.*s", (int)length, text);
+
+    /* A text that is no number names a device, which computes 1% again. */
     if (length >= sizeof number || strcmp(text + length + (text[length] == '%'), "") != 0 ||
         !text_to_real(number, &percent)) {
         *(struct verify_option *)field = (struct verify_option){0.01, text};
@@ -108,6 +116,7 @@ static void print_verify(FILE *file, const void *fields)
         print_real(file, 100 * verify->share);
 }
 
+/* "auto", "0,4095" */
 static enum status parse_range(const char *text, void *field, struct error *error)
 {
     struct range range = {.given = true, .automatic = strcmp(text, "auto") == 0};
@@ -141,7 +150,7 @@ static enum status parse_pages(const char *text, void *field, struct error *erro
     static const char form[] = "not a page (1 is the first) or pages such as 2-4, 2- or -4";
     struct word piece;
     long long number[2] = {1, INT_MAX};
-    int count = 0, given = 0;
+    int count = 0, given = 0; /* numbers so far, and those that are not empty */
     char digits[16];
     for (const char *cursor = text; text_next_word(&cursor, '-', &piece); count++) {
         snprintf(digits, sizeof digits, "%.*s", (int)piece.length, piece.start);
@@ -322,6 +331,7 @@ enum status settings_resolve(struct settings *settings, struct error *error)
     return shard_parse(settings->shard, &settings->part, error);
 }
 
+/* Prints " --name value". */
 static void print_row(FILE *file, const struct option *row, const void *fields)
 {
     fprintf(file, " --%s", row->name);
@@ -336,31 +346,13 @@ bool settings_print_effects(FILE *file, const struct settings *settings, bool st
     static const struct settings none;
     for (const struct option *row = global_options; row->type != OPTION_END; row++) {
         bool matters = row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && stages);
-        bool told = row->fallback != NULL;
-        if (matters && !told && !option_compare(row, settings, &none, &told))
+        bool is_set = row->fallback != NULL;
+        if (matters && !is_set && !option_compare(row, settings, &none, &is_set))
             return false;
-        if (matters && told)
+        if (matters && is_set)
             print_row(file, row, settings);
     }
     return true;
-}
-
-static void print_set(FILE *file, const struct settings *settings)
-{
-    struct settings defaults = {0};
-    options_set_defaults(global_options, &defaults);
-    options_set_defaults(environment_variables, &defaults.environment);
-    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
-        if (row->name != NULL && strcmp(row->name, "verbose") != 0 &&
-            option_differs(row, settings, &defaults))
-            print_row(file, row, settings);
-    }
-    for (const struct option *row = environment_variables; row->type != OPTION_END; row++) {
-        if (!option_differs(row, &settings->environment, &defaults.environment))
-            continue;
-        fprintf(file, " %s=", row->name);
-        option_print(file, row, &settings->environment);
-    }
 }
 
 void settings_print(FILE *file, const struct settings *settings)
@@ -370,7 +362,24 @@ void settings_print(FILE *file, const struct settings *settings)
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
         return;
-    print_set(stream, settings);
+
+    /* Print the options and variables that differ from their defaults. */
+    struct settings defaults = {0};
+    options_set_defaults(global_options, &defaults);
+    options_set_defaults(environment_variables, &defaults.environment);
+    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
+        if (row->name != NULL && strcmp(row->name, "verbose") != 0 &&
+            option_differs(row, settings, &defaults))
+            print_row(stream, row, settings);
+    }
+    for (const struct option *row = environment_variables; row->type != OPTION_END; row++) {
+        if (!option_differs(row, &settings->environment, &defaults.environment))
+            continue;
+        fprintf(stream, " %s=", row->name);
+        option_print(stream, row, &settings->environment);
+    }
+
+    /* Print one line, without control characters that values may contain. */
     if (fclose(stream) == 0 && text[0] != '\0') {
         text_make_visible(text);
         fprintf(file, "climg: settings:%s\n", text);

@@ -1,6 +1,9 @@
-/* Global options and the environment: all that a user sets except the chain and the files.
+/* Global options and the environment: everything that a user sets except the chain and the files.
  *
- * Thread safety: read-only after settings_resolve. Texts point into argv or the environment. */
+ *     settings_init ─▶ option_parse for each option ─▶ settings_resolve
+ *
+ * Texts point into argv, the environment or constants; nothing needs to be freed. Thread safety: read-only
+ * after settings_resolve. */
 #ifndef CLIMG_SETTINGS_SETTINGS_H
 #define CLIMG_SETTINGS_SETTINGS_H
 
@@ -14,26 +17,29 @@
 
 struct format;
 
-/* --range: the values that become 0 and full scale. */
+/* --range: the sample values that become 0 and full scale. */
 struct range {
-    bool given, automatic;
-    double low, high; /* in units of the file */
+    bool given;
+    bool automatic;   /* "auto": the smallest and the largest value of the input */
+    double low, high; /* otherwise, in units of the file */
 };
 
-/* In the order of the words in the table. ABSENT: not given. */
+/* Choices in the order of the words in the table. ABSENT: the option was not given. */
 enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
 enum timing_form { TIMING_ABSENT, TIMING_TABLE, TIMING_JSON };
 enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_MAN };
 
-/* The first page is 1; first 0: not given. last may be beyond the file's end. */
-struct page_range {
-    int first, last;
-};
-
 enum info_option { INFO_ABSENT, INFO_TEXT, INFO_JSON };
 enum list_option { LIST_ABSENT, LIST_TEXT, LIST_JSON };
+
+/* --page: the pages first to last, which may exceed the file's number of pages. */
+struct page_range {
+    int first, last; /* from 1; first 0: not given, all pages */
+};
+
+/* --timing */
 struct timing_option {
     int form;         /* enum timing_form */
     const char *file; /* NULL: stderr; "-": stdout */
@@ -41,83 +47,100 @@ struct timing_option {
 
 /* --verify */
 struct verify_option {
-    double share;       /* of the rows of an output, 0 (not requested) to 1 */
-    const char *device; /* computes them again; NULL: the same device */
+    double share;       /* share of the rows of an output, 0 (not requested) to 1 */
+    const char *device; /* name of the device that computes them again; NULL: the same device */
 };
 
-/* --shard: the part of the files that this process does. */
 enum { SHARD_COUNT_MAX = 1000000 };
 
+/* --shard: the part of the files that this process does. */
 struct shard {
-    int index, count; /* 1 to count; count 0: everything */
+    int index; /* 1 to count */
+    int count; /* 0: this process does all files */
 };
 
-/* Enums are int because OPTION_CHOICE stores int. */
+/* All global options, with the environment. Enums are int because OPTION_CHOICE stores int. Texts are NULL if
+ * the option was not given. */
 struct settings {
-    int memory;         /* enum memory_option */
-    const char *device; /* never NULL */
-    int list_devices;   /* enum list_option */
-    int info;           /* enum info_option */
-    bool noise;         /* --noise, with --info */
+    /* Commands other than processing files. */
+    int info;         /* enum info_option */
+    bool noise;       /* --noise, with --info */
+    int list_devices; /* enum list_option */
     bool selftest;
-    struct verify_option verify;
-    bool force; /* use a device that failed --selftest */
     bool warm;
-    struct timing_option timing;
-    const char *trace; /* NULL: not asked for; "-": stdout */
-    int edge;          /* enum edge of engine/ */
-    bool linear;
-    const struct format *format; /* NULL: not given */
-    int depth;                   /* enum depth_option */
+    const char *help; /* "": the overview; else the name of a stage or option */
+    bool version;
+    int generate; /* enum generate_option */
+    const char *after, *complete;
+
+    /* Device and memory. */
+    const char *device;    /* never NULL */
+    bool force;            /* use a device that failed --selftest */
+    int memory;            /* enum memory_option */
+    uint64_t memory_limit; /* bytes; 0: none */
+    uint64_t max_pixels;   /* maximum of an input */
+    int jobs;              /* threads that decode, encode and register; 0: one for each processor */
+    struct verify_option verify;
+
+    /* Samples. */
+    int edge;    /* enum edge of engine/stage.h */
+    bool linear; /* work in linear light */
     struct range range;
-    int compression;  /* -1 (the format's default) or the zlib level, 0 to 9 */
+    int depth; /* enum depth_option */
+
+    /* Output format. */
+    const struct format *format;
+    int compression;  /* zlib level, 0 to 9; -1: the format's default */
     int quality;      /* of JPEG, 1 to 100; 0: not given */
     int subsampling;  /* of JPEG, enum subsampling of image/image.h */
     bool progressive; /* JPEG */
-    bool strip;
+    bool strip;       /* drop most metadata */
     bool auto_orient;
-    int jobs; /* threads that decode, encode and register; 0: not given, one for each processor */
+
+    /* Files. */
     struct page_range pages;
-    const char *output;     /* --output; NULL: not given */
-    const char *files_from; /* a file of inputs' names, "-": stdin; NULL: not given */
+    const char *output;
+    const char *files_from; /* a file of names of inputs; "-": stdin */
     bool null;              /* names in files_from end in NUL instead of newline */
     bool yes;               /* existing files may be overwritten */
     bool in_place;          /* outputs replace their inputs */
     bool recursive;
-    bool dry_run;
     bool resume;
-    const char *shard;     /* NULL: not given */
-    struct shard part;     /* parsed from `shard` */
-    const char *report;    /* NULL: not given; "-": stdout */
-    int progress;          /* enum progress_option */
-    uint64_t memory_limit; /* bytes; 0: none */
-    uint64_t max_pixels;   /* a larger input is refused */
+    const char *shard; /* as given; `part` is its meaning */
+    struct shard part;
+    bool dry_run;
+
+    /* Messages and reports. */
     bool quiet;
     bool verbose;
-    const char *help; /* NULL: not given; "": the overview; else the name of a stage or option */
-    bool version;
-    int generate; /* enum generate_option */
-    const char *after, *complete;
+    int progress;       /* enum progress_option */
+    const char *report; /* file; "-": stdout */
+    const char *trace;  /* file; "-": stdout */
+    struct timing_option timing;
+
     struct environment environment;
 };
 
+/* The table of global options. */
 extern const struct option global_options[];
 
 /* Return an option by its long name or its letter, or NULL. */
 const struct option *global_find(const char *name);
 const struct option *global_find_letter(char letter);
 
-/* Reads the environment and sets every option to its default. */
+/* Reads the environment and sets every option to its default. Returns STATUS_USAGE if a variable has an
+ * invalid value. */
 enum status settings_init(struct settings *settings, struct error *error);
 
-/* Checks options that depend on each other, after the last option was parsed. */
+/* Checks options that depend on each other and sets `part`. Call it after the last option was parsed. */
 enum status settings_resolve(struct settings *settings, struct error *error);
 
-/* Writes " --edge clamp --depth 8": the options that change the content of outputs, if they are given or have
- * a default; options that only concern stages only with `stages`. Returns false if memory is out. */
+/* Prints " --edge clamp --depth 8": the options that change the content of outputs, if they are given or have
+ * a default. `stages`: including options that have an effect on stages only. Returns false if memory is out.
+ */
 bool settings_print_effects(FILE *file, const struct settings *settings, bool stages);
 
-/* -v: one line, the options that are not at their default and the environment variables that are set. */
+/* Prints a line for -v: the options and environment variables that differ from their defaults. */
 void settings_print(FILE *file, const struct settings *settings);
 
 /* Returns the sample type of the output: --depth, else the input's. */
@@ -128,17 +151,17 @@ bool settings_want_information(const struct settings *settings);
 
 /* ---------------------------------------------------------------- shards: shard.c */
 
-/* Parses "I/N", "auto" or "auto/N"; NULL means all files. `auto` takes I, and N if it is missing, from the
- * variables of a Slurm array or a task of srun. Unclear variables are a usage error: a wrong part would leave
- * files undone. */
+/* Parses "I/N", "auto" or "auto/N"; NULL means all files. "auto" reads I, and N if it is missing, from the
+ * variables of a Slurm array or a task of srun. Ambiguous variables are a usage error, as with a wrong part
+ * some files would not be processed. */
 enum status shard_parse(const char *text, struct shard *shard, struct error *error);
 
 /* True if the file of that name is in the part.
  *
- * It belongs to shard 1 + floor(h * N / 2^64), h being the 64-bit FNV-1a hash of its name (job.name, its
- * bytes as they are) mixed by the last step of MurmurHash3. So every machine and every version
- * computes the same parts without communication, a file keeps its shard when others are added or removed, and
- * each file is in one shard. */
+ * A file is in shard 1 + floor(h * N / 2^64), where h is the 64-bit FNV-1a hash of the bytes of its name
+ * (job.name), mixed by the last step of MurmurHash3. Therefore all machines and versions compute the same
+ * parts without communication, each file is in exactly one part, and adding or removing a file moves no other
+ * one. */
 bool shard_has(const struct shard *shard, const char *name);
 
 #endif

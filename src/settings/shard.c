@@ -1,5 +1,11 @@
-/* --shard: a part of the files, by a hash of their names; and the variables of Slurm that --shard auto reads.
- */
+/* --shard: selects a part of the files by a hash of their names; reads the variables of Slurm for --shard
+ * auto.
+ *
+ *     array of jobs    SLURM_ARRAY_TASK_ID, and _MIN, _MAX, _STEP, _COUNT of the array
+ *     step of srun     SLURM_PROCID, SLURM_STEP_NUM_TASKS
+ *
+ * In an array the variables of the array count, even inside a step of srun. SLURM_NTASKS is not used: a batch
+ * script has it, and SLURM_PROCID 0, although it runs once and must not become one of many shards. */
 #include "settings/settings.h"
 
 #include "base/sums.h"
@@ -11,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a whole number from the environment; false if it is absent or something else. */
+/* Reads an integer from the environment. Returns false if the variable is not set or not an integer. */
 static bool read_variable(const char *name, long long *value)
 {
     const char *text = getenv(name);
@@ -23,9 +29,9 @@ static enum status shard_reject(const char *text, const char *problem, struct er
     return fail(error, STATUS_USAGE, "--shard %s: %s", text, problem);
 }
 
-/* With N given, tasks are numbered 1 to N, so that one of them can be submitted again alone as the same
- * shard. Otherwise the variables describe the array: evenly spaced tasks from MIN to MAX. */
-static enum status from_array(const char *text, struct shard *shard, struct error *error)
+/* Reads the shard from the variables of an array. If N is given, the task's number is the shard, so that one
+ * task can be submitted again alone. Otherwise the tasks must be evenly spaced from MIN to MAX. */
+static enum status read_array(const char *text, struct shard *shard, struct error *error)
 {
     long long task, min, max, step, tasks;
     if (!read_variable("SLURM_ARRAY_TASK_ID", &task))
@@ -47,9 +53,8 @@ static enum status from_array(const char *text, struct shard *shard, struct erro
     return STATUS_OK;
 }
 
-/* A task of srun. A batch script is not a step; it has SLURM_PROCID 0 and its allocation's SLURM_NTASKS,
- * although it runs once: it must not become one of many shards. */
-static enum status from_step(const char *text, struct shard *shard, struct error *error)
+/* Reads the shard from the variables of a task of srun. */
+static enum status read_step(const char *text, struct shard *shard, struct error *error)
 {
     long long task, tasks;
     if (!read_variable("SLURM_PROCID", &task) || !read_variable("SLURM_STEP_NUM_TASKS", &tasks) || task < 0 ||
@@ -61,21 +66,7 @@ static enum status from_step(const char *text, struct shard *shard, struct error
     return STATUS_OK;
 }
 
-/* In an array the variables of the array count, even inside a step of srun. */
-static enum status ask_slurm(const char *text, struct shard *shard, struct error *error)
-{
-    if (getenv("SLURM_ARRAY_TASK_ID"))
-        return from_array(text, shard, error);
-    if (getenv("SLURM_STEP_NUM_TASKS"))
-        return from_step(text, shard, error);
-    return shard_reject(
-        text,
-        "no Slurm array (SLURM_ARRAY_TASK_ID) and no task of srun (SLURM_STEP_NUM_TASKS) is there; say "
-        "--shard I/N, such as {#}/N with GNU parallel, or $((JOB_COMPLETION_INDEX + 1))/N in a "
-        "Kubernetes Job",
-        error);
-}
-
+/* Parses a number from 1 to `most`. */
 static bool parse_number(struct word word, long long most, int *number)
 {
     char text[16];
@@ -95,6 +86,8 @@ enum status shard_parse(const char *text, struct shard *shard, struct error *err
     *shard = (struct shard){0};
     if (!text)
         return STATUS_OK;
+
+    /* Parse "I/N", "auto" or "auto/N". */
     struct word index, count = {NULL, 0};
     const char *rest = text;
     text_next_word(&rest, '/', &index);
@@ -103,7 +96,18 @@ enum status shard_parse(const char *text, struct shard *shard, struct error *err
         return shard_reject(text, form, error);
     if (!automatic)
         return parse_number(index, shard->count, &shard->index) ? STATUS_OK : shard_reject(text, form, error);
-    enum status status = ask_slurm(text, shard, error);
+    enum status status;
+    if (getenv("SLURM_ARRAY_TASK_ID"))
+        status = read_array(text, shard, error);
+    else if (getenv("SLURM_STEP_NUM_TASKS"))
+        status = read_step(text, shard, error);
+    else
+        return shard_reject(
+            text,
+            "no Slurm array (SLURM_ARRAY_TASK_ID) and no task of srun (SLURM_STEP_NUM_TASKS) is there; say "
+            "--shard I/N, such as {#}/N with GNU parallel, or $((JOB_COMPLETION_INDEX + 1))/N in a "
+            "Kubernetes Job",
+            error);
     if (status == STATUS_OK && (shard->index < 1 || shard->index > shard->count))
         return fail(error, STATUS_USAGE, "--shard %s: this is task %d of %d; tasks are numbered from 1 to N",
                     text, shard->index, shard->count);
@@ -112,11 +116,13 @@ enum status shard_parse(const char *text, struct shard *shard, struct error *err
 
 bool shard_has(const struct shard *shard, const char *name)
 {
+    /* Mix the hash, as the upper bits of FNV-1a differ little between similar names. */
     uint64_t hash = hash_bytes(HASH_START, name, strlen(name)), count = (uint64_t)shard->count;
     hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
     hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
     hash ^= hash >> 33;
-    /* The upper half of a 64 by 32 bit product: the count is below 2^32. */
+
+    /* The upper 64 bits of the product hash * count; the count is below 2^32. */
     uint64_t low = (hash & UINT32_MAX) * count, high = (hash >> 32) * count;
     return count == 0 || 1 + ((high + (low >> 32)) >> 32) == (uint64_t)shard->index;
 }

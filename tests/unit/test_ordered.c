@@ -62,7 +62,7 @@ static void expect_oldest(struct ordered *ordered, int number)
     assert_non_null(piece);
     assert_int_equal(piece->number, number);
     assert_int_equal(piece->square, number * number);
-    ordered_take(ordered);
+    ordered_release(ordered);
 }
 
 static void pieces_come_back_in_order(void **state)

@@ -149,10 +149,10 @@ void tiff_prefetch_close(struct tiff_prefetch *prefetch)
 /* Strips before that one are not needed: those that no thread has begun are left out. */
 static void pass_to(struct ordered *strips, size_t number)
 {
-    for (; strips->taken < strips->submitted && strips->taken < number; ordered_take(strips))
+    for (; strips->released < strips->submitted && strips->released < number; ordered_release(strips))
         ordered_oldest(strips);
-    if (strips->taken < number)
-        strips->taken = strips->submitted = number;
+    if (strips->released < number)
+        strips->released = strips->submitted = number;
 }
 
 /* The caller asks for rows from top to bottom. A strip whose last rows are taken makes room for another one.
@@ -178,7 +178,7 @@ enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, 
         }
         tiff_place(to, pitch, row, strip->bytes + inside * row, row, row, 1, some);
         if (ends)
-            ordered_take(&prefetch->strips);
+            ordered_release(&prefetch->strips);
         first += some;
         count -= some;
         to += some * pitch;
