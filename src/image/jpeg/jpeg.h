@@ -63,8 +63,7 @@ struct jpeg_session {
 
     /* Writing. */
     struct jpeg_destination_mgr sink;
-    size_t
-        passed; /* bytes at the front of the buffer not to be written: libjpeg's SOI at the start, then 0 */
+    size_t passed; /* bytes at the front of the buffer that are not written: libjpeg's SOI at first, then 0 */
 };
 
 /* Begins to decode `size` bytes at `head` and then the rest of the file. The bytes must stay valid until the
