@@ -6,7 +6,7 @@
  *     writer.c           rows, quality, the format     metadata_write.c  metadata that is written
  *     turn.c             moves and rotates blocks without decoding
  *
- * Private to src/image/jpeg but for format_jpeg, which image/format.h declares. No state is shared: each
+ * Private to src/image/jpeg; the Makefile collects format_jpeg (image/format.h). No state is shared: each
  * session, reader and writer belongs to one thread at a time. */
 #ifndef CLIMG_IMAGE_JPEG_JPEG_H
 #define CLIMG_IMAGE_JPEG_JPEG_H

@@ -6,7 +6,7 @@
  *               file.c ─▶ image/ifd.c ─▶ metadata_read.c
  *     writing:  writer.c: rows ─▶ strips, compressed by threads (image/parts.c) ─▶ file.c; metadata_write.c
  *
- * Private to src/image/tiff but for format_tiff, which image/format.h declares. Each struct belongs to one
+ * Private to src/image/tiff; the Makefile collects format_tiff (image/format.h). Each struct belongs to one
  * thread at a time; threads that decode strips have a libtiff handle each. Functions that return a status
  * fill in the error; messages do not name the file, which image/reader.c adds. */
 #ifndef CLIMG_IMAGE_TIFF_TIFF_H
