@@ -133,6 +133,7 @@ bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row)
     return rounds;
 }
 
+/* The order matters: tables and floats give the size of a final row, which is then inverted in place. */
 void tiff_row_convert(const struct tiff_layout *layout, const struct tiff_table *table,
                       const struct image_info *info, const unsigned char *from, unsigned char *to)
 {

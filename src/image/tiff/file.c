@@ -63,8 +63,7 @@ __attribute__((format(printf, 4, 0))) static int on_error(TIFF *tiff, void *data
         return 1;
     memcpy(message, text, sizeof text);
     note_memory(file, message);
-    /* Remove the file name, control characters (libtiff quotes the text of hostile files) and the full stop.
-     */
+    /* Remove the file name, control characters (libtiff quotes text of hostile files) and the full stop. */
     if (strncmp(message, prefix, strlen(prefix)) == 0)
         memmove(message, message + strlen(prefix), strlen(message + strlen(prefix)) + 1);
     for (char *c = message; *c != '\0'; c++)
@@ -120,6 +119,7 @@ __attribute__((format(printf, 4, 0))) static int on_warning(TIFF *tiff, void *da
 
 /* ---------------------------------------------------------------- bytes */
 
+/* Repeats pread, which may return fewer bytes, as after a signal. */
 bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t size)
 {
     unsigned char *bytes = to;
@@ -187,6 +187,7 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
 
 /* ---------------------------------------------------------------- libtiff's callbacks */
 
+/* Reads up to the end of the file; returns 0 after an error. */
 static tmsize_t read_proc(thandle_t handle, void *buffer, tmsize_t size)
 {
     struct tiff_file *file = handle;
@@ -218,6 +219,7 @@ static tmsize_t write_proc(thandle_t handle, void *buffer, tmsize_t size)
     return size;
 }
 
+/* Moves only `position`: all reads and writes pass an offset to the system. */
 static toff_t seek_proc(thandle_t handle, toff_t offset, int whence)
 {
     struct tiff_file *file = handle;
@@ -245,6 +247,7 @@ static toff_t size_proc(thandle_t handle)
 
 /* ---------------------------------------------------------------- open and close */
 
+/* Opens file->tiff with the callbacks above. libtiff reads or writes the header at once. */
 static enum status open_handle(struct tiff_file *file, const char *mode, struct error *error)
 {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
@@ -290,6 +293,7 @@ void tiff_file_close(struct tiff_file *file)
     file->filtered.data = NULL;
 }
 
+/* libtiff writes nothing to a file that is open for reading. */
 void tiff_file_abandon(struct tiff_file *file)
 {
     if (file->tiff != NULL)
@@ -338,9 +342,10 @@ static bool libtiff_needs(uint16_t tag, uint64_t size)
     static const uint16_t tags[] = {256, 257, 258, 259, 262, 266, 274, 277, 278, 282, 283,   284,   292,  293,
                                     296, 317, 318, 319, 320, 322, 323, 332, 338, 339, 347,   512,   513,  514,
                                     515, 517, 518, 519, 520, 521, 529, 530, 531, 532, 32997, 32998, 50674};
+    /* May be huge: libtiff reads single elements of these (D of TIFF_FILE_READ). */
     static const uint16_t arrays[] = {TIFFTAG_STRIPOFFSETS, TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_TILEOFFSETS,
-                                      TIFFTAG_TILEBYTECOUNTS}; /* libtiff reads single elements of these */
-    const uint64_t most = 1 << 20;
+                                      TIFFTAG_TILEBYTECOUNTS};
+    const uint64_t most = 1 << 20; /* bytes of any other value */
 
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         if (arrays[i] == tag)
@@ -351,6 +356,7 @@ static bool libtiff_needs(uint16_t tag, uint64_t size)
     return false;
 }
 
+/* Sets `directory` before libtiff reads there, so that read_proc returns the filtered directory. */
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error)
 {
     struct ifd_source source;

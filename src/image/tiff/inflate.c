@@ -84,6 +84,8 @@ static inline __attribute__((always_inline)) void add_left_of(unsigned char *row
     }
 }
 
+/* Horizontal differencing of a row (TIFF 6.0, section 14). Complex samples are refused by tiff_inflate_open.
+ */
 static void undo_horizontal(const struct tiff_inflate *inflate, unsigned char *row)
 {
     switch (inflate->bits) {
@@ -166,6 +168,7 @@ bool tiff_inflate_rows(struct tiff_inflate *inflate, unsigned char *to, size_t s
     return true;
 }
 
+/* Decodes to the end of the stream, as its last 4 bytes are the checksum. */
 bool tiff_inflate_end(struct tiff_inflate *inflate)
 {
     unsigned char surplus[4096]; /* bytes after the last row; not used */

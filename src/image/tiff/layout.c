@@ -118,6 +118,7 @@ static bool is_predictor_ignored(struct tiff_file *file)
     return entry.tag == TIFFTAG_PREDICTOR && !(ifd_unsigned(&source, &entry, &number) && number == predictor);
 }
 
+/* True for the codecs of CCITT T.4 and T.6, which have one bit per pixel. */
 static bool is_fax(uint16_t compression)
 {
     return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||

@@ -64,6 +64,7 @@ size_t tiff_extra_element_size(TIFFDataType type)
 
 /* ---------------------------------------------------------------- numbers */
 
+/* Reads the resolution in pixels per metre. Numbers that are no resolution are ignored. */
 static void read_resolution(TIFF *tiff, struct metadata *metadata)
 {
     float x = 0, y = 0;

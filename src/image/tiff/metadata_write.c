@@ -37,6 +37,7 @@ static void write_resolution(TIFF *tiff, const struct metadata *metadata)
     TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, unit);
 }
 
+/* Writes WhitePoint and PrimaryChromaticities, which are PNG's cHRM. */
 static void write_chromaticities(TIFF *tiff, const struct metadata *metadata)
 {
     float values[8];

@@ -49,6 +49,7 @@ static void decode_slot(void *slot)
     strip->status = tiff_rows_decode_strip(strip->rows, strip->number, strip->bytes, &strip->error);
 }
 
+/* Frees a slot, also one that was not opened: it is zeroed then. */
 static void close_strip(void *slot)
 {
     struct strip *strip = slot;

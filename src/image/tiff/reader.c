@@ -133,6 +133,7 @@ static bool is_sensor_data(const struct ifd_source *source, uint64_t directory)
            ifd_find(source, directory, CFA_PATTERN, &entry);
 }
 
+/* True if the file is a raw file of a camera, by any of four signs. */
 static bool is_camera_raw(struct tiff_file *file, const struct tiff_pages *pages)
 {
     enum { CANON_AT = 8, PREVIEWS_MAX = 4, SUB_IFDS_MAX = 16 };
@@ -339,6 +340,7 @@ static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint
     return STATUS_OK;
 }
 
+/* Skips rows unless the method needs them: strips and uncompressed rows are found by number. */
 static bool tiff_skip(struct reader *base, uint32_t count)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
@@ -349,6 +351,7 @@ static bool tiff_skip(struct reader *base, uint32_t count)
     return true;
 }
 
+/* Goes back to the first row of an uncompressed page. */
 static bool tiff_go_back(struct reader *base)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
@@ -367,6 +370,7 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
     return *more ? tiff_begin_page(reader, reader->page + 1, error) : STATUS_OK;
 }
 
+/* Finds the pages, and begins the first one that is asked for. */
 static enum status tiff_open(struct reader *base, struct error *error)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;

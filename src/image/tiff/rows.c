@@ -6,7 +6,12 @@
  *
  * Rows of one plane are decoded straight into the caller's memory. Rows of several planes, and tiles, are
  * decoded into a block and copied from there, pixels interleaved. Uncompressed rows were read as whole strips
- * once; reading them to their place saves a copy of the picture. */
+ * once; reading them to their place saves a copy of the picture.
+ *
+ * libtiff numbers strips plane by plane, and tiles row by row of each plane (h strips or rows of tiles, w
+ * tiles in a row):
+ *
+ *     strip y of plane p: p * h + y          tile (x, y) of plane p: (p * h + y) * w + x */
 #include "image/tiff/tiff.h"
 
 #include <stdio.h>
@@ -63,6 +68,7 @@ uint32_t tiff_rows_strip_count(const struct tiff_rows *rows)
     return (rows->layout->height - 1) / rows->strip_height + 1;
 }
 
+/* Returns the number of planes that are stored one after another: 1 if pixels are interleaved. */
 static uint32_t plane_count(const struct tiff_rows *rows)
 {
     return rows->layout->separate ? rows->layout->samples : 1;
@@ -113,7 +119,7 @@ static bool tiff_decode(struct tiff_rows *rows, uint32_t number, unsigned char *
     return got == (tmsize_t)size && rows->file->message[0] == '\0';
 }
 
-/* Decodes a strip of all planes. */
+/* Decodes a strip of all planes, each plane into the block and from there to every samples-th sample. */
 static bool decode_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const struct tiff_layout *layout = rows->layout;
@@ -162,7 +168,8 @@ static bool decode_tiles(struct tiff_rows *rows, uint32_t number, unsigned char 
     return true;
 }
 
-/* Decodes a strip of YCbCr by libtiff's RGBA interface. */
+/* Decodes a strip of YCbCr by libtiff's RGBA interface into the block: 32 bits per pixel, packed as
+ * TIFFGetR() and its like unpack them. */
 static bool decode_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const uint32_t width = rows->layout->width, height = tiff_rows_of_strip(rows, number);
@@ -172,8 +179,8 @@ static bool decode_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *
 
     if (!TIFFRGBAImageBegin(&image, rows->file->tiff, stop_on_error, reason))
         return false;
-    image.req_orientation = image.orientation; /* do not rotate the page */
-    image.row_offset = (int)(number * rows->strip_height);
+    image.req_orientation = image.orientation;             /* do not rotate the page */
+    image.row_offset = (int)(number * rows->strip_height); /* the first row */
     uint32_t *raster = (uint32_t *)rows->block;
     memset(raster, 0, (size_t)width * height * sizeof *raster);
     bool done = TIFFRGBAImageGet(&image, raster, width, height);
@@ -197,7 +204,8 @@ enum status tiff_rows_decode_strip(struct tiff_rows *rows, uint32_t number, unsi
     return done ? STATUS_OK : tiff_file_format_error(rows->file, error);
 }
 
-/* TIFF_ROWS_SEQUENTIAL: decodes the next rows of one strip and plane. `row`: bytes. */
+/* TIFF_ROWS_SEQUENTIAL: decodes the next rows of one strip and plane: by the plane's own decoder of deflate,
+ * or by libtiff, which decodes row after row, too. `row`: bytes. */
 static bool decode_next_rows(struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
                              unsigned char *to, size_t row)
 {
@@ -276,6 +284,8 @@ static bool is_deflate(const struct tiff_layout *layout)
     return layout->compression == COMPRESSION_ADOBE_DEFLATE || layout->compression == COMPRESSION_DEFLATE;
 }
 
+/* Returns the method for the page. Sequential decoding saves the memory of a whole strip, but threads cannot
+ * share a strip, so that only tall strips are decoded so. */
 static enum tiff_rows_method choose_method(const struct tiff_rows *rows)
 {
     const struct tiff_layout *layout = rows->layout;

@@ -290,6 +290,7 @@ static enum status tiff_write(struct writer *base, const void *rows, size_t pitc
     return parts_write(((struct tiff_writer *)base)->strips, rows, pitch, count, error);
 }
 
+/* Waits until all strips are written. The directory stays pending. */
 static enum status tiff_end_page(struct writer *base, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
@@ -335,6 +336,7 @@ static const struct writer_class tiff_writer_class = {
 
 static const char *const extensions[] = {"tif", "tiff", NULL};
 
+/* The byte order, and 42 or (BigTIFF) 43 in it. */
 static bool tiff_recognise(const unsigned char *head, size_t size)
 {
     static const unsigned char kinds[][4] = {
@@ -351,6 +353,7 @@ static const char *compression_name(const struct image_info *info)
     return codec ? codec->name : NULL;
 }
 
+/* gAMA has no tag; the chromaticities of cHRM do. */
 static void tiff_leave_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
