@@ -10,7 +10,7 @@
  * Tried and lost: restart markers, between which several threads could encode. Files become 1 to 3% larger,
  * and no other program decodes them in parallel.
  *
- * The file also has the estimate of a file's quality, and the table entry of the format. */
+ * This source file also estimates the quality of files that are read, and defines the format struct. */
 #include "image/jpeg/jpeg.h"
 
 #include <limits.h>

@@ -1,8 +1,7 @@
 /* Reads PBM, PGM, PPM, PAM and PFM, plain or raw, several images in a row as pages.
  *
- *     bytes of the reader's head, then the file ─▶ header ─▶ image_info
- *                                               ─▶ rows: raw, expanded from bits, parsed from digits, or
- * floats
+ *     head of the reader, then the file ─▶ header ─▶ image_info
+ *                                       ─▶ rows: raw, expanded from bits, parsed from digits, or floats
  *
  * A header is parsed byte by byte, as a pipe cannot seek back. Samples whose maxval is not 255 or 65535 are
  * scaled to full scale. A PFM stores rows from bottom to top: they are read from a file in that order by
@@ -57,6 +56,7 @@ static int next_byte(struct netpbm_reader *reader)
     return getc_unlocked(reader->base.file);
 }
 
+/* Reads exactly `size` bytes: what is left of the head, then the file. */
 static enum status netpbm_read_bytes(struct netpbm_reader *reader, void *to, size_t size, struct error *error)
 {
     size_t left = reader->base.head_size - reader->head_used, some = left < size ? left : size;
@@ -90,6 +90,7 @@ static enum status read_word(struct netpbm_reader *reader, char word[TOKEN_SIZE]
     return length < TOKEN_SIZE - 1 ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
 }
 
+/* Parses a decimal number up to UINT32_MAX. */
 static enum status parse_number(const struct netpbm_reader *reader, const char *word, uint32_t *number,
                                 struct error *error)
 {
@@ -160,16 +161,19 @@ static enum status read_pam_header(struct netpbm_reader *reader, struct error *e
                         reader->base.format->name, (unsigned)depth, type);
 }
 
+/* True for PFM. */
 static bool is_float(const struct netpbm_reader *reader)
 {
     return reader->kind == 'f' || reader->kind == 'F';
 }
 
+/* True for samples in decimal digits. */
 static bool netpbm_is_plain(const struct netpbm_reader *reader)
 {
     return reader->kind >= '1' && reader->kind <= '3';
 }
 
+/* True for PBM. */
 static bool is_bits(const struct netpbm_reader *reader)
 {
     return reader->kind == '1' || reader->kind == '4';
@@ -441,6 +445,7 @@ static enum status skip_image(struct netpbm_reader *reader, bool *more, struct e
     return status == STATUS_OK ? next_image(reader, more, error) : status;
 }
 
+/* Reads the header of the first page that is asked for. */
 static enum status netpbm_open(struct reader *base, struct error *error)
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;

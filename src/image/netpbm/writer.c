@@ -1,5 +1,5 @@
-/* Writes PGM, PPM, PAM and PFM, several pages as one image after another; and the table entries of the
- * formats.
+/* Writes PGM, PPM, PAM and PFM, several pages as one image after another. At the end are the format structs
+ * of the folder.
  *
  * Samples are written raw, 16-bit ones with the high byte first. PFM stores rows from bottom to top, so each
  * row is written to its offset: its file must be seekable (writer_class.seeks). */
@@ -51,6 +51,7 @@ static enum status netpbm_begin_page(struct writer *base, const struct image_inf
     return STATUS_OK;
 }
 
+/* Writes raw rows. Rows that are adjacent and need no swap are one call. */
 static enum status netpbm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                                 struct error *error)
 {

@@ -23,6 +23,18 @@
 
 enum { LINKS_MAX = 40 }; /* symbolic links in a row, as in Linux */
 
+/* Opens output->file on a descriptor, and closes the descriptor after a failure. */
+static enum status open_descriptor(struct output *output, int descriptor, const char *mode,
+                                   struct error *error)
+{
+    output->file = fdopen(descriptor, mode);
+    if (output->file != NULL)
+        return STATUS_OK;
+    fail_writing(error, errno);
+    close(descriptor);
+    return STATUS_FAILED;
+}
+
 /* Opens a stream, device or pipe; takes ownership of the descriptor, and fails with errno if it is negative.
  * A format that seeks writes to a spool first, as streams cannot seek. */
 static enum status open_stream(struct output *output, int descriptor, struct error *error)
@@ -38,12 +50,7 @@ static enum status open_stream(struct output *output, int descriptor, struct err
         output->file = spool_open(output->spool, error);
         return output->file == NULL ? STATUS_FAILED : STATUS_OK;
     }
-    output->file = fdopen(descriptor, "wb");
-    if (output->file != NULL)
-        return STATUS_OK;
-    fail_writing(error, errno);
-    close(descriptor);
-    return STATUS_FAILED;
+    return open_descriptor(output, descriptor, "wb", error);
 }
 
 /* Does not use realpath, which refuses a link to a file that does not exist yet. */
@@ -130,12 +137,7 @@ static enum status open_temporary(struct output *output, const struct stat *repl
         close(descriptor);
         return STATUS_FAILED;
     }
-    output->file = fdopen(descriptor, "w+b");
-    if (output->file != NULL)
-        return STATUS_OK;
-    fail_writing(error, errno);
-    close(descriptor);
-    return STATUS_FAILED;
+    return open_descriptor(output, descriptor, "w+b", error);
 }
 
 /* Opens a path by its kind: a regular or new file, a device or pipe; directories are refused. */

@@ -1,10 +1,11 @@
 /* Reads how a TIFF page stores its samples (struct tiff_layout), and refuses layouts that climg does not
  * read, with a command that converts them.
  *
- *     readable: unsigned 1 to 16 and 32 bits, signed 8, 16 and 32, floats of 16, 32 and 64, complex of 2 x
- * 32; 1 to 4 channels; strips or tiles; planes interleaved or separate; every codec of libtiff refused:
- * colours that need colour management or a development (CMYK, L*a*b*, raw), YCbCr that is not JPEG, more
- * channels, volumes
+ *     samples     unsigned of 1 to 16 and 32 bits, signed of 8, 16 and 32, floats of 16, 32 and 64,
+ *                 complex of two floats of 32
+ *     channels    1 to 4: gray, RGB, a palette or JPEG's YCbCr; with or without alpha
+ *     storage     strips or tiles, planes interleaved or separate, every codec of the installed libtiff
+ *     refused     CMYK, L*a*b* and sensor data, other YCbCr, more channels, pages with depth
  *
  * libtiff corrects some tags and ignores others. If that would give other pixels, the page is refused, by the
  * tags that the file has (raw_number). */
@@ -155,6 +156,7 @@ static enum status check_oddities(struct tiff_file *file, const struct tiff_layo
         return fail(error, STATUS_FAILED,
                     "pages of %llu layers in depth are not supported; write a page for each layer first",
                     (unsigned long long)number);
+    /* Without a ColorMap of the right length, libtiff turns palettes into RGB or gray. */
     if (raw_number(file, TIFFTAG_PHOTOMETRIC, &number) && number == PHOTOMETRIC_PALETTE &&
         layout->photometric != PHOTOMETRIC_PALETTE)
         return fail(error, STATUS_FAILED,
@@ -275,7 +277,7 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
     layout->separate = planar == PLANARCONFIG_SEPARATE && layout->samples > 1;
     layout->row_size = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
 
-    /* The checks. Colours decide about the codec's mode, and that about the size of tiles. */
+    /* The checks. The mode of the JPEG codec, which depends on the colours, changes the size of tiles. */
     if (!TIFFIsCODECConfigured(layout->compression)) {
         const TIFFCodec *codec = TIFFFindCODEC(layout->compression);
         return fail(error, STATUS_FAILED,

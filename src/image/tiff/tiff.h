@@ -1,10 +1,10 @@
 /* TIFF by libtiff. Sources: TIFF 6.0, Adobe's TIFF Technical Notes 1 to 3, BigTIFF, EXIF 2.3, libtiff's
  * pages.
  *
- *     reading:  file.c ─▶ layout.c ─▶ rows.c, inflate.c ─▶ prefetch.c ─▶ convert.c ─▶ rows of image.h
- *                    (libtiff)  tags    strips and tiles     threads       sample types      (reader.c)
+ *     reading   file.c ─▶ layout.c ─▶ rows.c, inflate.c ─▶ prefetch.c ─▶ convert.c ─▶ reader.c
+ *               libtiff   tags        strips and tiles     threads       types        pages, rows
  *               file.c ─▶ image/ifd.c ─▶ metadata_read.c
- *     writing:  writer.c: rows ─▶ strips, compressed by threads (image/parts.c) ─▶ file.c; metadata_write.c
+ *     writing   writer.c, metadata_write.c ─▶ strips on threads (image/parts.c) ─▶ file.c
  *
  * Private to src/image/tiff; the Makefile collects format_tiff (image/format.h). Each struct belongs to one
  * thread at a time; threads that decode strips have a libtiff handle each. Functions that return a status

@@ -1,7 +1,7 @@
 /* Writes TIFFs page by page, in strips:
  *
- *     rows ─▶ strips (image/parts.c) ─▶ threads: each strip compressed into a TIFF in memory ─▶ bytes of the
- *     strip ─▶ in order ─▶ TIFFWriteRawStrip ─▶ file
+ *     rows ─▶ strips (image/parts.c) ─▶ threads: compressed into a TIFF in memory ─┐
+ *     file ◀─ TIFFWriteRawStrip ◀─ strips in their order ◀─ bytes of the strip ◀───┘
  *
  * libtiff compresses on one thread per handle, so each strip gets a handle on a file in memory, of which only
  * the strip's bytes are kept. Uncompressed strips are written by the caller's thread.
@@ -56,7 +56,7 @@ static enum status write_directory(struct tiff_writer *writer, bool numbered, st
 }
 
 /* Returns the compression for --compression's preset (0: none, 1 to 9: deflate), or by default the input's if
- * it is lossless, can store all types and is compiled into libtiff. `input` is 0 if the input is no TIFF. */
+ * it is lossless, no fax code, and compiled into libtiff. `input` is 0 if the input is no TIFF. */
 static uint16_t choose_compression(int preset, int input)
 {
     if (preset != COMPRESSION_PRESET_DEFAULT)
@@ -228,8 +228,7 @@ static struct parts_options strip_options(const struct writer_options *options, 
         .height = info->height,
         .part_rows = height,
         .part_size = sizeof(struct strip),
-        /* With compression: the rows, the file in memory (which grows by half), and libtiff's buffer for it.
-         */
+        /* Compressed: the rows, the file in memory (which grows by half), and libtiff's buffer for it. */
         .part_memory = is_uncompressed ? size : 7 * size / 2,
         .memory = options->memory,
         /* LZMA takes a hundred times the memory of other codecs. */

@@ -190,6 +190,7 @@ static void y4m_describe(struct y4m_reader *reader, int part)
     reader->row = 0;
 }
 
+/* Copies rows of the current frame's page. */
 static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
                             struct error *error)
 {
@@ -206,6 +207,7 @@ static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint3
     return STATUS_OK;
 }
 
+/* Begins the next page of the frame, or returns the frame to the thread and begins the next frame. */
 static enum status y4m_next_page(struct reader *base, bool *more, struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
@@ -272,6 +274,7 @@ static void update_length(struct y4m_reader *reader)
     memmove(at, rest, strlen(rest) + 1);
 }
 
+/* Parses the stream's line, and describes the first page that is asked for. Reads no frame of it yet. */
 static enum status y4m_open(struct reader *base, struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
@@ -296,6 +299,7 @@ static enum status y4m_open(struct reader *base, struct error *error)
     return STATUS_OK;
 }
 
+/* Stops the thread when it next waits for a queue, and waits for it to end. */
 static void y4m_close(struct reader *base)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;

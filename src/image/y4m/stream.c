@@ -1,5 +1,5 @@
-/* Parses and prints the first line of a Y4M stream, computes the sizes of its planes, and owns the ring of
- * frames between a thread and the pages; and the table entry of the format. */
+/* Parses and prints the first line of a Y4M stream, computes the sizes of its planes, and allocates
+ * the ring of frames between a thread and the pages. At the end is the format struct. */
 #include "base/text.h"
 #include "image/y4m/y4m.h"
 

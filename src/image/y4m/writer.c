@@ -137,6 +137,7 @@ static enum status y4m_check_page(const struct y4m_writer *writer, const struct 
     return STATUS_OK;
 }
 
+/* Begins the stream before its first page, and a frame before its first page. */
 static enum status y4m_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
@@ -163,6 +164,7 @@ static enum status y4m_begin_page(struct writer *base, const struct image_info *
     return status;
 }
 
+/* Copies rows to the frame. Drops columns and rows of chroma that y4m_check_page allows. */
 static enum status y4m_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
@@ -176,6 +178,7 @@ static enum status y4m_write(struct writer *base, const void *rows, size_t pitch
     return STATUS_OK;
 }
 
+/* After the last page of a frame: passes the frame to the thread. */
 static enum status y4m_end_page(struct writer *base, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;

@@ -6,9 +6,9 @@
  * bottom, without padding. Samples of more than 8 bits have two bytes, the low one first. Source: mjpegtools'
  * yuv4mpeg(5), and what these programs do.
  *
- * A frame becomes two pages: one of one channel, Y, and one of two, Cb and Cr interleaved, which may be
- * smaller (struct video of image.h). Samples of 9 to 15 bits are scaled to 16. Other words of the stream's
- * line are copied.
+ * A frame becomes a page of one channel, Y, and unless it is gray a page of two, Cb and Cr interleaved, which
+ * may be smaller (struct video of image.h). Samples of 9 to 15 bits are scaled to 16. Other words of the
+ * stream's line are copied.
  *
  *     file:  Y Y Y Y ...   Cb Cb ...   Cr Cr ...        pages:  Y Y Y Y ...   Cb Cr Cb Cr ...
  *
