@@ -93,7 +93,8 @@ static bool exif_fits(const struct blob *exif)
     return exif->size <= SEGMENT_SIZE_MAX - sizeof EXIF_NAME;
 }
 
-/* EXIF is JPEG's only place for the orientation. */
+/* Writes EXIF with the metadata's orientation, which JPEG can store nowhere else. Without EXIF, or if it is
+ * too large, writes EXIF of only the orientation. */
 static enum status jpeg_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
@@ -128,12 +129,13 @@ static enum status write_icc(FILE *file, const struct blob *icc, struct error *e
 static enum status write_iptc(FILE *file, const struct blob *iptc, struct error *error)
 {
     enum { HEAD = 12, PART = SEGMENT_SIZE_MAX - sizeof PHOTOSHOP_NAME };
+    static const unsigned char start[] = {'8', 'B', 'I', 'M', RESOURCE_IPTC >> 8, RESOURCE_IPTC & 0xff};
     const size_t size = HEAD + iptc->size + iptc->size % 2;
     unsigned char *resource = allocate_zeroed(size, 1, "IPTC", error);
     enum status status = STATUS_OK;
     if (resource == NULL)
         return STATUS_FAILED;
-    memcpy(resource, "8BIM\4\4", 6); /* RESOURCE_IPTC */
+    memcpy(resource, start, sizeof start);
     for (int i = 0; i < 4; i++)
         resource[8 + i] = (unsigned char)(iptc->size >> (24 - 8 * i));
     memcpy(resource + HEAD, iptc->data, iptc->size);

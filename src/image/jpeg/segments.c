@@ -269,8 +269,7 @@ void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *se
             jpeg_set_marker_processor(&session->jpeg.in, MARKER_APP0 + n, on_segment);
 }
 
-/* Joins the parts of the ICC profile. It is left out if a part is missing or its numbers are contradictory.
- */
+/* Joins the parts of the ICC profile. Leaves it out if a part is missing or part numbers contradict. */
 static enum status join_icc(const struct jpeg_segments *segments, struct error *error)
 {
     struct metadata *metadata = segments->metadata;

@@ -84,8 +84,7 @@ static bool is_padding(struct jpeg_session *session)
     return true;
 }
 
-/* emit_message: level -1 is a warning, after which libjpeg would continue with gray pixels; others are
- * traces. */
+/* emit_message. Level -1 is a warning, after which libjpeg continues with gray pixels; others are traces. */
 static void on_message(j_common_ptr jpeg, int level)
 {
     const int code = jpeg->err->msg_code;

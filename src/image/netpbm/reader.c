@@ -222,8 +222,7 @@ static int bits_of(uint32_t maxval)
     return bits;
 }
 
-/* After the header: sets the type of samples, their offset in the file, and the reader's memory and number of
- * pages. */
+/* After the header: sets the type of samples, their offset in the file, memory, and page count. */
 static enum status netpbm_describe(struct netpbm_reader *reader, struct error *error)
 {
     struct image_info *info = &reader->base.info;
@@ -323,8 +322,7 @@ static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *r
     return STATUS_OK;
 }
 
-/* Reads a raw row and converts it in place: bits to bytes, from the last one on, and other samples to full
- * scale. */
+/* Reads a raw row and scales its samples to full scale in place. Bits become bytes, from the last one on. */
 static enum status read_raw_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
 {
     const struct image_info *info = &reader->base.info;

@@ -118,8 +118,7 @@ static enum status inherit_access(int file, const char *path, const struct stat 
     return STATUS_OK;
 }
 
-/* Opens a temporary file in the folder of the target. `replaced`: stat of an existing target, or NULL.
- */
+/* Opens a temporary file in the folder of the target. `replaced`: of an existing target, or NULL. */
 static enum status open_temporary(struct output *output, const struct stat *replaced, const char *path,
                                   struct error *error)
 {

@@ -84,8 +84,7 @@ static inline __attribute__((always_inline)) void add_left_of(unsigned char *row
     }
 }
 
-/* Horizontal differencing of a row (TIFF 6.0, section 14). Complex samples are refused by tiff_inflate_open.
- */
+/* Undoes horizontal differencing of a row (TIFF 6.0, section 14). Complex samples were refused. */
 static void undo_horizontal(const struct tiff_inflate *inflate, unsigned char *row)
 {
     switch (inflate->bits) {

@@ -97,8 +97,7 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
 /* Notes that a tag is left out, as "ICC Profile" or "tag 65000". */
 void tiff_file_leave_out(struct tiff_file *file, uint16_t tag, struct metadata *metadata);
 
-/* Returns STATUS_FAILED if a read failed or memory ran out. A tag that libtiff did not find may exist then.
- */
+/* Returns STATUS_FAILED if a read failed or memory ran out: then a tag that libtiff missed may exist. */
 enum status tiff_file_io_error(const struct tiff_file *file, struct error *error);
 
 /* Return STATUS_FAILED, with the first error as the reason: of a damaged file, of a failed write. */
@@ -117,7 +116,7 @@ struct tiff_layout {
     bool separate;          /* each channel is a plane of its own (PLANARCONFIG_SEPARATE) */
     bool tiled;             /* in tiles, not strips */
     bool rgba;              /* YCbCr that only libtiff's RGBA interface converts */
-    bool palette;           /* samples are indices of colours */
+    bool palette;           /* samples are indices into ColorMap */
     bool inverted;          /* unsigned integers of which 0 is white */
     uint64_t row_size;      /* bytes of a decoded row, all samples interleaved, no padding but to a byte */
 };
@@ -187,8 +186,7 @@ bool tiff_inflate_end(struct tiff_inflate *inflate);
 /* ---------------- rows.c
  *
  * Decodes the rows of a TIFF page: pixels interleaved, samples as in the file, but in the host's byte order.
- * "Strip" also means a row of tiles here. With separate planes, strip n of each plane belongs to the same
- * rows. */
+ * "Strip" also means a row of tiles here. Strip n of each separate plane has the same rows. */
 
 enum { TIFF_PLANES = 4 };
 
@@ -290,8 +288,7 @@ struct tiff_text_tag {
 enum { TIFF_TEXT_TAGS = 8 };
 extern const struct tiff_text_tag tiff_text_tags[TIFF_TEXT_TAGS];
 
-/* Tags that only TIFF can store, and that are copied unchanged, in the form in which libtiff registers them.
- */
+/* Tags that only TIFF can store, and that are copied unchanged; in the form that libtiff registers. */
 enum { TIFF_EXTRA_FIELDS = 17 };
 extern const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS];
 

@@ -60,9 +60,7 @@ static bool write_part(struct y4m_writer *writer, int part, const unsigned char 
     return fwrite(ready ? page : writer->raw, 1, size, writer->base.output.file) == size;
 }
 
-/* Writes a frame, and flushes, so that a program at the other end of a pipe gets each frame when it is
- * complete.
- */
+/* Writes a frame and flushes, so that a program that reads the pipe gets each frame as it is complete. */
 static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame *frame, struct error *error)
 {
     FILE *file = writer->base.output.file;
@@ -73,7 +71,7 @@ static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame
     return STATUS_OK;
 }
 
-/* The thread. */
+/* The thread: writes frames until the queue ends or a write fails, and then stops both queues. */
 static void *write_frames(void *context)
 {
     struct y4m_writer *writer = context;
