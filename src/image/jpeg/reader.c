@@ -75,7 +75,7 @@ static enum status jpeg_parse_header(void *context, struct error *error)
     return jpeg_segments_finish(&reader->session, &reader->segments, error);
 }
 
-static enum status open_reader(struct reader *base, struct error *error)
+static enum status jpeg_open_reader(struct reader *base, struct error *error)
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
     enum status status =
@@ -85,7 +85,7 @@ static enum status open_reader(struct reader *base, struct error *error)
 }
 
 /* Arguments of the step that reads rows. */
-struct rows {
+struct row_request {
     struct jpeg_reader *reader;
     unsigned char *data; /* of the first row */
     size_t pitch;        /* bytes from row to row */
@@ -95,27 +95,27 @@ struct rows {
 /* The step that reads rows. */
 static enum status jpeg_read_rows(void *context, struct error *error)
 {
-    const struct rows *rows = context;
-    struct jpeg_session *session = &rows->reader->session;
+    const struct row_request *request = context;
+    struct jpeg_session *session = &request->reader->session;
     struct jpeg_decompress_struct *in = &session->jpeg.in;
-    if (!rows->reader->begun)
+    if (!request->reader->begun)
         jpeg_start_decompress(in); /* of several scans: reads all of them */
-    rows->reader->begun = true;
+    request->reader->begun = true;
     /* A file that ended too early may lack the last scans. Then no row is right. */
     if (jpeg_has_multiple_scans(in) && session->ended) {
         session->complete = jpeg_session_has_all_scans(session);
         if (!session->complete)
             return jpeg_session_check_end(session, error);
     }
-    for (uint32_t i = 0; i < rows->count; i++) {
-        JSAMPROW row = rows->data + i * rows->pitch;
+    for (uint32_t i = 0; i < request->count; i++) {
+        JSAMPROW row = request->data + i * request->pitch;
         jpeg_read_scanlines(in, &row, 1);
     }
     return STATUS_OK;
 }
 
 /* The step after the last row: reads to the end marker. */
-static enum status read_end(void *context, struct error *error)
+static enum status read_end_marker(void *context, struct error *error)
 {
     struct jpeg_reader *reader = context;
     (void)error;
@@ -126,11 +126,11 @@ static enum status read_end(void *context, struct error *error)
 /* Reads the end marker after the last row. Some cameras, panoramas and interrupted downloads lack it, or have
  * other data in its place. All pixels are there, so that is a warning. Bytes before an end marker are an
  * error, as they may be pixels. */
-static enum status check_end(struct jpeg_reader *reader, struct error *error)
+static enum status check_end_marker(struct jpeg_reader *reader, struct error *error)
 {
     struct jpeg_session *session = &reader->session;
     session->complete = true;
-    enum status status = jpeg_session_run(session, read_end, reader, error);
+    enum status status = jpeg_session_run(session, read_end_marker, reader, error);
     const bool is_stray_data = session->errors.msg_code == JWRN_EXTRANEOUS_DATA;
     if (status != STATUS_OK && (error->memory || is_stray_data || ferror(reader->base.file)))
         return status;
@@ -140,15 +140,15 @@ static enum status check_end(struct jpeg_reader *reader, struct error *error)
 }
 
 /* Reads rows. The message of a failure ends with the number of decoded rows. */
-static enum status read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
+static enum status jpeg_read(struct reader *base, void *data, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
-    struct rows rows = {reader, data, pitch, count};
+    struct row_request request = {reader, data, pitch, count};
     const struct jpeg_decompress_struct *in = &reader->session.jpeg.in;
-    enum status status = jpeg_session_run(&reader->session, jpeg_read_rows, &rows, error);
+    enum status status = jpeg_session_run(&reader->session, jpeg_read_rows, &request, error);
     if (status == STATUS_OK && in->output_scanline == in->output_height)
-        status = check_end(reader, error);
+        status = check_end_marker(reader, error);
     if (status != STATUS_OK && !error->memory)
         text_append(error->text, sizeof error->text, "; decoded %u of %u rows", (unsigned)in->output_scanline,
                     (unsigned)base->info.height);
@@ -157,7 +157,7 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
 
 /* Looks for pictures and videos after the end marker, in what is buffered and, if the file is regular, up to
  * a whole buffer. A pipe is not read, as its writer may keep it open. */
-static void check_trailing_data(struct reader *base)
+static void jpeg_check_trailing_data(struct reader *base)
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
     struct jpeg_session *session = &reader->session;
@@ -176,7 +176,7 @@ static void check_trailing_data(struct reader *base)
         jpeg_companions_warn(&found, &base->trailing);
 }
 
-static void close_reader(struct reader *base)
+static void jpeg_close_reader(struct reader *base)
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
     jpeg_segments_close(&reader->segments);
@@ -185,8 +185,8 @@ static void close_reader(struct reader *base)
 
 const struct reader_class jpeg_reader_class = {
     .size = sizeof(struct jpeg_reader),
-    .open = open_reader,
-    .read = read_some,
-    .check_trailing_data = check_trailing_data,
-    .close = close_reader,
+    .open = jpeg_open_reader,
+    .read = jpeg_read,
+    .check_trailing_data = jpeg_check_trailing_data,
+    .close = jpeg_close_reader,
 };

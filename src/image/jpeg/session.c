@@ -200,7 +200,7 @@ static void on_sink(j_compress_ptr out)
 }
 
 /* Writes the first `size` bytes of the buffer, less those that are passed over, and empties it. */
-static void flush(struct jpeg_session *session, size_t size)
+static void flush_buffer(struct jpeg_session *session, size_t size)
 {
     size -= session->passed;
     if (fwrite(session->buffer + session->passed, 1, size, session->file) != size) {
@@ -214,7 +214,7 @@ static void flush(struct jpeg_session *session, size_t size)
 /* empty_output_buffer: writes the whole buffer. free_in_buffer is not valid here (libjpeg.txt). */
 static boolean on_full(j_compress_ptr out)
 {
-    flush(out->client_data, JPEG_BUFFER_SIZE);
+    flush_buffer(out->client_data, JPEG_BUFFER_SIZE);
     return TRUE;
 }
 
@@ -222,7 +222,7 @@ static boolean on_full(j_compress_ptr out)
 static void on_end(j_compress_ptr out)
 {
     struct jpeg_session *session = out->client_data;
-    flush(session, JPEG_BUFFER_SIZE - session->sink.free_in_buffer);
+    flush_buffer(session, JPEG_BUFFER_SIZE - session->sink.free_in_buffer);
 }
 
 /* ---------------------------------------------------------------- begin, run, end */

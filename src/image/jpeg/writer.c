@@ -153,7 +153,7 @@ static struct coding choose_coding(const struct writer_options *options, const s
     return coding;
 }
 
-static uint64_t memory(const struct writer_options *options, const struct image_info *info)
+static uint64_t jpeg_memory(const struct writer_options *options, const struct image_info *info)
 {
     const struct coding coding = choose_coding(options, info);
     return coding.is_optimised ? coding.coefficients : 0;
@@ -189,7 +189,7 @@ static void advise_arrays(struct jpeg_writer *writer)
 }
 
 /* The step that writes the header of the frame. */
-static enum status start(void *context, struct error *error)
+static enum status encode_start(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
     const struct coding *coding = &writer->coding;
@@ -222,7 +222,7 @@ static enum status start(void *context, struct error *error)
 
 /* Blends a row with white, as on paper: colour * alpha + white * (1 - alpha), rounded. `colours` is the
  * number of channels without alpha. */
-static void flatten(const unsigned char *row, int colours, uint32_t width, unsigned char *to)
+static void blend_with_white(const unsigned char *row, int colours, uint32_t width, unsigned char *to)
 {
     const unsigned full = UINT8_MAX;
     for (uint32_t x = 0; x < width; x++, row += colours + 1, to += colours)
@@ -239,14 +239,14 @@ static enum status encode_rows(void *context, struct error *error)
         const unsigned char *from = writer->rows + i * writer->pitch;
         JSAMPROW row = writer->flat != NULL ? writer->flat : (JSAMPROW)(uintptr_t)from; /* drops const */
         if (writer->flat != NULL)
-            flatten(from, writer->coding.channels, writer->base.info.width, writer->flat);
+            blend_with_white(from, writer->coding.channels, writer->base.info.width, writer->flat);
         jpeg_write_scanlines(&writer->session.jpeg.out, &row, 1);
     }
     return STATUS_OK;
 }
 
 /* The step after the last row. Optimised Huffman coding happens here. */
-static enum status finish(void *context, struct error *error)
+static enum status encode_finish(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
     (void)error;
@@ -268,10 +268,10 @@ static enum status jpeg_begin_page(struct writer *base, const struct image_info 
     enum status status = jpeg_metadata_write(base->output.file, info, true, error);
     if (status == STATUS_OK)
         status = jpeg_session_open_write(&writer->session, base->output.file, error);
-    return status == STATUS_OK ? jpeg_session_run(&writer->session, start, writer, error) : status;
+    return status == STATUS_OK ? jpeg_session_run(&writer->session, encode_start, writer, error) : status;
 }
 
-static enum status write_some(struct writer *base, const void *rows, size_t pitch, uint32_t count,
+static enum status jpeg_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                               struct error *error)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
@@ -284,10 +284,10 @@ static enum status write_some(struct writer *base, const void *rows, size_t pitc
 static enum status jpeg_end_page(struct writer *base, struct error *error)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
-    return jpeg_session_run(&writer->session, finish, writer, error);
+    return jpeg_session_run(&writer->session, encode_finish, writer, error);
 }
 
-static void close_writer(struct writer *base)
+static void jpeg_close_writer(struct writer *base)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
     jpeg_session_close(&writer->session);
@@ -295,12 +295,12 @@ static void close_writer(struct writer *base)
 }
 
 static const struct writer_class jpeg_writer_class = {
-    .memory = memory,
+    .memory = jpeg_memory,
     .size = sizeof(struct jpeg_writer),
     .begin_page = jpeg_begin_page,
-    .write = write_some,
+    .write = jpeg_write,
     .end_page = jpeg_end_page,
-    .close = close_writer,
+    .close = jpeg_close_writer,
 };
 
 /* ---------------------------------------------------------------- the format */

@@ -185,7 +185,7 @@ static size_t row_in_file(const struct netpbm_reader *reader)
     return reader->kind == '4' ? (reader->base.info.width + 7) / 8 : row_size(&reader->base.info);
 }
 
-/* Reads the header of the other formats after its first two bytes. */
+/* Reads the header of PBM, PGM, PPM or PFM after its first two bytes. */
 static enum status read_numbers(struct netpbm_reader *reader, struct error *error)
 {
     struct image_info *info = &reader->base.info;
@@ -242,11 +242,11 @@ static enum status netpbm_describe(struct netpbm_reader *reader, struct error *e
     reader->base.plain = !netpbm_is_plain(reader) && !is_bits(reader) && !is_float(reader);
 
     /* The file has one page if it ends with the first one's raw samples; otherwise the number is unknown. */
-    struct stat there;
-    bool only = reader->page == 1 && !netpbm_is_plain(reader) &&
-                fstat(fileno(reader->base.file), &there) == 0 && S_ISREG(there.st_mode) &&
-                (uint64_t)reader->start + size >= (uint64_t)there.st_size;
-    reader->base.page_count = only ? 1 : 0;
+    struct stat file_stat;
+    bool is_only_page = reader->page == 1 && !netpbm_is_plain(reader) &&
+                        fstat(fileno(reader->base.file), &file_stat) == 0 && S_ISREG(file_stat.st_mode) &&
+                        (uint64_t)reader->start + size >= (uint64_t)file_stat.st_size;
+    reader->base.page_count = is_only_page ? 1 : 0;
     return STATUS_OK;
 }
 
@@ -293,7 +293,7 @@ static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *val
 
 /* Stores a sample at row[index] in the row's type, scaled so that maxval becomes full scale; PBM's 1 is
  * black. False if it is larger than maxval. */
-static bool put_sample(const struct netpbm_reader *reader, uint32_t value, size_t index, unsigned char *row)
+static bool store_sample(const struct netpbm_reader *reader, uint32_t value, size_t index, unsigned char *row)
 {
     const uint32_t maxval = reader->maxval;
     if (value > maxval)
@@ -316,7 +316,7 @@ static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *r
         enum status status = read_plain_sample(reader, &value, error);
         if (status != STATUS_OK)
             return status;
-        if (!put_sample(reader, value, i, row))
+        if (!store_sample(reader, value, i, row))
             return netpbm_damaged(reader, "a sample is larger than its largest value", error);
     }
     return STATUS_OK;
@@ -333,12 +333,12 @@ static enum status read_raw_row(struct netpbm_reader *reader, unsigned char *row
         return status;
     if (reader->kind == '4')
         for (size_t i = info->width; i-- > 0;)
-            put_sample(reader, row[i / 8] >> (7 - i % 8) & 1, i, row);
+            store_sample(reader, row[i / 8] >> (7 - i % 8) & 1, i, row);
     else if (reader->maxval != UINT8_MAX)
         for (size_t i = 0; fits && i < count; i++) {
             bool wide = info->type == SAMPLE_UINT16;
             uint32_t value = wide ? (uint32_t)row[2 * i] << 8 | row[2 * i + 1] : row[i];
-            fits = put_sample(reader, value, i, row);
+            fits = store_sample(reader, value, i, row);
         }
     return fits ? STATUS_OK : netpbm_damaged(reader, "a sample is larger than its largest value", error);
 }

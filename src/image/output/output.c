@@ -142,16 +142,16 @@ static enum status open_temporary(struct output *output, const struct stat *repl
 /* Opens a path by its kind: a regular or new file, a device or pipe; directories are refused. */
 static enum status open_path(struct output *output, const char *path, struct error *error)
 {
-    struct stat there;
+    struct stat existing;
     size_t length = strlen(path);
-    bool exists = stat(path, &there) == 0;
+    bool exists = stat(path, &existing) == 0;
     if (!exists && (errno != ENOENT || length == 0))
         return fail_writing(error, errno);
-    if ((exists && S_ISDIR(there.st_mode)) || path[length - 1] == '/')
+    if ((exists && S_ISDIR(existing.st_mode)) || path[length - 1] == '/')
         return fail(error, STATUS_FAILED, "is a directory; name the file to write");
-    if (exists && !S_ISREG(there.st_mode))
+    if (exists && !S_ISREG(existing.st_mode))
         return open_stream(output, open(path, O_WRONLY | O_CLOEXEC), error);
-    return open_temporary(output, exists ? &there : NULL, path, error);
+    return open_temporary(output, exists ? &existing : NULL, path, error);
 }
 
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error)
@@ -173,7 +173,7 @@ enum status output_open(struct output *output, const char *path, const char *spo
 }
 
 /* Writes all buffered bytes, and syncs to disk if the output is durable. */
-static enum status flush(const struct output *output, struct error *error)
+static enum status flush_output(const struct output *output, struct error *error)
 {
     errno = EIO; /* for an earlier failure whose errno is lost */
     if (fflush(output->file) != 0 || ferror(output->file))
@@ -188,7 +188,7 @@ enum status output_commit(struct output *output, struct error *error)
 {
     FILE *file = output->file;
     const int copy_to = output->copy_to;
-    enum status status = flush(output, error);
+    enum status status = flush_output(output, error);
     if (status == STATUS_OK && copy_to >= 0)
         status = spool_drain(output->spool, file, copy_to, error);
 

@@ -86,7 +86,7 @@ static bool print_name(struct slot *slot, const char *target, int number)
 
 /* Locks a file that was just created. False if it is being removed: another process that cleans up may have
  * locked or removed it since. True if the file system has no locks. */
-static bool lock(int descriptor)
+static bool lock_new(int descriptor)
 {
     struct stat there;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
@@ -112,7 +112,7 @@ static int output_create(struct slot *slot, const char *target, int number, mode
         descriptor = open(slot->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     atomic_store(&slot->state, descriptor >= 0 ? SLOT_LIVE : SLOT_CLAIMED);
 
-    if (descriptor >= 0 && !lock(descriptor)) {
+    if (descriptor >= 0 && !lock_new(descriptor)) {
         atomic_store(&slot->state, SLOT_CLAIMED);
         close(descriptor);
         descriptor = -1;

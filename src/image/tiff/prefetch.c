@@ -50,7 +50,7 @@ static void decode_slot(void *slot)
 }
 
 /* Frees a slot, also one that was not opened: it is zeroed then. */
-static void close_strip(void *slot)
+static void close_slot(void *slot)
 {
     struct strip *strip = slot;
 
@@ -60,7 +60,7 @@ static void close_strip(void *slot)
 }
 
 /* Allocates a slot's rows, and opens its handle on the page if it has its own. */
-static enum status open_strip(struct tiff_prefetch *prefetch, struct strip *strip, struct error *error)
+static enum status open_slot(struct tiff_prefetch *prefetch, struct strip *strip, struct error *error)
 {
     struct tiff_rows *rows = prefetch->rows;
 
@@ -139,7 +139,7 @@ enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_optio
     enum status status =
         ordered_open(&opened->strips, threads, count, sizeof(struct strip), decode_slot, error);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
-        status = open_strip(opened, ordered_slot(&opened->strips, i), error);
+        status = open_slot(opened, ordered_slot(&opened->strips, i), error);
     if (status == STATUS_OK)
         *prefetch = opened;
     else
@@ -151,7 +151,7 @@ void tiff_prefetch_close(struct tiff_prefetch *prefetch)
 {
     if (prefetch == NULL)
         return;
-    ordered_close(&prefetch->strips, close_strip);
+    ordered_close(&prefetch->strips, close_slot);
     free(prefetch);
 }
 

@@ -285,8 +285,8 @@ static enum status tiff_begin_page(struct tiff_reader *reader, int page, struct 
 }
 
 /* Decodes the next rows, before conversion. */
-static enum status fetch(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
-                         struct error *error)
+static enum status fetch_rows(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
+                              struct error *error)
 {
     enum status status = reader->prefetch != NULL
                              ? tiff_prefetch_fetch(reader->prefetch, reader->row, count, to, pitch, error)
@@ -312,7 +312,7 @@ static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint
 
     /* Rows of their final type: decode them to their place, all at once. */
     if (reader->packed == NULL) {
-        enum status status = fetch(reader, count, to, pitch, error);
+        enum status status = fetch_rows(reader, count, to, pitch, error);
         if (status != STATUS_OK)
             return status;
         for (uint32_t y = 0; y < count; y++, to += pitch) {
@@ -327,7 +327,7 @@ static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint
     /* Other rows: decode some, convert each. */
     while (count > 0) {
         const uint32_t some = count < reader->packed_rows ? count : reader->packed_rows;
-        enum status status = fetch(reader, some, reader->packed, row, error);
+        enum status status = fetch_rows(reader, some, reader->packed, row, error);
         if (status != STATUS_OK)
             return status;
         for (uint32_t y = 0; y < some; y++, to += pitch) {

@@ -97,7 +97,7 @@ static enum status check_listed(const struct tiff_rows *rows, uint32_t number, s
 
 /* Clears memory for codecs that write fewer bytes than requested and report success: it may contain pixels of
  * other images. */
-static void clear(const struct tiff_rows *rows, unsigned char *to, size_t size)
+static void clear_for_codec(const struct tiff_rows *rows, unsigned char *to, size_t size)
 {
     if (rows->layout->compression != COMPRESSION_NONE && rows->inflate[0] == NULL)
         memset(to, 0, size);
@@ -113,7 +113,7 @@ static bool tiff_decode(struct tiff_rows *rows, uint32_t number, unsigned char *
         tiff_inflate_begin(rows->inflate[0], number);
         return tiff_inflate_rows(rows->inflate[0], to, size) && tiff_inflate_end(rows->inflate[0]);
     }
-    clear(rows, to, size);
+    clear_for_codec(rows, to, size);
     const tmsize_t got = rows->layout->tiled ? TIFFReadEncodedTile(tiff, number, to, (tmsize_t)size)
                                              : TIFFReadEncodedStrip(tiff, number, to, (tmsize_t)size);
     return got == (tmsize_t)size && rows->file->message[0] == '\0';
@@ -214,7 +214,7 @@ static bool decode_next_rows(struct tiff_rows *rows, uint32_t plane, uint32_t fi
 
     if (inflate == NULL) {
         bool done = true;
-        clear(rows, to, count * row);
+        clear_for_codec(rows, to, count * row);
         for (uint32_t y = 0; done && y < count; y++)
             done = TIFFReadScanline(rows->file->tiff, to + y * row, first + y, (uint16_t)plane) == 1;
         return done && rows->file->message[0] == '\0';

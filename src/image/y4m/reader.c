@@ -99,10 +99,10 @@ static enum status read_part(struct y4m_reader *reader, int part, unsigned char 
 {
     const struct y4m *stream = &reader->stream;
     const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample;
-    const bool ready = part == 0 && y4m_is_plain(stream);
+    const bool is_direct = part == 0 && y4m_is_plain(stream);
     enum status status =
-        y4m_read_bytes(reader, ready ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
-    if (status != STATUS_OK || ready)
+        y4m_read_bytes(reader, is_direct ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
+    if (status != STATUS_OK || is_direct)
         return status;
     const bool fits = part == 0 ? y4m_read_samples(reader, reader->raw, count, to, 1)
                                 : y4m_read_samples(reader, reader->raw, count, to, 2) &&

@@ -52,12 +52,12 @@ static bool write_part(struct y4m_writer *writer, int part, const unsigned char 
     const struct y4m *stream = &writer->stream;
     const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample,
                  size = part == 0 ? plane : 2 * plane;
-    const bool ready = part == 0 && y4m_is_plain(stream);
-    if (!ready)
+    const bool is_direct = part == 0 && y4m_is_plain(stream);
+    if (!is_direct)
         y4m_write_samples(stream, page, part == 0 ? 1 : 2, writer->raw, count);
     if (part > 0)
         y4m_write_samples(stream, page + sample, 2, writer->raw + plane, count);
-    return fwrite(ready ? page : writer->raw, 1, size, writer->base.output.file) == size;
+    return fwrite(is_direct ? page : writer->raw, 1, size, writer->base.output.file) == size;
 }
 
 /* Writes a frame and flushes, so that a program that reads the pipe gets each frame as it is complete. */
