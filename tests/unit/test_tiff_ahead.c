@@ -144,7 +144,7 @@ static void a_strip_that_is_not_listed_is_damage(void **state)
     open_first_page(&file, descriptor);
     assert_int_equal(tiff_layout_read(&file, &options, &layout, &error), STATUS_OK);
     assert_int_equal(tiff_rows_begin(&rows, &file, &layout, &error), STATUS_OK);
-    assert_int_equal(tiff_rows_strip(&rows, 1, strip, &error), STATUS_FAILED);
+    assert_int_equal(tiff_rows_decode_strip(&rows, 1, strip, &error), STATUS_FAILED);
     assert_string_equal(error.text, "damaged TIFF: strip 2 of 6 is not listed; where GDAL left it out as "
                                     "empty, gdal_translate IN OUT fills it");
     tiff_rows_end(&rows);

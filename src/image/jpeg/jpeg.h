@@ -1,5 +1,13 @@
 /* JPEG by libjpeg-turbo: gray and YCbCr, 8 bit. Sources: ITU-T T.81 (the format), T.871 (JFIF), CIPA DC-008
- * (EXIF), ICC.1 annex B.4, XMP part 3. */
+ * (EXIF), ICC.1 annex B.4, XMP part 3.
+ *
+ *     session.c          libjpeg with failures as statuses, on a FILE: used by all others
+ *     reader.c           header and rows               segments.c        metadata that is read
+ *     writer.c           rows, quality, the format     metadata_write.c  metadata that is written
+ *     turn.c             moves and rotates blocks without decoding
+ *
+ * Private to src/image/jpeg; the Makefile collects format_jpeg (image/format.h). No state is shared: each
+ * session, reader and writer belongs to one thread at a time. */
 #ifndef CLIMG_IMAGE_JPEG_JPEG_H
 #define CLIMG_IMAGE_JPEG_JPEG_H
 
@@ -14,106 +22,114 @@
 #include <stdio.h>
 
 enum {
-    MARKER_SOF0 = 0xc0, /* frames; ITU-T T.81, table B.1 */
-    MARKER_SOF1 = 0xc1,
-    MARKER_RST0 = 0xd0,
-    MARKER_RST7 = 0xd7,
-    MARKER_SOI = 0xd8,
-    MARKER_EOI = 0xd9,
-    MARKER_SOS = 0xda,
-    MARKER_DRI = 0xdd,
-    MARKER_APP0 = 0xe0,
+    /* Second byte of a marker, after 0xff; ITU-T T.81, table B.1. */
+    MARKER_SOI = 0xd8,  /* start of the image */
+    MARKER_APP0 = 0xe0, /* to APP15: metadata of applications */
     MARKER_COMMENT = 0xfe,
-    JPEG_BUFFER_SIZE = 64 << 10, /* bytes of a file at a time */
+    JPEG_BUFFER_SIZE = 64 << 10, /* bytes that are read or written at a time */
 };
 
-/* ---------------- session.c: libjpeg with failures as statuses; only this file knows of longjmp */
+/* ---------------- session.c
+ *
+ * libjpeg reports an error by calling error_exit, which must not return. Here it leaves the current step by
+ * longjmp, and jpeg_session_run returns STATUS_FAILED; no other file knows of longjmp. Warnings that may cost
+ * pixels are errors, too. */
 
 struct jpeg_segments;
 
-/* All zero: closed. It must not move while it is open. */
+/* A libjpeg object with its callbacks. All zero: closed. The struct must not move while it is open, as
+ * libjpeg and setjmp keep its address. */
 struct jpeg_session {
     union {
-        struct jpeg_common_struct common;
+        struct jpeg_common_struct common; /* the members that `in` and `out` share */
         struct jpeg_decompress_struct in;
         struct jpeg_compress_struct out;
-    } jpeg;
+    } jpeg; /* its client_data is the session */
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
+    struct error *error;   /* of the current step; callbacks fill it in */
+    jmp_buf failed;        /* the current jpeg_session_run */
+    FILE *file;            /* the caller's. May be NULL in a session that reads: all bytes are in memory */
+    unsigned char *buffer; /* JPEG_BUFFER_SIZE bytes of the file; owned */
+
+    /* Reading. */
     struct jpeg_source_mgr source;
+    const unsigned char *start;     /* first byte of the current input: bytes in memory, or the buffer */
+    struct jpeg_segments *segments; /* collects metadata; may be NULL */
+    bool in_header;                 /* the header is not complete; stray bytes in it cost no pixel */
+    bool complete;                  /* all pixels are decoded; later bytes are not needed */
+    bool ended;                     /* the file ended before its end marker (EOI) */
+    bool has_no_end;                /* complete, but other data are in place of the end marker */
+
+    /* Writing. */
     struct jpeg_destination_mgr sink;
-    struct error *error; /* of the step under way */
-    jmp_buf failed;
-    const unsigned char *start;     /* reading: the first of the bytes in memory */
-    FILE *file;                     /* reading: continues the bytes in memory; NULL: there are no more */
-    unsigned char *buffer;          /* bytes of the file */
-    size_t passed;                  /* writing: bytes of the buffer that are not written: the first marker */
-    struct jpeg_segments *segments; /* reading: collects metadata; NULL: it is skipped */
-    bool in_header;                 /* reading: the header is not complete; stray bytes in it cost no pixel */
-    bool complete;                  /* reading: all pixels are decoded; what follows them is not needed */
-    bool ended;                     /* reading: the file ended before its end marker */
-    bool has_no_end;                /* reading: complete, but other data are where the end marker belongs */
+    size_t passed; /* bytes at the front of the buffer that are not written: libjpeg's SOI at first, then 0 */
 };
 
-/* Begins to decode `size` bytes at `head` and the rest of the file. The bytes must stay until the first step
- * returns. The file stays open. Call jpeg_session_close also after a failure. */
+/* Begins to decode `size` bytes at `head` and then the rest of the file. The bytes must stay valid until the
+ * first step has returned. The caller keeps the file and closes the session, also after a failure. */
 enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
                                    FILE *file, struct error *error);
 
-/* Begins to encode to a file to which jpeg_metadata_write has written the first marker: libjpeg's own is left
- * out. */
+/* Begins to encode to a file to which jpeg_metadata_write has written the first marker and all metadata; the
+ * session drops libjpeg's own first marker. The caller closes the session, also after a failure. */
 enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error);
 
+/* Frees everything but the file. A zeroed session is allowed. */
 void jpeg_session_close(struct jpeg_session *session);
 
-/* Runs a step. Every call of libjpeg that can fail belongs in one. If libjpeg fails, the step does not
- * return: its local variables must not be the only pointers to allocated memory. */
+/* Runs a step and returns its status. Every call of libjpeg that can fail belongs in a step. If libjpeg
+ * fails, the step does not return: its local variables must not be the only pointers to allocated memory. */
 typedef enum status (*jpeg_step)(void *context, struct error *error);
 enum status jpeg_session_run(struct jpeg_session *session, jpeg_step step, void *context,
                              struct error *error);
 
-/* In a step: ends it as a failure of libjpeg would. The caller has filled in the error. */
+/* Only in a step: ends it as a failure of libjpeg does. The caller has filled in session->error. */
 _Noreturn void jpeg_session_fail(struct jpeg_session *session);
 
-/* In a step: reads the next byte, without libjpeg. */
+/* Only in a step: reads the next byte of the file, 0 to 255. After the end of the file, returns an end marker
+ * again and again. */
 int jpeg_session_byte(struct jpeg_session *session);
 
 /* STATUS_FAILED if the file ended too early and not all pixels are decoded. libjpeg itself fails only if it
  * needs the missing bytes. */
 enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error);
 
-/* In a step, after all scans of a file of several: true if they hold all bits of all coefficients, so that no
- * scan is missing. */
+/* Only in a step, after jpeg_has_multiple_scans returned true and all scans were read: true if they contain
+ * all bits of all coefficients, so that no scan is missing. */
 bool jpeg_session_has_all_scans(const struct jpeg_session *session);
 
-/* Warns if the end marker is missing. */
+/* Warns in `trailing` if the end marker is missing. */
 void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *trailing);
 
 /* ---------------- writer.c
  *
- * libjpeg's quality, 1 to 100, scales two tables of ITU-T T.81, annex K.1. A file has only the scaled tables,
- * from which the quality is estimated. */
+ * libjpeg's quality, 1 to 100, scales two quantisation tables of ITU-T T.81, annex K.1. A file contains only
+ * the scaled tables, from which the quality is estimated. */
 
-/* After the header was read: the quality whose table for brightness (component 0) or colour (1) is nearest to
- * the file's, `preferred` (0: none) if it is as near. 0 if there is no table. */
+/* Returns the quality whose table for luma (component 0) or chroma (1) has the sum nearest to the sum of the
+ * file's table. Several may be equally near: `preferred` wins if it is one of them (0: no preference, the
+ * lowest wins). Returns 0 if the component has no table. To be called after the header was read. */
 int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred);
 
-/* SUBSAMPLING_UNKNOWN: gray, or a subsampling that climg does not write. */
+/* Returns the chroma subsampling after the header was read; SUBSAMPLING_UNKNOWN for gray, and for kinds that
+ * climg does not write. */
 enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
 
 /* ---------------- segments.c, metadata_write.c
  *
- * Metadata of a JPEG, in segments of at most 64 KiB:
+ * Metadata of a JPEG, in segments: 0xff, the marker, a length of 2 bytes (high byte first; it counts itself),
+ * and at most 65533 bytes, which begin with a name:
  *
  *     APP0  "JFIF"              resolution
  *     APP1  "Exif"              EXIF, one segment
- *     APP1  a namespace         XMP, one segment (what does not fit is in others, which climg leaves out)
+ *     APP1  a namespace         XMP, one segment (extended XMP is in further ones, which climg leaves out)
  *     APP2  "ICC_PROFILE"       the profile in up to 255 parts
  *     APP2  "MPF"               index of further pictures after the first
  *     APP13 "Photoshop 3.0"     IPTC, among other resources, which may continue in further segments
- *     COM                       a text; those with a key begin with it: "Software: climg 0.2.0" */
+ *     COM                       a text; a text with a key begins with it: "Software: climg 0.2.0" */
 
-/* Names at the start of segments, with the NUL at the end. */
+/* Names at the start of segments. sizeof counts the NUL that ends each of them in the file, too. */
 #define EXIF_NAME      "Exif\0"
 #define XMP_NAME       "http://ns.adobe.com/xap/1.0/"
 #define MORE_XMP_NAME  "http://ns.adobe.com/xmp/extension/"
@@ -123,68 +139,72 @@ enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
 #define GAIN_MAP_NAME  "urn:iso:std:iso:ts:21496:-1"
 
 enum {
-    SEGMENT_SIZE_MAX = UINT16_MAX - 2, /* the length includes its own two bytes */
-    ICC_HEAD = sizeof ICC_NAME + 2,    /* with the part's number, from 1, and the number of parts */
+    SEGMENT_SIZE_MAX = UINT16_MAX - 2, /* bytes after the length, which counts its own two bytes */
+    ICC_HEAD = sizeof ICC_NAME + 2,    /* bytes: the name, the part's number from 1, the number of parts */
     ICC_PARTS_MAX = 255,
-    RESOURCE_IPTC = 0x0404, /* of Photoshop */
+    RESOURCE_IPTC = 0x0404, /* a Photoshop image resource */
 };
 
-/* Behind the key of a comment. */
+/* A comment with a key is the key, KEY_END and the text. COMMENT_KEY is the key of all other comments, and is
+ * not written. */
 #define KEY_END     ": "
-#define COMMENT_KEY "Comment" /* of a text that has no other */
+#define COMMENT_KEY "Comment"
 
-/* Data of some files in addition to their first picture, which is all that climg reads. */
+/* Data in a file in addition to the first picture. climg reads only the first picture. */
 struct jpeg_companions {
     bool gain_map; /* Ultra HDR, ISO 21496-1, Apple's */
     bool video;    /* motion photos */
-    bool pictures; /* MPF: pairs for both eyes, panoramas; not previews */
-    bool is_known; /* an index lists the pictures */
+    bool pictures; /* MPF: stereo pairs, panoramas; not previews */
+    bool is_known; /* an MPF index lists the pictures */
 };
 
-/* Warns of them, in one line. */
+/* Adds one warning to the metadata that names all companions; none if there are no companions. */
 void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadata *metadata);
 
-/* Finds them in the bytes after the first picture. */
+/* Searches the bytes after the end marker of the first picture. */
 struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t size);
 
-/* The metadata of the segments of a header. */
+/* Collects the segments of a header. Zeroed but for `metadata` at the start. */
 struct jpeg_segments {
-    struct metadata *metadata;
-    struct blob photoshop; /* the resources of all segments of Photoshop, one after the other */
+    struct metadata *metadata; /* the reader's; filled in as segments are read */
+    struct blob photoshop;     /* resources of all Photoshop segments, concatenated */
     struct jpeg_companions left_out;
-    struct blob icc[ICC_PARTS_MAX]; /* parts of the profile */
-    int icc_count;                  /* of parts, as the first part says; 0: no part yet */
+    struct blob icc[ICC_PARTS_MAX]; /* parts of the profile, by number */
+    int icc_count;                  /* number of parts, as the first part says; 0: no part yet */
     bool icc_damaged;
-    size_t size; /* of the segment under way */
-    unsigned char data[SEGMENT_SIZE_MAX + 1];
+    size_t size;                              /* bytes of the current segment */
+    unsigned char data[SEGMENT_SIZE_MAX + 1]; /* the current segment, with room for a NUL */
 };
 
-/* In a step, before the header is read: asks libjpeg for the segments. Segments after the header are skipped.
- */
+/* Only in a step, before the header is read: registers the segments with libjpeg. `segments` must stay valid
+ * as long as the session reads. Segments after the header are skipped. */
 void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *segments);
 
-/* After the header: puts the parts of the profile together, and takes the resolution. */
-enum status jpeg_segments_take(const struct jpeg_session *session, struct jpeg_segments *segments,
-                               struct error *error);
+/* After the header was read: completes the metadata with the resolution, IPTC and the ICC profile. */
+enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg_segments *segments,
+                                 struct error *error);
 
-/* Frees the parts. */
+/* Frees the collected parts, but not the metadata. A zeroed struct is allowed. */
 void jpeg_segments_close(struct jpeg_segments *segments);
 
 /* Writes the first marker of a file and its metadata. Metadata that is too large is left out. JFIF implies
- * gray or YCbCr: a file of RGB must not have it. */
+ * gray or YCbCr: `is_jfif` is false for a file of RGB. */
 enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error);
 
-/* Members of struct format. */
+/* Members of struct format, see there: true if JPEG can store the text or the profile; names in
+ * metadata.left_out what JPEG cannot store. */
 bool jpeg_metadata_holds(const struct text_entry *text);
 bool jpeg_metadata_holds_icc(const struct blob *icc, int channels);
 void jpeg_metadata_leave_out(struct image_info *info);
 
-/* ---------------- reader.c, writer.c, turn.c */
+/* ---------------- reader.c, turn.c */
 
 extern const struct reader_class jpeg_reader_class;
 
-/* Members of struct format. */
-enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *places,
+/* Member of struct format: moves the coefficients of the input to the output by `inverse_map`, from output to
+ * input. If that is not possible, move->obstacle says why, and the reader continues as if nothing had
+ * happened. */
+enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
                       const struct image_info *info, struct lossless_move *move, struct error *error);
 
 #endif

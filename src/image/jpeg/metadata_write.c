@@ -1,6 +1,9 @@
-/* Writes the segments of a JPEG before its picture: JFIF, EXIF, ICC profile, IPTC, XMP, comments.
+/* Writes the first marker of a JPEG and the segments before its picture, in this order: JFIF, EXIF, ICC
+ * profile, IPTC, XMP, comments. jpeg.h shows their layout.
  *
- * A segment holds 64 KiB. Profiles and IPTC are divided; EXIF, XMP and texts that are larger are left out. */
+ * A segment has room for 64 KiB. Larger profiles and IPTC are divided among segments; larger EXIF, XMP and
+ * comments are left out. jpeg_metadata_holds... and jpeg_metadata_leave_out say so beforehand, and must agree
+ * with what is written. */
 #include "image/jpeg/jpeg.h"
 
 #include "base/text.h"
@@ -10,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of a segment. */
+/* Bytes to write, not owned. */
 struct piece {
     const void *data;
     size_t size;
 };
 
+/* Writes a segment of `head`, followed by `body`: together at most SEGMENT_SIZE_MAX bytes. */
 static enum status write_segment(FILE *file, int marker, struct piece head, struct piece body,
                                  struct error *error)
 {
@@ -29,51 +33,55 @@ static enum status write_segment(FILE *file, int marker, struct piece head, stru
     return fail_writing(error, errno);
 }
 
-/* Density as JFIF stores it, whole numbers of 16 bits. */
-struct density {
-    int unit; /* 0: only the ratio is known; 1: per inch; 2: per centimetre */
-    double x, y;
-};
-
+/* True for whole numbers of pixels per unit. PNG rounds them to whole pixels per metre: 300 per inch become
+ * 11811 per metre, which are 299.9994. */
 static bool is_whole(double value)
 {
-    return fabs(value - round(value)) < 2e-4; /* 300 an inch are 11811 a metre in PNG */
+    return fabs(value - round(value)) < 2e-4;
 }
 
-static struct density find_density(const struct metadata *metadata)
+/* Writes JFIF's segment with the resolution, which JFIF stores as two numbers of 16 bits and a unit. */
+static enum status write_jfif(FILE *file, const struct metadata *metadata, struct error *error)
 {
-    enum { EXIF_NONE = 1, EXIF_CENTIMETRE = 3 };
-    const double x = metadata->x_resolution, y = metadata->y_resolution, inch = 0.0254, centimetre = 0.01;
-    struct density density = {0, 1, 1};
-    int unit;
+    enum { JFIF_RATIO, JFIF_INCH, JFIF_CENTIMETRE };
+    enum { EXIF_RATIO = 1, EXIF_CENTIMETRE = 3 };
+    const double inch = 0.0254, centimetre = 0.01; /* metres */
+    double x = metadata->x_resolution, y = metadata->y_resolution;
+    int unit = JFIF_RATIO, exif_unit;
+
+    /* Convert pixels per metre to centimetres if only that gives whole numbers, else to inches. If the file
+       has no resolution of its own, take EXIF's. */
     if (metadata->resolution_unit == RESOLUTION_RATIO) {
         const double scale = is_whole(x) && is_whole(y) ? 1 : 10000 / fmax(x, y);
-        density = (struct density){0, x * scale, y * scale};
+        x *= scale;
+        y *= scale;
     } else if (metadata->resolution_unit == RESOLUTION_PER_METRE) {
         const bool metric = !(is_whole(x * inch) && is_whole(y * inch)) && is_whole(x * centimetre) &&
                             is_whole(y * centimetre);
-        const double scale = metric ? centimetre : inch;
-        density = (struct density){metric ? 2 : 1, x * scale, y * scale};
-    } else if (exif_resolution(&metadata->exif, &density.x, &density.y, &unit)) {
-        density.unit = unit == EXIF_NONE ? 0 : unit == EXIF_CENTIMETRE ? 2 : 1;
+        unit = metric ? JFIF_CENTIMETRE : JFIF_INCH;
+        x *= metric ? centimetre : inch;
+        y *= metric ? centimetre : inch;
+    } else if (exif_resolution(&metadata->exif, &x, &y, &exif_unit)) {
+        unit = exif_unit == EXIF_RATIO        ? JFIF_RATIO
+               : exif_unit == EXIF_CENTIMETRE ? JFIF_CENTIMETRE
+                                              : JFIF_INCH;
     } else {
-        density = (struct density){0, 1, 1};
+        x = y = 1;
     }
-    density.x = round(density.x);
-    density.y = round(density.y);
-    const bool fits = density.x >= 1 && density.x <= UINT16_MAX && density.y >= 1 && density.y <= UINT16_MAX;
-    return fits ? density : (struct density){0, 1, 1};
-}
 
-static enum status write_jfif(FILE *file, const struct metadata *metadata, struct error *error)
-{
-    const struct density density = find_density(metadata);
-    const unsigned x = (unsigned)density.x, y = (unsigned)density.y;
-    const unsigned char numbers[] = {(unsigned char)density.unit,
-                                     (unsigned char)(x >> 8),
-                                     (unsigned char)x,
-                                     (unsigned char)(y >> 8),
-                                     (unsigned char)y,
+    /* 1:1 without a unit means that the resolution is unknown. */
+    x = round(x);
+    y = round(y);
+    if (!(x >= 1 && x <= UINT16_MAX && y >= 1 && y <= UINT16_MAX)) {
+        unit = JFIF_RATIO;
+        x = y = 1;
+    }
+    const unsigned across = (unsigned)x, down = (unsigned)y;
+    const unsigned char numbers[] = {(unsigned char)unit,
+                                     (unsigned char)(across >> 8),
+                                     (unsigned char)across,
+                                     (unsigned char)(down >> 8),
+                                     (unsigned char)down,
                                      0,
                                      0 /* no thumbnail */};
     return write_segment(file, MARKER_APP0, (struct piece){"JFIF\0\1\1" /* version 1.01 */, 7},
@@ -85,7 +93,8 @@ static bool exif_fits(const struct blob *exif)
     return exif->size <= SEGMENT_SIZE_MAX - sizeof EXIF_NAME;
 }
 
-/* EXIF is JPEG's only place for the orientation. */
+/* Writes EXIF with the metadata's orientation, which JPEG can store nowhere else. Without EXIF, or if it is
+ * too large, writes EXIF of only the orientation. */
 static enum status jpeg_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
@@ -97,6 +106,7 @@ static enum status jpeg_write_exif(FILE *file, const struct metadata *metadata, 
     return status;
 }
 
+/* Writes the profile in parts, each with its number from 1 and the number of parts (ICC.1, annex B.4). */
 static enum status write_icc(FILE *file, const struct blob *icc, struct error *error)
 {
     enum { PART = SEGMENT_SIZE_MAX - ICC_HEAD };
@@ -113,16 +123,19 @@ static enum status write_icc(FILE *file, const struct blob *icc, struct error *e
     return status;
 }
 
-/* Writes IPTC as a resource of Photoshop's, without a name, in as many segments as it takes. */
+/* Writes IPTC as a Photoshop image resource, divided among as many segments as it needs:
+ *
+ *     "8BIM"   number, 2 bytes   empty name, 2 bytes   size, 4 bytes   data, padded to an even size */
 static enum status write_iptc(FILE *file, const struct blob *iptc, struct error *error)
 {
     enum { HEAD = 12, PART = SEGMENT_SIZE_MAX - sizeof PHOTOSHOP_NAME };
+    static const unsigned char start[] = {'8', 'B', 'I', 'M', RESOURCE_IPTC >> 8, RESOURCE_IPTC & 0xff};
     const size_t size = HEAD + iptc->size + iptc->size % 2;
     unsigned char *resource = allocate_zeroed(size, 1, "IPTC", error);
-    enum status status = resource == NULL ? STATUS_FAILED : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
-    memcpy(resource, "8BIM\4\4", 6); /* RESOURCE_IPTC */
+    enum status status = STATUS_OK;
+    if (resource == NULL)
+        return STATUS_FAILED;
+    memcpy(resource, start, sizeof start);
     for (int i = 0; i < 4; i++)
         resource[8 + i] = (unsigned char)(iptc->size >> (24 - 8 * i));
     memcpy(resource + HEAD, iptc->data, iptc->size);
@@ -142,6 +155,7 @@ bool jpeg_metadata_holds(const struct text_entry *text)
                                            : key + strlen(text->value) <= SEGMENT_SIZE_MAX;
 }
 
+/* Writes XMP as its segment, any other text as a comment. */
 static enum status jpeg_write_text(FILE *file, const struct text_entry *text, struct error *error)
 {
     const struct piece value = {text->value, strlen(text->value)};
@@ -158,18 +172,22 @@ static enum status jpeg_write_text(FILE *file, const struct text_entry *text, st
     return status;
 }
 
-/* The order of texts: XMP first, where readers look for it. Many programs show the last of several comments,
- * so the comment without a key is last. */
-static int turn_of(const struct text_entry *text)
+/* Rank in the file: XMP first, where readers look for it. Many programs show the last of several comments, so
+ * the comment without a key is last. */
+enum text_rank { RANK_XMP, RANK_KEYED, RANK_COMMENT, RANKS };
+
+static enum text_rank text_rank(const struct text_entry *text)
 {
-    return strcmp(text->key, XMP_KEY) == 0 ? 0 : strcmp(text->key, COMMENT_KEY) == 0 ? 2 : 1;
+    return strcmp(text->key, XMP_KEY) == 0       ? RANK_XMP
+           : strcmp(text->key, COMMENT_KEY) == 0 ? RANK_COMMENT
+                                                 : RANK_KEYED;
 }
 
 enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error)
 {
+    static const unsigned char start[] = {0xff, MARKER_SOI};
     const struct metadata *metadata = &info->metadata;
     const struct blob *iptc = metadata_tag(metadata, TAG_IPTC);
-    static const unsigned char start[] = {0xff, MARKER_SOI};
     enum status status = STATUS_OK;
     if (fwrite(start, 1, sizeof start, file) != sizeof start)
         status = fail_writing(error, errno);
@@ -182,14 +200,15 @@ enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool 
         status = write_icc(file, &metadata->icc, error);
     if (status == STATUS_OK && iptc != NULL)
         status = write_iptc(file, iptc, error);
-    for (int turn = 0; turn < 3; turn++)
+    for (enum text_rank rank = RANK_XMP; rank < RANKS; rank++)
         for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
-            if (turn_of(&metadata->texts[i]) == turn && jpeg_metadata_holds(&metadata->texts[i]))
+            if (text_rank(&metadata->texts[i]) == rank && jpeg_metadata_holds(&metadata->texts[i]))
                 status = jpeg_write_text(file, &metadata->texts[i], error);
     return status;
 }
 
-/* The header of a profile names its colour space (ICC.1, 7.2.6) and contains "acsp". */
+/* The profile must fit 255 segments and be for gray or RGB, as the picture is. Its header names the colour
+ * space at byte 16 (ICC.1, 7.2.6), and "acsp" at byte 36 marks a profile. */
 bool jpeg_metadata_holds_icc(const struct blob *icc, int channels)
 {
     enum { HEADER = 128, COLOURS = 16, SIGNATURE = 36, MOST = ICC_PARTS_MAX * (SEGMENT_SIZE_MAX - ICC_HEAD) };

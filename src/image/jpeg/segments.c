@@ -1,4 +1,10 @@
-/* Reads the segments of the header as they are read. libjpeg would keep all of them in memory. */
+/* Reads metadata from the segments of a JPEG header; jpeg.h shows their layout.
+ *
+ *     libjpeg ─▶ on_segment: segment in memory ─▶ parse_segment ─▶ metadata, or parts in struct jpeg_segments
+ *     end of the header ─▶ jpeg_segments_finish: IPTC from Photoshop's resources, ICC profile from its parts
+ *
+ * One segment at a time is in memory; libjpeg's own jpeg_save_markers would keep all of them. A segment that
+ * is damaged or not known is left out and noted; only missing memory is an error. */
 #include "base/text.h"
 #include "image/ifd.h"
 #include "image/jpeg/jpeg.h"
@@ -14,33 +20,8 @@ static bool jpeg_begins(const struct jpeg_segments *segments, const char *name, 
     return segments->size >= size && memcmp(segments->data, name, size) == 0;
 }
 
-static enum status take_exif(struct jpeg_segments *segments, struct error *error)
-{
-    struct metadata *metadata = segments->metadata;
-    const size_t head = sizeof EXIF_NAME;
-    if (metadata->exif.data != NULL) {
-        metadata_leave_out(metadata, "a second EXIF");
-        return STATUS_OK;
-    }
-    enum status status =
-        metadata_set_blob(&metadata->exif, segments->data + head, segments->size - head, error);
-    if (status == STATUS_OK)
-        metadata->orientation = exif_orientation(&metadata->exif);
-    return status;
-}
-
-static enum status take_xmp(const struct jpeg_segments *segments, struct error *error)
-{
-    const size_t head = sizeof XMP_NAME;
-    if (metadata_text(segments->metadata, XMP_KEY) != NULL) {
-        metadata_leave_out(segments->metadata, "a second XMP");
-        return STATUS_OK;
-    }
-    return metadata_set_text(segments->metadata, XMP_KEY, (const char *)segments->data + head,
-                             segments->size - head, error);
-}
-
-static enum status take_icc(struct jpeg_segments *segments, struct error *error)
+/* Keeps one part of the ICC profile. Parts may come in any order, each of them once. */
+static enum status parse_icc_part(struct jpeg_segments *segments, struct error *error)
 {
     const int number = segments->data[ICC_HEAD - 2], count = segments->data[ICC_HEAD - 1];
     if (segments->icc_count == 0)
@@ -54,9 +35,12 @@ static enum status take_icc(struct jpeg_segments *segments, struct error *error)
                              error);
 }
 
-/* Returns the size of a resource's head, or 0 if there is no resource. The head is "8BIM", a number, a name
- * with its length (padded to an even size) and the size of the data. */
-static size_t read_resource(const unsigned char *at, size_t left, unsigned *number, size_t *size)
+/* Parses the head of a Photoshop image resource:
+ *
+ *     "8BIM"   number, 2 bytes   length of the name, the name, padding to an even size   size, 4 bytes   data
+ *
+ * Returns the bytes before the data, or 0 if no complete resource is there. *size: bytes of the data. */
+static size_t parse_resource(const unsigned char *at, size_t left, unsigned *number, size_t *size)
 {
     enum { NAME = 6, SIZE = 4 };
     const size_t name = left > NAME ? NAME + (((size_t)at[NAME] + 2) & ~(size_t)1) : 0;
@@ -67,8 +51,8 @@ static size_t read_resource(const unsigned char *at, size_t left, unsigned *numb
     return *size <= left - name - SIZE ? name + SIZE : 0;
 }
 
-/* Resources may be divided between segments anywhere. */
-static enum status take_photoshop(struct jpeg_segments *segments, struct error *error)
+/* Appends the segment to Photoshop's resources, as segments may divide them anywhere. */
+static enum status parse_photoshop(struct jpeg_segments *segments, struct error *error)
 {
     struct blob *all = &segments->photoshop;
     const size_t head = sizeof PHOTOSHOP_NAME, size = segments->size - head;
@@ -85,14 +69,14 @@ static enum status take_photoshop(struct jpeg_segments *segments, struct error *
     return STATUS_OK;
 }
 
-/* Keeps IPTC; several resources of it are one list of data sets. Moves them to the front of the buffer, which
- * no later resource needs. */
-static enum status read_photoshop(const struct jpeg_segments *segments, struct error *error)
+/* After the last segment: keeps IPTC of Photoshop's resources. Several IPTC resources are one list of data
+ * sets. They are joined in place, at the front of the buffer, which was parsed already. */
+static enum status extract_iptc(const struct jpeg_segments *segments, struct error *error)
 {
     unsigned char *const iptc = segments->photoshop.data, *at = iptc;
     size_t left = segments->photoshop.size, iptc_size = 0, head, size;
     unsigned number;
-    while ((head = read_resource(at, left, &number, &size)) > 0) {
+    while ((head = parse_resource(at, left, &number, &size)) > 0) {
         if (number == RESOURCE_IPTC) {
             memmove(iptc + iptc_size, at + head, size);
             iptc_size += size;
@@ -101,17 +85,17 @@ static enum status read_photoshop(const struct jpeg_segments *segments, struct e
         }
         size_t whole = head + size + size % 2;
         if (size % 2 != 0 && left - head - size >= 4 && memcmp(at + head + size, "8BIM", 4) == 0)
-            whole--; /* some writers leave the padding out at the end of a segment */
+            whole--; /* some writers omit the padding at the end of a segment */
         at += whole < left ? whole : left;
         left -= whole < left ? whole : left;
     }
     return iptc_size > 0 ? metadata_set_tag(segments->metadata, TAG_IPTC, iptc, iptc_size, error) : STATUS_OK;
 }
 
-/* ---------------------------------------------------------------- pictures and videos after the first
- * picture */
+/* ---------------------------------------------------------------- companions of the first picture */
 
-/* True if an index of MPF (CIPA DC-007) has a picture that is neither the first one nor a preview of it. */
+/* True if an MPF index (CIPA DC-007) lists a picture that is neither the first one nor a preview of it. The
+ * kind is in bits 16 to 23 of the attribute, the first 4 bytes of an entry. */
 static bool has_further_pictures(const struct blob *index)
 {
     enum { MP_ENTRY = 0xb002, ENTRY_SIZE = 16, PREVIEWS = 0x01, PRIMARY = 0x03 };
@@ -120,26 +104,14 @@ static bool has_further_pictures(const struct blob *index)
     uint64_t ifd;
     if (!ifd_source_of_blob(index, &source, &ifd) || !ifd_find(&source, ifd, MP_ENTRY, &entry))
         return false;
-    for (uint64_t at = ENTRY_SIZE; at + ENTRY_SIZE <= entry.size; at += ENTRY_SIZE) {
+    for (uint64_t at = ENTRY_SIZE /* skips the first picture */; at + ENTRY_SIZE <= entry.size;
+         at += ENTRY_SIZE) {
         const unsigned char *attribute = index->data + entry.offset + at;
         const unsigned char kind = attribute[index->data[0] == 'M' ? 1 : 2];
         if (kind != PREVIEWS && kind != PRIMARY)
             return true;
     }
     return false;
-}
-
-/* Finds them by what XMP says. Cameras write both properties also with the value 0. */
-static void find_in_xmp(struct jpeg_companions *found, const char *xmp)
-{
-    static const char *const gain_maps[] = {"hdr-gain-map/1.0/", "HDRGainMap/1.0/", "\"GainMap\"",
-                                            ">GainMap<"};
-    static const char *const videos[] = {"MotionPhoto=\"1\"", "MotionPhoto>1<",  "MicroVideo=\"1\"",
-                                         "MicroVideo>1<",     "\"MotionPhoto\"", ">MotionPhoto<"};
-    for (size_t i = 0; i < sizeof gain_maps / sizeof gain_maps[0]; i++)
-        found->gain_map = found->gain_map || strstr(xmp, gain_maps[i]) != NULL;
-    for (size_t i = 0; i < sizeof videos / sizeof videos[0]; i++)
-        found->video = found->video || strstr(xmp, videos[i]) != NULL;
 }
 
 struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t size)
@@ -151,10 +123,12 @@ struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t s
         at++;
     bytes += at;
     size -= at;
+    /* Another JPEG: a gain map if its metadata says so. */
     found.pictures = size >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0;
     for (size_t i = 0; found.pictures && i < sizeof gain_maps / sizeof gain_maps[0]; i++)
         found.gain_map = found.gain_map || memmem(bytes, size, gain_maps[i], strlen(gain_maps[i])) != NULL;
     found.pictures = found.pictures && !found.gain_map;
+    /* An MP4 begins with its size (4 bytes, of which the first 3 are usually 0) and "ftyp". */
     found.video = (at >= 3 && size >= 5 && memcmp(bytes + 1, "ftyp", 4) == 0) ||
                   (size >= 8 && memcmp(bytes + 4, "ftyp", 4) == 0) ||
                   memmem(bytes, size, "MotionPhoto_Data", 16) != NULL /* Samsung */;
@@ -176,39 +150,37 @@ void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadat
         metadata_warn(metadata, line);
 }
 
-/* Returns the key of PNG with which a comment begins, or NULL. */
-static const char *comment_key(const char *text)
+/* ---------------------------------------------------------------- segments */
+
+/* Keeps a comment as a text. Its encoding is not specified: UTF-8 if it is valid, otherwise Latin-1. It may
+ * begin with a PNG keyword, as jpeg_metadata_write writes it. */
+static enum status parse_comment(struct jpeg_segments *segments, struct error *error)
 {
     static const char *const keys[] = {"Title",    "Author",     "Description", "Copyright", "Creation Time",
                                        "Software", "Disclaimer", "Warning",     "Source"};
+    segments->data[segments->size] = '\0';
+    char *text = (char *)segments->data, *converted = NULL;
+    if (!utf8_is_valid(text, strlen(text))) {
+        converted = utf8_from_latin1(text, strlen(text), error);
+        if (converted == NULL)
+            return STATUS_FAILED;
+        text = converted;
+    }
+    struct text_entry entry = {.key = (char *)(uintptr_t)COMMENT_KEY, .value = text};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const size_t length = strlen(keys[i]);
-        if (strncmp(text, keys[i], length) == 0 && strncmp(text + length, KEY_END, strlen(KEY_END)) == 0)
-            return keys[i];
+        if (strncmp(text, keys[i], length) != 0 || strncmp(text + length, KEY_END, strlen(KEY_END)) != 0)
+            continue;
+        entry.key = (char *)(uintptr_t)keys[i];
+        entry.value = text + length + strlen(KEY_END);
+        break;
     }
-    return NULL;
-}
-
-/* UTF-8, or else Latin-1. */
-static enum status take_comment(struct jpeg_segments *segments, struct error *error)
-{
-    segments->data[segments->size] = '\0';
-    char *text = (char *)segments->data, *made = NULL;
-    if (!utf8_is_valid(text, strlen(text))) {
-        made = utf8_from_latin1(text, strlen(text), error);
-        if (made == NULL)
-            return STATUS_FAILED;
-        text = made;
-    }
-    const char *key = comment_key(text);
-    const struct text_entry entry = {.key = (char *)(uintptr_t)(key == NULL ? COMMENT_KEY : key),
-                                     .value = text + (key == NULL ? 0 : strlen(key) + strlen(KEY_END))};
     enum status status = metadata_add_text(segments->metadata, &entry, error);
-    free(made);
+    free(converted);
     return status;
 }
 
-/* Names a segment that is not kept: "APP2 (MPF)". */
+/* Notes a segment that is not kept by its marker and name: "APP2 (MPF)". */
 static void jpeg_leave_out(const struct jpeg_segments *segments, int marker)
 {
     enum { SHOWN = 16 };
@@ -226,21 +198,42 @@ static void jpeg_leave_out(const struct jpeg_segments *segments, int marker)
     metadata_leave_out(segments->metadata, name);
 }
 
-static enum status take(struct jpeg_segments *segments, int marker, struct error *error)
+/* Keeps the metadata of one segment. Only the first EXIF and the first XMP count. */
+static enum status parse_segment(struct jpeg_segments *segments, int marker, struct error *error)
 {
     const bool is_app1 = marker == MARKER_APP0 + 1, is_app2 = marker == MARKER_APP0 + 2;
+    struct metadata *metadata = segments->metadata;
     if (marker == MARKER_COMMENT)
-        return take_comment(segments, error);
-    /* Its last byte is 0, but not of all cameras. */
+        return parse_comment(segments, error);
+
+    /* EXIF. Some cameras write another byte than 0 at the end of its name. */
     if (is_app1 && segments->size > sizeof EXIF_NAME &&
-        jpeg_begins(segments, EXIF_NAME, sizeof EXIF_NAME - 1))
-        return take_exif(segments, error);
-    if (is_app1 && jpeg_begins(segments, XMP_NAME, sizeof XMP_NAME))
-        return take_xmp(segments, error);
+        jpeg_begins(segments, EXIF_NAME, sizeof EXIF_NAME - 1)) {
+        const size_t head = sizeof EXIF_NAME;
+        if (metadata->exif.data != NULL) {
+            metadata_leave_out(metadata, "a second EXIF");
+            return STATUS_OK;
+        }
+        enum status status =
+            metadata_set_blob(&metadata->exif, segments->data + head, segments->size - head, error);
+        if (status == STATUS_OK)
+            metadata->orientation = exif_orientation(&metadata->exif);
+        return status;
+    }
+    if (is_app1 && jpeg_begins(segments, XMP_NAME, sizeof XMP_NAME)) {
+        const size_t head = sizeof XMP_NAME;
+        if (metadata_text(metadata, XMP_KEY) == NULL)
+            return metadata_set_text(metadata, XMP_KEY, (const char *)segments->data + head,
+                                     segments->size - head, error);
+        metadata_leave_out(metadata, "a second XMP");
+        return STATUS_OK;
+    }
     if (is_app2 && segments->size >= ICC_HEAD && jpeg_begins(segments, ICC_NAME, sizeof ICC_NAME))
-        return take_icc(segments, error);
+        return parse_icc_part(segments, error);
     if (marker == MARKER_APP0 + 13 && jpeg_begins(segments, PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME))
-        return take_photoshop(segments, error);
+        return parse_photoshop(segments, error);
+
+    /* All other segments are left out. Two of them announce companions of the picture. */
     if (is_app2 && jpeg_begins(segments, GAIN_MAP_NAME, sizeof GAIN_MAP_NAME))
         segments->left_out.gain_map = true;
     if (is_app2 && jpeg_begins(segments, MPF_NAME, sizeof MPF_NAME)) {
@@ -252,7 +245,7 @@ static enum status take(struct jpeg_segments *segments, int marker, struct error
     return STATUS_OK;
 }
 
-/* libjpeg calls this after a marker. */
+/* libjpeg calls this after a marker: reads the whole segment, and parses it if it is in the header. */
 static boolean on_segment(j_decompress_ptr in)
 {
     struct jpeg_session *session = in->client_data;
@@ -261,12 +254,12 @@ static boolean on_segment(j_decompress_ptr in)
     segments->size = length > 2 ? (size_t)length - 2 : 0;
     for (size_t i = 0; i < segments->size; i++)
         segments->data[i] = (unsigned char)jpeg_session_byte(session);
-    if (session->in_header && take(segments, in->unread_marker, session->error) != STATUS_OK)
+    if (session->in_header && parse_segment(segments, in->unread_marker, session->error) != STATUS_OK)
         jpeg_session_fail(session);
     return TRUE;
 }
 
-/* libjpeg itself needs the segments of JFIF (APP0) and Adobe (APP14). */
+/* Leaves APP0 (JFIF) and APP14 (Adobe) to libjpeg, which needs both. */
 void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *segments)
 {
     session->segments = segments;
@@ -276,6 +269,7 @@ void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *se
             jpeg_set_marker_processor(&session->jpeg.in, MARKER_APP0 + n, on_segment);
 }
 
+/* Joins the parts of the ICC profile. Leaves it out if a part is missing or part numbers contradict. */
 static enum status join_icc(const struct jpeg_segments *segments, struct error *error)
 {
     struct metadata *metadata = segments->metadata;
@@ -300,28 +294,35 @@ static enum status join_icc(const struct jpeg_segments *segments, struct error *
     return STATUS_OK;
 }
 
-/* 1:1 without a unit says nothing. */
-static void take_resolution(const struct jpeg_decompress_struct *in, struct metadata *metadata)
+enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg_segments *segments,
+                                 struct error *error)
 {
-    static const double units[] = {1, 1 / 0.0254, 100}; /* none, an inch, a centimetre: in a metre */
-    const int unit = in->density_unit;
-    if (!in->saw_JFIF_marker || unit > 2 || in->X_density == 0 || in->Y_density == 0 ||
-        (unit == 0 && in->X_density == in->Y_density))
-        return;
-    metadata->resolution_unit = unit == 0 ? RESOLUTION_RATIO : RESOLUTION_PER_METRE;
-    metadata->x_resolution = in->X_density * units[unit];
-    metadata->y_resolution = in->Y_density * units[unit];
-}
-
-enum status jpeg_segments_take(const struct jpeg_session *session, struct jpeg_segments *segments,
-                               struct error *error)
-{
+    /* XMP announces companions, too. The value "1" matters: cameras also write these properties as 0. */
+    static const char *const gain_maps[] = {"hdr-gain-map/1.0/", "HDRGainMap/1.0/", "\"GainMap\"",
+                                            ">GainMap<"};
+    static const char *const videos[] = {"MotionPhoto=\"1\"", "MotionPhoto>1<",  "MicroVideo=\"1\"",
+                                         "MicroVideo>1<",     "\"MotionPhoto\"", ">MotionPhoto<"};
+    struct jpeg_companions *left_out = &segments->left_out;
     const char *xmp = metadata_text(segments->metadata, XMP_KEY);
-    if (xmp != NULL)
-        find_in_xmp(&segments->left_out, xmp);
-    jpeg_companions_warn(&segments->left_out, segments->metadata);
-    take_resolution(&session->jpeg.in, segments->metadata);
-    enum status status = read_photoshop(segments, error);
+    for (size_t i = 0; xmp != NULL && i < sizeof gain_maps / sizeof gain_maps[0]; i++)
+        left_out->gain_map = left_out->gain_map || strstr(xmp, gain_maps[i]) != NULL;
+    for (size_t i = 0; xmp != NULL && i < sizeof videos / sizeof videos[0]; i++)
+        left_out->video = left_out->video || strstr(xmp, videos[i]) != NULL;
+    jpeg_companions_warn(left_out, segments->metadata);
+
+    /* JFIF's resolution. 1:1 without a unit means that it is unknown. */
+    static const double per_metre[] = {1 /* no unit */, 1 / 0.0254 /* inch */, 100 /* centimetre */};
+    const struct jpeg_decompress_struct *in = &session->jpeg.in;
+    const int unit = in->density_unit;
+    if (in->saw_JFIF_marker && unit <= 2 && in->X_density > 0 && in->Y_density > 0 &&
+        (unit != 0 || in->X_density != in->Y_density)) {
+        struct metadata *metadata = segments->metadata;
+        metadata->resolution_unit = unit == 0 ? RESOLUTION_RATIO : RESOLUTION_PER_METRE;
+        metadata->x_resolution = in->X_density * per_metre[unit];
+        metadata->y_resolution = in->Y_density * per_metre[unit];
+    }
+
+    enum status status = extract_iptc(segments, error);
     return status == STATUS_OK ? join_icc(segments, error) : status;
 }
 

@@ -1,7 +1,13 @@
 /* Runs libjpeg in steps that return a status: its error handler leaves a step by longjmp.
  *
- * Reads from bytes in memory and then from a file; writes to a file. A missing end marker is supplied, and
- * remembered. */
+ *     reading: bytes in memory, then the file ─▶ buffer ─▶ libjpeg
+ *     writing:                                  libjpeg ─▶ buffer ─▶ file
+ *
+ * libjpeg replaces pixels of damaged data by gray and prints a warning. Here a warning is an error unless it
+ * costs no pixel. A file that ends early gets an end marker, as libjpeg may already have the last row; the
+ * session remembers that, and jpeg_session_check_end decides.
+ *
+ * The functions on_... are libjpeg's callbacks; they run inside a step. */
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
@@ -9,33 +15,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Interfaces 70 and 80 have no message of this name; libjpeg-turbo's own sources define it the same way. */
 #if JPEG_LIB_VERSION >= 70
-#define JERR_ARITH_NOTIMPL JERR_NOT_COMPILED /* libjpeg-turbo itself has this line, too */
+#define JERR_ARITH_NOTIMPL JERR_NOT_COMPILED
 #endif
 
 enum {
-    /* libjpeg visits all coefficients for each scan, however small it is. Encoders write about ten
-       scans. */
+    /* Bounds the time: libjpeg visits all coefficients for each scan, so that a small file of many scans
+       could take hours. Encoders write about ten scans. */
     SCANS_MAX = 100,
 };
+
+/* ---------------------------------------------------------------- errors and warnings */
 
 _Noreturn void jpeg_session_fail(struct jpeg_session *session)
 {
     longjmp(session->failed, 1);
 }
 
-/* libjpeg cannot decode these kinds of JPEG; the file is not damaged. */
-static bool is_unsupported(int code)
-{
-    return code == JERR_SOF_UNSUPPORTED || code == JERR_BAD_PRECISION || code == JERR_ARITH_NOTIMPL ||
-           code == JERR_CCIR601_NOTIMPL || code == JERR_FRACT_SAMPLE_NOTIMPL || code == JERR_NOT_COMPILED ||
-           code == JERR_CONVERSION_NOTIMPL || code == JERR_COMPONENT_COUNT || code == JERR_IMAGE_TOO_BIG;
-}
-
+/* error_exit: fills in the error of the step and leaves it. */
 static void on_error(j_common_ptr jpeg)
 {
     struct jpeg_session *session = jpeg->client_data;
     const int code = jpeg->err->msg_code;
+    /* Valid files that libjpeg cannot decode. */
+    const bool is_unsupported =
+        code == JERR_SOF_UNSUPPORTED || code == JERR_BAD_PRECISION || code == JERR_ARITH_NOTIMPL ||
+        code == JERR_CCIR601_NOTIMPL || code == JERR_FRACT_SAMPLE_NOTIMPL || code == JERR_NOT_COMPILED ||
+        code == JERR_CONVERSION_NOTIMPL || code == JERR_COMPONENT_COUNT || code == JERR_IMAGE_TOO_BIG;
     char text[JMSG_LENGTH_MAX];
     jpeg->err->format_message(jpeg, text);
     if (code == JERR_OUT_OF_MEMORY)
@@ -45,16 +52,18 @@ static void on_error(j_common_ptr jpeg)
     else
         fail(session->error, STATUS_FAILED, "%s: %s",
              !jpeg->is_decompressor ? "cannot encode as JPEG"
-             : is_unsupported(code) ? "a kind of JPEG that is not supported"
+             : is_unsupported       ? "a kind of JPEG that is not supported"
                                     : "damaged JPEG",
              text);
     jpeg_session_fail(session);
 }
 
-/* True if the bytes before a marker that belong to nothing are harmless: cameras pad with zeros after the
- * picture, bytes in the header cost no pixel, and some cameras write data of their own in place of the end
- * marker. Other bytes before the end marker mean that damage made the decoder stop too early. When libjpeg
- * warns, its source is at the marker. */
+/* JWRN_EXTRANEOUS_DATA: libjpeg found bytes before a marker that belong to no segment and no scan, and its
+ * source is at that marker. Returns true if they cost no pixel:
+ * - in the header;
+ * - after all pixels, before another marker than EOI: some cameras write data of their own in place of EOI;
+ * - zeros: cameras pad with them after the picture.
+ * Other bytes before EOI mean that damage made the entropy decoder stop too early. */
 static bool is_padding(struct jpeg_session *session)
 {
     const struct jpeg_decompress_struct *in = &session->jpeg.in;
@@ -67,7 +76,7 @@ static bool is_padding(struct jpeg_session *session)
         session->complete = true;
     if (session->complete && !at_end_marker)
         return session->has_no_end = true;
-    if ((size_t)(end - session->start) < count)
+    if ((size_t)(end - session->start) < count) /* the buffer was filled again since they began */
         return false;
     for (size_t i = 1; i <= count; i++)
         if (end[-(ptrdiff_t)i] != 0)
@@ -75,7 +84,7 @@ static bool is_padding(struct jpeg_session *session)
     return true;
 }
 
-/* After a warning libjpeg continues and replaces lost pixels by gray. */
+/* emit_message. Level -1 is a warning, after which libjpeg continues with gray pixels; others are traces. */
 static void on_message(j_common_ptr jpeg, int level)
 {
     const int code = jpeg->err->msg_code;
@@ -86,11 +95,13 @@ static void on_message(j_common_ptr jpeg, int level)
         on_error(jpeg);
 }
 
+/* output_message: prints nothing, as libjpeg's own prints to stderr. */
 static void on_output(j_common_ptr jpeg)
 {
-    (void)jpeg; /* nothing goes to stderr but what climg says */
+    (void)jpeg;
 }
 
+/* progress_monitor: refuses files of too many scans. */
 static void on_progress(j_common_ptr jpeg)
 {
     struct jpeg_session *session = jpeg->client_data;
@@ -104,6 +115,9 @@ static void on_progress(j_common_ptr jpeg)
     }
 }
 
+/* ---------------------------------------------------------------- the source of bytes */
+
+/* init_source and term_source: nothing to do. */
 static void on_source(j_decompress_ptr in)
 {
     (void)in;
@@ -115,7 +129,7 @@ static void set_data(struct jpeg_session *session, const unsigned char *data, si
     session->source.bytes_in_buffer = size;
 }
 
-/* At the end of the file, supplies the end marker: libjpeg may already have the last row. */
+/* fill_input_buffer: reads the next bytes of the file, or supplies an end marker after its end. */
 static boolean on_more(j_decompress_ptr in)
 {
     static const unsigned char end[] = {0xff, JPEG_EOI};
@@ -130,6 +144,7 @@ static boolean on_more(j_decompress_ptr in)
     return TRUE;
 }
 
+/* skip_input_data. Reads what it skips, as a pipe cannot seek. */
 static void on_skip(j_decompress_ptr in, long count)
 {
     struct jpeg_source_mgr *source = in->src;
@@ -138,6 +153,14 @@ static void on_skip(j_decompress_ptr in, long count)
         left -= source->bytes_in_buffer;
     source->next_input_byte += left;
     source->bytes_in_buffer -= left;
+}
+
+int jpeg_session_byte(struct jpeg_session *session)
+{
+    if (session->source.bytes_in_buffer == 0)
+        on_more(&session->jpeg.in);
+    session->source.bytes_in_buffer--;
+    return *session->source.next_input_byte++;
 }
 
 enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error)
@@ -158,6 +181,7 @@ bool jpeg_session_has_all_scans(const struct jpeg_session *session)
     const struct jpeg_decompress_struct *in = &session->jpeg.in;
     if (in->coef_bits == NULL) /* not progressive: one scan, or one for each component */
         return in->comps_in_scan == in->num_components || in->input_scan_number >= in->num_components;
+    /* coef_bits is the number of low bits that are still missing, -1 if all are. */
     for (int i = 0; i < in->num_components; i++)
         for (int k = 0; k < DCTSIZE2; k++)
             if (in->coef_bits[i][k] != 0)
@@ -165,14 +189,9 @@ bool jpeg_session_has_all_scans(const struct jpeg_session *session)
     return true;
 }
 
-int jpeg_session_byte(struct jpeg_session *session)
-{
-    if (session->source.bytes_in_buffer == 0)
-        on_more(&session->jpeg.in);
-    session->source.bytes_in_buffer--;
-    return *session->source.next_input_byte++;
-}
+/* ---------------------------------------------------------------- the destination of bytes */
 
+/* init_destination: the whole buffer is free. */
 static void on_sink(j_compress_ptr out)
 {
     struct jpeg_session *session = out->client_data;
@@ -180,7 +199,8 @@ static void on_sink(j_compress_ptr out)
     session->sink.free_in_buffer = JPEG_BUFFER_SIZE;
 }
 
-static void flush(struct jpeg_session *session, size_t size)
+/* Writes the first `size` bytes of the buffer, less those that are passed over, and empties it. */
+static void flush_buffer(struct jpeg_session *session, size_t size)
 {
     size -= session->passed;
     if (fwrite(session->buffer + session->passed, 1, size, session->file) != size) {
@@ -191,24 +211,23 @@ static void flush(struct jpeg_session *session, size_t size)
     on_sink(&session->jpeg.out);
 }
 
-/* libjpeg calls this when all of the buffer is full. */
+/* empty_output_buffer: writes the whole buffer. free_in_buffer is not valid here (libjpeg.txt). */
 static boolean on_full(j_compress_ptr out)
 {
-    flush(out->client_data, JPEG_BUFFER_SIZE);
+    flush_buffer(out->client_data, JPEG_BUFFER_SIZE);
     return TRUE;
 }
 
+/* term_destination: writes the rest. */
 static void on_end(j_compress_ptr out)
 {
     struct jpeg_session *session = out->client_data;
-    flush(session, JPEG_BUFFER_SIZE - session->sink.free_in_buffer);
+    flush_buffer(session, JPEG_BUFFER_SIZE - session->sink.free_in_buffer);
 }
 
-static void on_close(j_decompress_ptr in)
-{
-    (void)in;
-}
+/* ---------------------------------------------------------------- begin, run, end */
 
+/* A step: creates the decoder. */
 static enum status create_read(void *context, struct error *error)
 {
     (void)error;
@@ -219,6 +238,7 @@ static enum status create_read(void *context, struct error *error)
     return STATUS_OK;
 }
 
+/* A step: creates the encoder. */
 static enum status create_write(void *context, struct error *error)
 {
     (void)error;
@@ -228,10 +248,10 @@ static enum status create_write(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* For reading and writing. jpeg_create_... does not change these two members. */
+/* Sets the callbacks of both directions, then creates libjpeg's object in a step of its own. */
 static enum status open_session(struct jpeg_session *session, jpeg_step create, struct error *error)
 {
-    session->jpeg.common.err = jpeg_std_error(&session->errors);
+    session->jpeg.common.err = jpeg_std_error(&session->errors); /* jpeg_create_... keeps both members */
     session->jpeg.common.client_data = session;
     session->errors.error_exit = on_error;
     session->errors.emit_message = on_message;
@@ -249,14 +269,14 @@ enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned 
                                                .fill_input_buffer = on_more,
                                                .skip_input_data = on_skip,
                                                .resync_to_restart = jpeg_resync_to_restart,
-                                               .term_source = on_close};
+                                               .term_source = on_source};
     set_data(session, head, size);
     return open_session(session, create_read, error);
 }
 
 enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error)
 {
-    *session = (struct jpeg_session){.file = file, .passed = 2};
+    *session = (struct jpeg_session){.file = file, .passed = 2 /* libjpeg's SOI */};
     session->sink = (struct jpeg_destination_mgr){
         .init_destination = on_sink, .empty_output_buffer = on_full, .term_destination = on_end};
     return open_session(session, create_write, error);
@@ -264,7 +284,7 @@ enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, st
 
 void jpeg_session_close(struct jpeg_session *session)
 {
-    jpeg_destroy(&session->jpeg.common); /* does nothing where nothing was created */
+    jpeg_destroy(&session->jpeg.common); /* does nothing if nothing was created */
     free(session->buffer);
     *session = (struct jpeg_session){.file = NULL};
 }

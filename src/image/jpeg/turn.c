@@ -1,6 +1,13 @@
-/* Rotates or mirrors a JPEG, or changes only its metadata, without coding it again: blocks are rotated and
- * moved. That is not possible if an incomplete MCU at the right or bottom edge would become the first one, or
- * if pixels are cut off or added. */
+/* Rotates by quarter turns or mirrors a JPEG, or changes only its metadata, without decoding pixels:
+ *
+ *     input ─▶ Huffman decoding ─▶ blocks of 8x8 coefficients ─▶ moved, and each rotated ─▶ Huffman coding
+ *
+ * A block is rotated in the frequency domain: transposing its pixels transposes its coefficients, and
+ * mirroring them changes the sign of odd frequencies. This is what jpegtran does; its code is no part of the
+ * library's interface.
+ *
+ * Not possible if an incomplete MCU at the right or bottom edge would become the first one, if pixels are cut
+ * off or added, or if the coefficients of both pictures need too much memory. Then the caller decodes. */
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
@@ -10,20 +17,22 @@ enum {
     MEMORY_MAX = 1 << 30, /* bytes of coefficients, if no limit is given */
 };
 
-/* Map from the output to the input: rows become columns; the first column or row is the last one. */
+/* Map from output to input positions: transposed first, then columns and rows of the input are counted from
+ * the last. */
 struct turn {
-    bool on_side, right, bottom;
+    bool transpose, mirror_x, mirror_y;
 };
 
+/* Arguments and results of the steps. */
 struct turning {
     struct jpeg_session in, out;
     struct turn turn;
-    uint32_t width, height; /* of the output */
-    uint64_t memory;        /* bytes that it may take; 0: MEMORY_MAX */
-    bool is_progressive;    /* the output */
-    struct lossless_move *move;
-    jvirt_barray_ptr *from; /* NULL: the picture is not one of those */
-    jvirt_barray_ptr to[MAX_COMPONENTS];
+    uint32_t width, height;     /* pixels of the output */
+    uint64_t memory;            /* limit in bytes; 0: MEMORY_MAX */
+    bool is_progressive;        /* the output is progressive */
+    struct lossless_move *move; /* the caller's */
+    jvirt_barray_ptr *from;     /* blocks of each component; NULL: they cannot be moved. Belongs to `in` */
+    jvirt_barray_ptr to[MAX_COMPONENTS]; /* blocks of the output; belong to `out` */
 };
 
 /* Explains in move->obstacle why blocks cannot be moved; leaves it empty if they can. */
@@ -31,26 +40,29 @@ static void find_obstacle(const struct jpeg_decompress_struct *in, const struct 
                           struct lossless_move *move)
 {
     const struct turn turn = turning->turn;
-    const uint32_t across = (uint32_t)in->max_h_samp_factor * DCTSIZE,
-                   down = (uint32_t)in->max_v_samp_factor * DCTSIZE;
-    const uint64_t most = turning->memory > 0 ? turning->memory : MEMORY_MAX; /* of coefficients, twice */
+    const uint32_t mcu_width = (uint32_t)in->max_h_samp_factor * DCTSIZE,
+                   mcu_height = (uint32_t)in->max_v_samp_factor * DCTSIZE;
+    const uint64_t most = turning->memory > 0 ? turning->memory : MEMORY_MAX;
     const uint64_t samples = (uint64_t)in->image_width * in->image_height * (uint64_t)in->num_components;
     const size_t size = sizeof move->obstacle;
-    if (in->image_width != (turn.on_side ? turning->height : turning->width) ||
-        in->image_height != (turn.on_side ? turning->width : turning->height))
+    if (in->image_width != (turn.transpose ? turning->height : turning->width) ||
+        in->image_height != (turn.transpose ? turning->width : turning->height))
         snprintf(move->obstacle, size, "pixels are cut off or added");
-    else if (turn.right && in->image_width % across != 0)
-        snprintf(move->obstacle, size, "its width, %u, is no multiple of %u pixels", in->image_width, across);
-    else if (turn.bottom && in->image_height % down != 0)
-        snprintf(move->obstacle, size, "its height, %u, is no multiple of %u pixels", in->image_height, down);
+    else if (turn.mirror_x && in->image_width % mcu_width != 0)
+        snprintf(move->obstacle, size, "its width, %u, is no multiple of %u pixels", in->image_width,
+                 mcu_width);
+    else if (turn.mirror_y && in->image_height % mcu_height != 0)
+        snprintf(move->obstacle, size, "its height, %u, is no multiple of %u pixels", in->image_height,
+                 mcu_height);
     else if (in->jpeg_color_space != JCS_GRAYSCALE && in->jpeg_color_space != JCS_YCbCr &&
              in->jpeg_color_space != JCS_RGB)
         snprintf(move->obstacle, size, "its colours are neither gray, YCbCr nor RGB");
-    else if (2 * sizeof(JCOEF) * samples > most)
+    else if (2 * sizeof(JCOEF) * samples > most) /* input and output; an upper bound with subsampling */
         snprintf(move->obstacle, size, "moving its blocks would take more than %llu MiB of memory",
                  (unsigned long long)(most >> 20));
 }
 
+/* The step that reads all coefficients of the input, unless there is an obstacle. */
 static enum status read_blocks(void *context, struct error *error)
 {
     struct turning *turning = context;
@@ -63,85 +75,73 @@ static enum status read_blocks(void *context, struct error *error)
     return jpeg_session_check_end(&turning->in, error);
 }
 
-/* Exchanges horizontal and vertical frequencies. */
-static void turn_table(JQUANT_TBL *table)
-{
-    const JQUANT_TBL before = *table;
-    for (int i = 0; i < DCTSIZE2; i++)
-        table->quantval[i] = before.quantval[i % DCTSIZE * DCTSIZE + i / DCTSIZE];
-}
-
+/* Exchanges x and y in the output's header: size, subsampling, quantisation tables. */
 static void transpose(struct jpeg_compress_struct *out)
 {
     const JDIMENSION width = out->image_width;
     out->image_width = out->image_height;
     out->image_height = width;
     for (int i = 0; i < out->num_components; i++) {
-        const int across = out->comp_info[i].h_samp_factor;
+        const int h_samp_factor = out->comp_info[i].h_samp_factor;
         out->comp_info[i].h_samp_factor = out->comp_info[i].v_samp_factor;
-        out->comp_info[i].v_samp_factor = across;
+        out->comp_info[i].v_samp_factor = h_samp_factor;
     }
-    for (int i = 0; i < NUM_QUANT_TBLS; i++)
-        if (out->quant_tbl_ptrs[i] != NULL)
-            turn_table(out->quant_tbl_ptrs[i]);
+    for (int i = 0; i < NUM_QUANT_TBLS; i++) {
+        if (out->quant_tbl_ptrs[i] == NULL)
+            continue;
+        const JQUANT_TBL before = *out->quant_tbl_ptrs[i];
+        for (int k = 0; k < DCTSIZE2; k++)
+            out->quant_tbl_ptrs[i]->quantval[k] = before.quantval[k % DCTSIZE * DCTSIZE + k / DCTSIZE];
+    }
 }
 
-/* Moves the coefficients of a block. Mirroring changes the signs of odd frequencies, as their cosines are odd
- * functions about the middle. */
+/* Rotates or mirrors one block. Mirroring negates odd frequencies, as their cosines are odd functions about
+ * the middle of the block. (x, y): a frequency of the input; (u, v): of the output. */
 static void turn_block(const JCOEF *from, JCOEF *to, struct turn turn)
 {
     for (int v = 0; v < DCTSIZE; v++)
         for (int u = 0; u < DCTSIZE; u++) {
-            const int across = turn.on_side ? v : u, down = turn.on_side ? u : v;
-            const bool negative = ((turn.right && across % 2 != 0) != (turn.bottom && down % 2 != 0));
-            const JCOEF value = from[down * DCTSIZE + across];
+            const int x = turn.transpose ? v : u, y = turn.transpose ? u : v;
+            const bool negative = ((turn.mirror_x && x % 2 != 0) != (turn.mirror_y && y % 2 != 0));
+            const JCOEF value = from[y * DCTSIZE + x];
             to[v * DCTSIZE + u] = (JCOEF)(negative ? -value : value);
         }
 }
 
-static JBLOCKROW find_row(j_common_ptr jpeg, jvirt_barray_ptr blocks, JDIMENSION row, boolean written)
+/* Returns one row of blocks, valid until libjpeg is asked for another row of the same array. */
+static JBLOCKROW block_row(j_common_ptr jpeg, jvirt_barray_ptr blocks, JDIMENSION row, boolean written)
 {
     return (*jpeg->mem->access_virt_barray)(jpeg, blocks, row, 1, written)[0];
 }
 
+/* Fills in the output's blocks of one component. */
 static void turn_component(struct turning *turning, int component)
 {
     const struct turn turn = turning->turn;
     const jpeg_component_info *before = &turning->in.jpeg.in.comp_info[component];
     const JDIMENSION width = before->width_in_blocks, height = before->height_in_blocks;
-    const JDIMENSION columns = turn.on_side ? height : width, rows = turn.on_side ? width : height;
+    const JDIMENSION columns = turn.transpose ? height : width, rows = turn.transpose ? width : height;
     for (JDIMENSION y = 0; y < rows; y++) {
-        JBLOCKROW to = find_row(&turning->out.jpeg.common, turning->to[component], y, TRUE);
+        JBLOCKROW to = block_row(&turning->out.jpeg.common, turning->to[component], y, TRUE);
         for (JDIMENSION x = 0; x < columns; x++) {
-            const JDIMENSION across = turn.on_side ? y : x, down = turn.on_side ? x : y;
-            JBLOCKROW from = find_row(&turning->in.jpeg.common, turning->from[component],
-                                      turn.bottom ? height - 1 - down : down, FALSE);
-            turn_block(from[turn.right ? width - 1 - across : across], to[x], turn);
+            const JDIMENSION from_x = turn.transpose ? y : x, from_y = turn.transpose ? x : y;
+            JBLOCKROW from = block_row(&turning->in.jpeg.common, turning->from[component],
+                                       turn.mirror_y ? height - 1 - from_y : from_y, FALSE);
+            turn_block(from[turn.mirror_x ? width - 1 - from_x : from_x], to[x], turn);
         }
     }
 }
 
-/* Room for a component, in whole units. */
-static jvirt_barray_ptr request(struct turning *turning, int component)
-{
-    struct jpeg_compress_struct *out = &turning->out.jpeg.out;
-    const jpeg_component_info *before = &turning->in.jpeg.in.comp_info[component],
-                              *after = &out->comp_info[component];
-    const JDIMENSION across = (JDIMENSION)after->h_samp_factor, down = (JDIMENSION)after->v_samp_factor;
-    const JDIMENSION width = turning->turn.on_side ? before->height_in_blocks : before->width_in_blocks;
-    const JDIMENSION height = turning->turn.on_side ? before->width_in_blocks : before->height_in_blocks;
-    return (*out->mem->request_virt_barray)((j_common_ptr)out, JPOOL_IMAGE, TRUE,
-                                            (width - 1) / across * across + across,
-                                            (height - 1) / down * down + down, down);
-}
-
+/* The step that writes the output after its metadata. */
 static enum status write_blocks(void *context, struct error *error)
 {
     (void)error;
     struct turning *turning = context;
     struct jpeg_compress_struct *out = &turning->out.jpeg.out;
+
+    /* The header: the input's tables and sampling factors. */
     jpeg_copy_critical_parameters(&turning->in.jpeg.in, out);
-    if (turning->turn.on_side)
+    if (turning->turn.transpose)
         transpose(out);
 #if JPEG_LIB_VERSION >= 70 /* sizes of a scaled picture; version 80 reads these, version 70 leaves them 0 */
     out->jpeg_width = out->image_width;
@@ -151,8 +151,18 @@ static enum status write_blocks(void *context, struct error *error)
     out->optimize_coding = TRUE;
     if (turning->is_progressive)
         jpeg_simple_progression(out);
-    for (int i = 0; i < out->num_components; i++)
-        turning->to[i] = request(turning, i);
+
+    /* Blocks, for each component rounded up to whole MCUs. libjpeg allocates them in write_coefficients,
+       and reads them only in finish_compress. */
+    for (int i = 0; i < out->num_components; i++) {
+        const jpeg_component_info *before = &turning->in.jpeg.in.comp_info[i], *after = &out->comp_info[i];
+        const bool transposed = turning->turn.transpose;
+        const JDIMENSION width = transposed ? before->height_in_blocks : before->width_in_blocks;
+        const JDIMENSION height = transposed ? before->width_in_blocks : before->height_in_blocks;
+        const JDIMENSION h = (JDIMENSION)after->h_samp_factor, v = (JDIMENSION)after->v_samp_factor;
+        turning->to[i] = (*out->mem->request_virt_barray)(
+            (j_common_ptr)out, JPOOL_IMAGE, TRUE, (width - 1) / h * h + h, (height - 1) / v * v + v, v);
+    }
     jpeg_write_coefficients(out, turning->to);
     for (int i = 0; i < out->num_components; i++)
         turn_component(turning, i);
@@ -160,29 +170,19 @@ static enum status write_blocks(void *context, struct error *error)
     return STATUS_OK;
 }
 
-static enum status write_turned(struct turning *turning, struct writer *writer, const struct image_info *info,
-                                struct error *error)
-{
-    FILE *file = writer->output.file;
-    turning->is_progressive = writer->options.progressive;
-    enum status status =
-        jpeg_metadata_write(file, info, turning->in.jpeg.in.jpeg_color_space != JCS_RGB, error);
-    if (status == STATUS_OK)
-        status = jpeg_session_open_write(&turning->out, file, error);
-    return status == STATUS_OK ? jpeg_session_run(&turning->out, write_blocks, turning, error) : status;
-}
-
-/* The reader has read the header, and continues after it if nothing is done. */
-enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *places,
+enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
                       const struct image_info *info, struct lossless_move *move, struct error *error)
 {
-    struct turning turning = {.turn = {.on_side = affine_is_on_side(places),
-                                       .right = places->xx + places->xy < 0,
-                                       .bottom = places->yx + places->yy < 0},
+    struct turning turning = {.turn = {.transpose = affine_is_on_side(inverse_map),
+                                       .mirror_x = inverse_map->xx + inverse_map->xy < 0,
+                                       .mirror_y = inverse_map->yx + inverse_map->yy < 0},
                               .width = info->width,
                               .height = info->height,
                               .memory = reader->options.memory,
+                              .is_progressive = writer->options.progressive,
                               .move = move};
+
+    /* The reader is after the header: read the file from its start in a session of its own. */
     const off_t here = ftello(reader->file);
     if (here < 0 || fseeko(reader->file, 0, SEEK_SET) != 0) {
         snprintf(move->obstacle, sizeof move->obstacle, "it comes from a pipe");
@@ -191,20 +191,27 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     enum status status = jpeg_session_open_read(&turning.in, NULL, 0, reader->file, error);
     if (status == STATUS_OK)
         status = jpeg_session_run(&turning.in, read_blocks, &turning, error);
-    if (status != STATUS_OK && !error->memory) { /* decoding finds it, if pixels are damaged */
+    if (status != STATUS_OK && !error->memory) { /* if pixels are damaged, decoding finds that, too */
         snprintf(move->obstacle, sizeof move->obstacle, "its blocks are damaged");
         status = STATUS_OK;
         turning.from = NULL;
     }
     if (status != STATUS_OK)
         error_name(error, reader->name);
+
+    /* Write the output; or return the file to where the reader was. */
     move->done = status == STATUS_OK && turning.from != NULL;
-    if (move->done)
+    if (move->done) {
+        FILE *file = writer->output.file;
         jpeg_session_warn_of_end(&turning.in, &reader->trailing);
-    if (move->done)
-        status = write_turned(&turning, writer, info, error);
-    else if (status == STATUS_OK && fseeko(reader->file, here, SEEK_SET) != 0)
+        status = jpeg_metadata_write(file, info, turning.in.jpeg.in.jpeg_color_space != JCS_RGB, error);
+        if (status == STATUS_OK)
+            status = jpeg_session_open_write(&turning.out, file, error);
+        if (status == STATUS_OK)
+            status = jpeg_session_run(&turning.out, write_blocks, &turning, error);
+    } else if (status == STATUS_OK && fseeko(reader->file, here, SEEK_SET) != 0) {
         status = fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    }
     jpeg_session_close(&turning.in);
     jpeg_session_close(&turning.out);
     return status;

@@ -1,12 +1,16 @@
 /* Writes JPEGs with libjpeg, on the writer's thread alone: a folder uses all processors anyway.
  *
- *     rows ─▶ libjpeg: colours, subsampling, cosines, quantisation ─▶ coefficients ─▶ Huffman codes ─▶ file
+ *     rows ─▶ libjpeg: YCbCr, subsampling, DCT, quantisation ─▶ coefficients ─▶ Huffman coding ─▶ file
  *
- * Huffman tables are made for the picture, which makes files 2 to 10% smaller than the standard tables do.
- * libjpeg keeps all coefficients for that, 2 bytes each. A picture whose coefficients would take more than
- * its share of memory gets the standard tables, for which libjpeg keeps a few rows. Restart markers,
- * between which several threads could encode, were tried: files become 1 to 3% larger, and no other program
- * decodes them in parallel. */
+ * Huffman tables are optimised for the picture, which makes files 2 to 10% smaller than the standard tables
+ * do. libjpeg keeps all coefficients for that, 2 bytes each. A picture whose coefficients would take more
+ * than its share of memory gets the standard tables, for which libjpeg keeps a few rows. Rows with alpha are
+ * blended with white first, as JPEG has no alpha.
+ *
+ * Tried and lost: restart markers, between which several threads could encode. Files become 1 to 3% larger,
+ * and no other program decodes them in parallel.
+ *
+ * This source file also estimates the quality of files that are read, and defines the format struct. */
 #include "image/jpeg/jpeg.h"
 
 #include <limits.h>
@@ -16,16 +20,16 @@
 
 enum {
     QUALITY_DEFAULT = 90,
-    /* Bytes, of some 85 megapixels of 4:2:0. 200 megapixels took 3.2 s with them and 0.8 without: fresh
-       memory. */
+    /* Bytes of coefficients: 85 megapixels of 4:2:0. 200 megapixels took 3.2 s with coefficients in memory
+       and 0.8 s without, as the system clears fresh memory. */
     COEFFICIENTS_MAX = 256 << 20
 };
 
 /* ---------------------------------------------------------------- quality and subsampling */
 
-/* Returns the sum of the standard table for brightness (0) or colour (1) at that quality, as jpeg_set_quality
- * scales it for baseline files. */
-static long sum_at(int quality, int component)
+/* Returns the sum of the standard quantisation table for luma (0) or chroma (1) at that quality, scaled and
+ * clipped as jpeg_set_quality does for baseline files. */
+static long table_sum(int quality, int component)
 {
     static const unsigned char tables[2][DCTSIZE2] = {
         {16, 11,  10,  16, 24, 40, 51, 61, 12,  12,  14,  19,  26, 58, 60, 55,  14,  13,  16,  24, 40, 57,
@@ -46,22 +50,22 @@ static long sum_at(int quality, int component)
 
 int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred)
 {
-    const int number =
-        in->comp_info[component].quant_tbl_no; /* as the file has it: libjpeg looks at it later */
+    /* The number comes from the file, and libjpeg checks it only when it decodes. */
+    const int number = in->comp_info[component].quant_tbl_no;
     const JQUANT_TBL *table = number >= 0 && number < NUM_QUANT_TBLS ? in->quant_tbl_ptrs[number] : NULL;
     int best = preferred;
-    long sum = 0, nearest = LONG_MAX;
+    long sum = 0, least = LONG_MAX;
     if (table == NULL)
         return 0;
     for (int i = 0; i < DCTSIZE2; i++)
         sum += table->quantval[i];
     if (preferred > 0)
-        nearest = labs(sum_at(preferred, component) - sum);
+        least = labs(table_sum(preferred, component) - sum);
     for (int quality = 1; quality <= 100; quality++) {
-        const long far = labs(sum_at(quality, component) - sum);
-        if (far < nearest || (far == nearest && preferred == 0)) {
+        const long difference = labs(table_sum(quality, component) - sum);
+        if (difference < least || (difference == least && preferred == 0)) {
             best = quality;
-            nearest = far;
+            least = difference;
         }
     }
     return best;
@@ -69,33 +73,23 @@ int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component
 
 enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in)
 {
-    const jpeg_component_info *part = in->comp_info;
-    if (in->num_components != 3 || part[1].h_samp_factor != part[2].h_samp_factor ||
-        part[1].v_samp_factor != part[2].v_samp_factor)
+    const jpeg_component_info *y = &in->comp_info[0], *cb = &in->comp_info[1], *cr = &in->comp_info[2];
+    if (in->num_components != 3 || cb->h_samp_factor != cr->h_samp_factor ||
+        cb->v_samp_factor != cr->v_samp_factor)
         return SUBSAMPLING_UNKNOWN;
-    const bool across = part[0].h_samp_factor == 2 * part[1].h_samp_factor;
-    const bool down = part[0].v_samp_factor == 2 * part[1].v_samp_factor;
-    if (part[0].h_samp_factor == part[1].h_samp_factor && part[0].v_samp_factor == part[1].v_samp_factor)
+    const bool half_width = y->h_samp_factor == 2 * cb->h_samp_factor;
+    const bool half_height = y->v_samp_factor == 2 * cb->v_samp_factor;
+    if (y->h_samp_factor == cb->h_samp_factor && y->v_samp_factor == cb->v_samp_factor)
         return SUBSAMPLING_444;
-    if (across && down)
+    if (half_width && half_height)
         return SUBSAMPLING_420;
-    return across && part[0].v_samp_factor == part[1].v_samp_factor ? SUBSAMPLING_422 : SUBSAMPLING_UNKNOWN;
+    return half_width && y->v_samp_factor == cb->v_samp_factor ? SUBSAMPLING_422 : SUBSAMPLING_UNKNOWN;
 }
 
-/* Returns the quality that was asked for, or else the input's. */
-static int choose_quality(int asked, int input)
+/* Returns the requested quality, or the input's, or the default; 0 means not given. */
+static int choose_quality(int requested, int input)
 {
-    return asked > 0 ? asked : input > 0 ? input : QUALITY_DEFAULT;
-}
-
-/* The input's, or else libvips' and ImageMagick's default. */
-static enum subsampling choose_subsampling(int asked, int quality, const struct image_info *info)
-{
-    if (asked > SUBSAMPLING_AUTO)
-        return (enum subsampling)asked;
-    if (info->subsampling > SUBSAMPLING_AUTO)
-        return info->subsampling;
-    return quality < QUALITY_DEFAULT ? SUBSAMPLING_420 : SUBSAMPLING_444;
+    return requested > 0 ? requested : input > 0 ? input : QUALITY_DEFAULT;
 }
 
 /* ---------------------------------------------------------------- the writer */
@@ -103,24 +97,32 @@ static enum subsampling choose_subsampling(int asked, int quality, const struct 
 struct jpeg_writer {
     struct writer base; /* must be first */
     struct jpeg_session session;
+
+    /* Parameters of the picture. */
     struct coding {
-        int channels, quality, colour_quality;
-        enum subsampling subsampling; /* one of the three that say what it is */
+        int channels;                 /* without alpha: 1 or 3 */
+        int quality, colour_quality;  /* of the tables for luma and chroma, 1 to 100 */
+        enum subsampling subsampling; /* SUBSAMPLING_444, _422 or _420 */
         uint64_t coefficients;        /* bytes */
-        bool is_optimised;            /* keeps them for Huffman tables of its own */
+        bool is_optimised;            /* keeps all coefficients and optimises the Huffman tables */
     } coding;
-    /* The coefficients' arrays, and libjpeg's function that makes them. */
+
+    /* libjpeg's arrays of coefficients, for advise_arrays. */
     jvirt_barray_ptr arrays[MAX_COMPONENTS];
-    size_t array_sizes[MAX_COMPONENTS];
+    size_t array_sizes[MAX_COMPONENTS]; /* bytes */
     int array_count;
+    /* libjpeg's request_virt_barray, which request_array replaces. */
     jvirt_barray_ptr (*request)(j_common_ptr, int, boolean, JDIMENSION, JDIMENSION, JDIMENSION);
-    unsigned char *flat; /* a row without alpha; NULL if rows have no alpha */
-    /* Arguments of the step that writes rows. */
+
+    unsigned char *flat; /* a row without alpha, owned; NULL if rows have no alpha */
+
+    /* Arguments of the step that encodes rows. */
     const unsigned char *rows;
-    size_t pitch;
-    uint32_t count;
+    size_t pitch;   /* bytes from row to row */
+    uint32_t count; /* rows */
 };
 
+/* Returns the parameters of a picture. Needs no writer, as the planner asks for memory beforehand. */
 static struct coding choose_coding(const struct writer_options *options, const struct image_info *info)
 {
     const int quality = choose_quality(options->quality, info->quality);
@@ -128,26 +130,36 @@ static struct coding choose_coding(const struct writer_options *options, const s
         .channels = info->channels - info->alpha,
         .quality = quality,
         .colour_quality = choose_quality(options->quality, info->colour_quality),
-        .subsampling = choose_subsampling(options->subsampling, quality, info),
     };
-    const uint64_t pixels = (uint64_t)(info->width + DCTSIZE) * (info->height + DCTSIZE) * sizeof(JCOEF);
-    const uint64_t colour = coding.channels == 1                    ? 0
-                            : coding.subsampling == SUBSAMPLING_444 ? 2 * pixels
-                            : coding.subsampling == SUBSAMPLING_422 ? pixels
-                                                                    : pixels / 2;
-    coding.coefficients = pixels + colour;
+
+    /* Requested, or the input's, or the default of libvips and ImageMagick. */
+    if (options->subsampling > SUBSAMPLING_AUTO)
+        coding.subsampling = (enum subsampling)options->subsampling;
+    else if (info->subsampling > SUBSAMPLING_AUTO)
+        coding.subsampling = info->subsampling;
+    else
+        coding.subsampling = quality < QUALITY_DEFAULT ? SUBSAMPLING_420 : SUBSAMPLING_444;
+
+    /* A progressive file needs all coefficients even beyond the limit. */
+    const uint64_t luma = (uint64_t)(info->width + DCTSIZE) * (info->height + DCTSIZE) * sizeof(JCOEF);
+    const uint64_t chroma = coding.channels == 1                    ? 0
+                            : coding.subsampling == SUBSAMPLING_444 ? 2 * luma
+                            : coding.subsampling == SUBSAMPLING_422 ? luma
+                                                                    : luma / 2;
+    coding.coefficients = luma + chroma;
     const uint64_t most =
         options->memory > 0 && options->memory < COEFFICIENTS_MAX ? options->memory : COEFFICIENTS_MAX;
     coding.is_optimised = coding.coefficients <= most || options->progressive;
     return coding;
 }
 
-static uint64_t memory(const struct writer_options *options, const struct image_info *info)
+static uint64_t jpeg_memory(const struct writer_options *options, const struct image_info *info)
 {
     const struct coding coding = choose_coding(options, info);
     return coding.is_optimised ? coding.coefficients : 0;
 }
 
+/* Replaces libjpeg's request_virt_barray: calls it, and remembers the array and its size. */
 static jvirt_barray_ptr request_array(j_common_ptr jpeg, int pool, boolean zeroed, JDIMENSION width,
                                       JDIMENSION height, JDIMENSION rows_at_once)
 {
@@ -162,10 +174,11 @@ static jvirt_barray_ptr request_array(j_common_ptr jpeg, int pool, boolean zeroe
     return array;
 }
 
-/* Asks the system for large pages: clearing small ones took a third of the time of encoding. */
+/* Asks the system for huge pages in the arrays, before they are written: clearing small pages took a third of
+ * the time of encoding. */
 static void advise_arrays(struct jpeg_writer *writer)
 {
-    enum { PAGE = 4096 };
+    enum { PAGE = 4096 }; /* madvise needs an address that is a multiple of it */
     j_common_ptr jpeg = &writer->session.jpeg.common;
     for (int i = 0; i < writer->array_count; i++) {
         char *first = (char *)jpeg->mem->access_virt_barray(jpeg, writer->arrays[i], 0, 1, TRUE)[0];
@@ -175,7 +188,8 @@ static void advise_arrays(struct jpeg_writer *writer)
     }
 }
 
-static enum status start(void *context, struct error *error)
+/* The step that writes the header of the frame. */
+static enum status encode_start(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
     const struct coding *coding = &writer->coding;
@@ -186,10 +200,11 @@ static enum status start(void *context, struct error *error)
     out->input_components = coding->channels;
     out->in_color_space = coding->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(out);
+    /* jpeg_set_quality sets both tables: keep table 1 (chroma) of the first call, table 0 of the second. */
     jpeg_set_quality(out, coding->colour_quality, TRUE);
-    const JQUANT_TBL colour = *out->quant_tbl_ptrs[1];
+    const JQUANT_TBL chroma = *out->quant_tbl_ptrs[1];
     jpeg_set_quality(out, coding->quality, TRUE);
-    memcpy(out->quant_tbl_ptrs[1]->quantval, colour.quantval, sizeof colour.quantval);
+    memcpy(out->quant_tbl_ptrs[1]->quantval, chroma.quantval, sizeof chroma.quantval);
     if (coding->channels == 3) {
         out->comp_info[0].h_samp_factor = coding->subsampling != SUBSAMPLING_444 ? 2 : 1;
         out->comp_info[0].v_samp_factor = coding->subsampling == SUBSAMPLING_420 ? 2 : 1;
@@ -205,8 +220,9 @@ static enum status start(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Puts a row on white, as on paper. */
-static void flatten(const unsigned char *row, int colours, uint32_t width, unsigned char *to)
+/* Blends a row with white, as on paper: colour * alpha + white * (1 - alpha), rounded. `colours` is the
+ * number of channels without alpha. */
+static void blend_with_white(const unsigned char *row, int colours, uint32_t width, unsigned char *to)
 {
     const unsigned full = UINT8_MAX;
     for (uint32_t x = 0; x < width; x++, row += colours + 1, to += colours)
@@ -214,21 +230,23 @@ static void flatten(const unsigned char *row, int colours, uint32_t width, unsig
             to[c] = (unsigned char)((row[c] * row[colours] + full * (full - row[colours]) + full / 2) / full);
 }
 
+/* The step that encodes writer->count rows. */
 static enum status encode_rows(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
     (void)error;
     for (uint32_t i = 0; i < writer->count; i++) {
         const unsigned char *from = writer->rows + i * writer->pitch;
-        JSAMPROW row = writer->flat != NULL ? writer->flat : (JSAMPROW)(uintptr_t)from;
+        JSAMPROW row = writer->flat != NULL ? writer->flat : (JSAMPROW)(uintptr_t)from; /* drops const */
         if (writer->flat != NULL)
-            flatten(from, writer->coding.channels, writer->base.info.width, writer->flat);
+            blend_with_white(from, writer->coding.channels, writer->base.info.width, writer->flat);
         jpeg_write_scanlines(&writer->session.jpeg.out, &row, 1);
     }
     return STATUS_OK;
 }
 
-static enum status finish(void *context, struct error *error)
+/* The step after the last row. Optimised Huffman coding happens here. */
+static enum status encode_finish(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
     (void)error;
@@ -250,10 +268,10 @@ static enum status jpeg_begin_page(struct writer *base, const struct image_info 
     enum status status = jpeg_metadata_write(base->output.file, info, true, error);
     if (status == STATUS_OK)
         status = jpeg_session_open_write(&writer->session, base->output.file, error);
-    return status == STATUS_OK ? jpeg_session_run(&writer->session, start, writer, error) : status;
+    return status == STATUS_OK ? jpeg_session_run(&writer->session, encode_start, writer, error) : status;
 }
 
-static enum status write_some(struct writer *base, const void *rows, size_t pitch, uint32_t count,
+static enum status jpeg_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                               struct error *error)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
@@ -266,10 +284,10 @@ static enum status write_some(struct writer *base, const void *rows, size_t pitc
 static enum status jpeg_end_page(struct writer *base, struct error *error)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
-    return jpeg_session_run(&writer->session, finish, writer, error);
+    return jpeg_session_run(&writer->session, encode_finish, writer, error);
 }
 
-static void close_writer(struct writer *base)
+static void jpeg_close_writer(struct writer *base)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
     jpeg_session_close(&writer->session);
@@ -277,12 +295,12 @@ static void close_writer(struct writer *base)
 }
 
 static const struct writer_class jpeg_writer_class = {
-    .memory = memory,
+    .memory = jpeg_memory,
     .size = sizeof(struct jpeg_writer),
     .begin_page = jpeg_begin_page,
-    .write = write_some,
+    .write = jpeg_write,
     .end_page = jpeg_end_page,
-    .close = close_writer,
+    .close = jpeg_close_writer,
 };
 
 /* ---------------------------------------------------------------- the format */
@@ -294,6 +312,7 @@ static bool jpeg_recognise(const unsigned char *head, size_t size)
     return size >= 3 && memcmp(head, "\xff\xd8\xff", 3) == 0;
 }
 
+/* The "compression" of --info: "quality 90, of colour 80, 4:2:0". Valid until the thread's next call. */
 static const char *describe_coding(const struct image_info *info)
 {
     static const char *const subsamplings[] = {

@@ -1,7 +1,11 @@
 /* Reads PBM, PGM, PPM, PAM and PFM, plain or raw, several images in a row as pages.
  *
- * A header is text, parsed byte by byte, as a pipe cannot go back. Rows need no decoding but for plain and
- * bit-packed samples; PFM stores them from bottom to top. */
+ *     head of the reader, then the file ─▶ header ─▶ image_info
+ *                                       ─▶ rows: raw, expanded from bits, parsed from digits, or floats
+ *
+ * A header is parsed byte by byte, as a pipe cannot seek back. Samples whose maxval is not 255 or 65535 are
+ * scaled to full scale. A PFM stores rows from bottom to top: they are read from a file in that order by
+ * seeking; from a pipe, the whole image is read before the first row. */
 #include "image/netpbm/netpbm.h"
 
 #include "base/text.h"
@@ -14,22 +18,29 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAXVAL_LIMIT = UINT16_MAX, TOKEN_SIZE = 32, LINE_SIZE = 128 };
+enum {
+    MAXVAL_LIMIT = UINT16_MAX, /* of netpbm */
+    TOKEN_SIZE = 32,           /* bytes of a word of a header, with its NUL */
+    LINE_SIZE = 128            /* bytes of a line of PAM's header, with its NUL */
+};
 
 struct netpbm_reader {
     struct reader base; /* must be first */
-    size_t head_used;   /* bytes of base.head that were taken */
+    size_t head_used;   /* bytes of base.head that were read */
     int page;           /* the current one, from 1 */
-    char kind;          /* the second byte of the image's header */
-    uint32_t maxval;
-    bool swapped;         /* PFM: floats are not in the host's byte order */
-    uint32_t row;         /* the next */
-    off_t start;          /* offset of the rows; -1 in a pipe */
-    unsigned char *whole; /* PFM in a pipe: all rows, in the file's order */
+
+    /* The current page. */
+    char kind;               /* the second byte of its header: '1' to '7', 'f' or 'F' */
+    uint32_t maxval;         /* sample value of full scale; 1 for PBM and PFM */
+    bool swapped;            /* PFM: floats are not in the host's byte order */
+    uint32_t row;            /* the next to be read */
+    off_t start;             /* offset of the first row in the file; -1 in a pipe */
+    unsigned char *pfm_rows; /* PFM in a pipe: all rows, in the file's order; owned; NULL before the first */
 };
 
 /* ---------------------------------------------------------------- bytes and words of the header */
 
+/* Fails: with the error of the last read if there was one. */
 static enum status netpbm_damaged(const struct netpbm_reader *reader, const char *what, struct error *error)
 {
     if (ferror(reader->base.file))
@@ -37,6 +48,7 @@ static enum status netpbm_damaged(const struct netpbm_reader *reader, const char
     return fail(error, STATUS_FAILED, "damaged %s: %s", reader->base.format->name, what);
 }
 
+/* Returns the next byte, or EOF. */
 static int next_byte(struct netpbm_reader *reader)
 {
     if (reader->head_used < reader->base.head_size)
@@ -44,6 +56,7 @@ static int next_byte(struct netpbm_reader *reader)
     return getc_unlocked(reader->base.file);
 }
 
+/* Reads exactly `size` bytes: what is left of the head, then the file. */
 static enum status netpbm_read_bytes(struct netpbm_reader *reader, void *to, size_t size, struct error *error)
 {
     size_t left = reader->base.head_size - reader->head_used, some = left < size ? left : size;
@@ -53,7 +66,7 @@ static enum status netpbm_read_bytes(struct netpbm_reader *reader, void *to, siz
     return some == size ? STATUS_OK : netpbm_damaged(reader, "the file ends too early", error);
 }
 
-/* Reads a comment as the end of its line. */
+/* Returns the next byte of a header, or EOF. Of a comment, returns only the end of its line. */
 static int header_byte(struct netpbm_reader *reader)
 {
     int byte = next_byte(reader);
@@ -63,7 +76,7 @@ static int header_byte(struct netpbm_reader *reader)
     return byte;
 }
 
-/* Also takes the one white space after the word; raw samples may follow it. */
+/* Reads the next word and exactly one white space after it: raw samples may follow. */
 static enum status read_word(struct netpbm_reader *reader, char word[TOKEN_SIZE], struct error *error)
 {
     int byte = header_byte(reader), length = 0;
@@ -77,8 +90,9 @@ static enum status read_word(struct netpbm_reader *reader, char word[TOKEN_SIZE]
     return length < TOKEN_SIZE - 1 ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
 }
 
-static enum status to_number(const struct netpbm_reader *reader, const char *word, uint32_t *number,
-                             struct error *error)
+/* Parses a decimal number up to UINT32_MAX. */
+static enum status parse_number(const struct netpbm_reader *reader, const char *word, uint32_t *number,
+                                struct error *error)
 {
     long long value = 0;
     if (!isdigit((unsigned char)word[0]) || !text_to_integer(word, &value) || value > UINT32_MAX)
@@ -91,11 +105,12 @@ static enum status read_number(struct netpbm_reader *reader, uint32_t *number, s
 {
     char word[TOKEN_SIZE];
     enum status status = read_word(reader, word, error);
-    return status == STATUS_OK ? to_number(reader, word, number, error) : status;
+    return status == STATUS_OK ? parse_number(reader, word, number, error) : status;
 }
 
-/* ---------------------------------------------------------------- PAM's header: keys and values */
+/* ---------------------------------------------------------------- headers */
 
+/* Reads a line of PAM's header without its end. */
 static enum status netpbm_read_line(struct netpbm_reader *reader, char line[LINE_SIZE], struct error *error)
 {
     int byte = header_byte(reader), length = 0;
@@ -105,24 +120,14 @@ static enum status netpbm_read_line(struct netpbm_reader *reader, char line[LINE
     return byte == '\n' ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
 }
 
-static enum status check_tuple(const struct netpbm_reader *reader, const char *type, uint32_t depth,
-                               struct error *error)
+/* Reads PAM's header after "P7": keys and values in any order. */
+static enum status read_pam_header(struct netpbm_reader *reader, struct error *error)
 {
     static const struct {
         const char *type;
         uint32_t depth;
     } tuples[] = {{"BLACKANDWHITE", 1},   {"GRAYSCALE", 1}, {"BLACKANDWHITE_ALPHA", 2},
                   {"GRAYSCALE_ALPHA", 2}, {"RGB", 3},       {"RGB_ALPHA", 4}};
-    bool known = type[0] == '\0' && depth >= 1 && depth <= 4;
-    for (size_t i = 0; !known && i < sizeof tuples / sizeof tuples[0]; i++)
-        known = strcmp(type, tuples[i].type) == 0 && depth == tuples[i].depth;
-    return known ? STATUS_OK
-                 : fail(error, STATUS_FAILED, "%s of %u samples a pixel and type \"%s\" is not supported",
-                        reader->base.format->name, (unsigned)depth, type);
-}
-
-static enum status read_pam_header(struct netpbm_reader *reader, struct error *error)
-{
     struct image_info *info = &reader->base.info;
     uint32_t depth = 0;
     char line[LINE_SIZE], type[LINE_SIZE] = "";
@@ -141,64 +146,74 @@ static enum status read_pam_header(struct netpbm_reader *reader, struct error *e
             memcpy(type, value, strlen(value) + 1);
         for (size_t i = 0; status == STATUS_OK && key != NULL && i < sizeof numbers / sizeof numbers[0]; i++)
             if (strcmp(key, numbers[i].key) == 0)
-                status = to_number(reader, value != NULL ? value : "", numbers[i].number, error);
+                status = parse_number(reader, value != NULL ? value : "", numbers[i].number, error);
         if (status != STATUS_OK)
             return status;
     }
     info->channels = (int)depth;
-    return check_tuple(reader, type, depth, error);
+
+    /* A file without TUPLTYPE is read by its number of channels. */
+    bool known = type[0] == '\0' && depth >= 1 && depth <= 4;
+    for (size_t i = 0; !known && i < sizeof tuples / sizeof tuples[0]; i++)
+        known = strcmp(type, tuples[i].type) == 0 && depth == tuples[i].depth;
+    return known ? STATUS_OK
+                 : fail(error, STATUS_FAILED, "%s of %u samples a pixel and type \"%s\" is not supported",
+                        reader->base.format->name, (unsigned)depth, type);
 }
 
-static enum status read_scale(struct netpbm_reader *reader, struct error *error)
-{
-    char word[TOKEN_SIZE];
-    double scale = 0;
-    enum status status = read_word(reader, word, error);
-    if (status != STATUS_OK)
-        return status;
-    if (!text_to_real(word, &scale) || scale == 0)
-        return netpbm_damaged(reader, "its scale is no number", error);
-    reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN); /* negative: little-endian */
-    if (fabs(scale) != 1)                                           /* programs differ in how they apply it */
-        metadata_leave_out(&reader->base.info.metadata, "the scale of the samples");
-    return STATUS_OK;
-}
-
+/* True for PFM. */
 static bool is_float(const struct netpbm_reader *reader)
 {
     return reader->kind == 'f' || reader->kind == 'F';
 }
 
+/* True for samples in decimal digits. */
 static bool netpbm_is_plain(const struct netpbm_reader *reader)
 {
     return reader->kind >= '1' && reader->kind <= '3';
 }
 
+/* True for PBM. */
 static bool is_bits(const struct netpbm_reader *reader)
 {
     return reader->kind == '1' || reader->kind == '4';
 }
 
-/* Bytes of a raw row in the file. */
+/* Returns the bytes of a raw row in the file. */
 static size_t row_in_file(const struct netpbm_reader *reader)
 {
     return reader->kind == '4' ? (reader->base.info.width + 7) / 8 : row_size(&reader->base.info);
 }
 
+/* Reads the header of PBM, PGM, PPM or PFM after its first two bytes. */
 static enum status read_numbers(struct netpbm_reader *reader, struct error *error)
 {
     struct image_info *info = &reader->base.info;
+    char word[TOKEN_SIZE];
+    double scale = 0;
     info->channels = strchr("36F", reader->kind) != NULL ? 3 : 1;
     enum status status = read_number(reader, &info->width, error);
     if (status == STATUS_OK)
         status = read_number(reader, &info->height, error);
-    if (status == STATUS_OK && is_float(reader))
-        status = read_scale(reader, error);
-    else if (status == STATUS_OK && !is_bits(reader))
-        status = read_number(reader, &reader->maxval, error);
-    return status;
+    if (status != STATUS_OK || is_bits(reader))
+        return status;
+    if (!is_float(reader))
+        return read_number(reader, &reader->maxval, error);
+
+    /* PFM's scale: a negative one means little-endian. Its size is ignored, as programs differ in how they
+       apply it. */
+    status = read_word(reader, word, error);
+    if (status != STATUS_OK)
+        return status;
+    if (!text_to_real(word, &scale) || scale == 0)
+        return netpbm_damaged(reader, "its scale is no number", error);
+    reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN);
+    if (fabs(scale) != 1)
+        metadata_leave_out(&info->metadata, "the scale of the samples");
+    return STATUS_OK;
 }
 
+/* Returns the number of bits that maxval needs. */
 static int bits_of(uint32_t maxval)
 {
     int bits = 1;
@@ -207,7 +222,7 @@ static int bits_of(uint32_t maxval)
     return bits;
 }
 
-/* Sets type and place of the samples after the header was read. */
+/* After the header: sets the type of samples, their offset in the file, memory, and page count. */
 static enum status netpbm_describe(struct netpbm_reader *reader, struct error *error)
 {
     struct image_info *info = &reader->base.info;
@@ -226,15 +241,16 @@ static enum status netpbm_describe(struct netpbm_reader *reader, struct error *e
     reader->base.memory = is_float(reader) && reader->start < 0 ? size : 0;
     reader->base.plain = !netpbm_is_plain(reader) && !is_bits(reader) && !is_float(reader);
 
-    struct stat there;
-    bool only = reader->page == 1 && !netpbm_is_plain(reader) &&
-                fstat(fileno(reader->base.file), &there) == 0 && S_ISREG(there.st_mode) &&
-                (uint64_t)reader->start + size >= (uint64_t)there.st_size;
-    reader->base.page_count = only ? 1 : 0;
+    /* The file has one page if it ends with the first one's raw samples; otherwise the number is unknown. */
+    struct stat file_stat;
+    bool is_only_page = reader->page == 1 && !netpbm_is_plain(reader) &&
+                        fstat(fileno(reader->base.file), &file_stat) == 0 && S_ISREG(file_stat.st_mode) &&
+                        (uint64_t)reader->start + size >= (uint64_t)file_stat.st_size;
+    reader->base.page_count = is_only_page ? 1 : 0;
     return STATUS_OK;
 }
 
-/* Passes white space between images. *more is false if the file ends there. */
+/* Reads the header of the next image, after white space. *more is false if the file ends before it. */
 static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, struct error *error)
 {
     int byte = next_byte(reader);
@@ -260,7 +276,7 @@ static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, 
 
 /* ---------------------------------------------------------------- samples */
 
-/* The digits of P1 may follow each other without white space between them. */
+/* Reads a plain sample. The digits of P1 need no white space between them. */
 static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *value, struct error *error)
 {
     if (reader->kind != '1')
@@ -275,16 +291,16 @@ static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *val
     return STATUS_OK;
 }
 
-/* Writes a sample in the row's type, scaled so that maxval becomes full scale. False if it is larger than
- * maxval. */
-static bool put_sample(const struct netpbm_reader *reader, uint32_t value, size_t index, unsigned char *row)
+/* Stores a sample at row[index] in the row's type, scaled so that maxval becomes full scale; PBM's 1 is
+ * black. False if it is larger than maxval. */
+static bool store_sample(const struct netpbm_reader *reader, uint32_t value, size_t index, unsigned char *row)
 {
     const uint32_t maxval = reader->maxval;
     if (value > maxval)
         return false;
     if (reader->base.info.type == SAMPLE_UINT8) {
-        uint32_t shown = is_bits(reader) ? 1 - value : value;
-        row[index] = (unsigned char)((shown * UINT8_MAX + maxval / 2) / maxval);
+        uint32_t brightness = is_bits(reader) ? 1 - value : value;
+        row[index] = (unsigned char)((brightness * UINT8_MAX + maxval / 2) / maxval);
     } else {
         const uint16_t wide = (uint16_t)((value * UINT16_MAX + maxval / 2) / maxval);
         memcpy(row + 2 * index, &wide, sizeof wide);
@@ -300,56 +316,38 @@ static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *r
         enum status status = read_plain_sample(reader, &value, error);
         if (status != STATUS_OK)
             return status;
-        if (!put_sample(reader, value, i, row))
+        if (!store_sample(reader, value, i, row))
             return netpbm_damaged(reader, "a sample is larger than its largest value", error);
     }
     return STATUS_OK;
 }
 
-/* Works in place, from the end: each bit becomes a byte. */
-static void expand_bits(const struct netpbm_reader *reader, unsigned char *row)
-{
-    for (size_t i = reader->base.info.width; i-- > 0;)
-        put_sample(reader, row[i / 8] >> (7 - i % 8) & 1, i, row);
-}
-
-static enum status convert_row(const struct netpbm_reader *reader, unsigned char *row, struct error *error)
+/* Reads a raw row and scales its samples to full scale in place. Bits become bytes, from the last one on. */
+static enum status read_raw_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
 {
     const struct image_info *info = &reader->base.info;
     const size_t count = (size_t)info->width * (size_t)info->channels;
     bool fits = true;
+    enum status status = netpbm_read_bytes(reader, row, row_in_file(reader), error);
+    if (status != STATUS_OK)
+        return status;
     if (reader->kind == '4')
-        expand_bits(reader, row);
+        for (size_t i = info->width; i-- > 0;)
+            store_sample(reader, row[i / 8] >> (7 - i % 8) & 1, i, row);
     else if (reader->maxval != UINT8_MAX)
         for (size_t i = 0; fits && i < count; i++) {
             bool wide = info->type == SAMPLE_UINT16;
             uint32_t value = wide ? (uint32_t)row[2 * i] << 8 | row[2 * i + 1] : row[i];
-            fits = put_sample(reader, value, i, row);
+            fits = store_sample(reader, value, i, row);
         }
     return fits ? STATUS_OK : netpbm_damaged(reader, "a sample is larger than its largest value", error);
 }
 
-static void swap_floats(unsigned char *row, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t word;
-        memcpy(&word, row + i * sizeof word, sizeof word);
-        word = __builtin_bswap32(word);
-        memcpy(row + i * sizeof word, &word, sizeof word);
-    }
-}
-
-/* A PFM begins with the lowest row: in a pipe all rows must be read before the first. */
-static enum status hold_floats(struct netpbm_reader *reader, struct error *error)
-{
-    const size_t size = row_in_file(reader) * reader->base.info.height;
-    reader->whole = allocate(size, "a PFM that cannot be sought in", error);
-    return reader->whole != NULL ? netpbm_read_bytes(reader, reader->whole, size, error) : STATUS_FAILED;
-}
-
+/* Reads a row of PFM, which begins with the lowest one. */
 static enum status read_float_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
 {
-    const size_t size = row_in_file(reader), below = reader->base.info.height - 1 - reader->row;
+    const size_t size = row_in_file(reader), height = reader->base.info.height;
+    const size_t below = height - 1 - reader->row; /* rows before it in the file */
     enum status status = STATUS_OK;
     if (reader->start >= 0) {
         reader->head_used = reader->base.head_size;
@@ -357,24 +355,22 @@ static enum status read_float_row(struct netpbm_reader *reader, unsigned char *r
             return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
         status = netpbm_read_bytes(reader, row, size, error);
     } else {
-        if (reader->whole == NULL)
-            status = hold_floats(reader, error);
+        if (reader->pfm_rows == NULL) {
+            reader->pfm_rows = allocate(size * height, "a PFM that cannot be sought in", error);
+            status = reader->pfm_rows != NULL
+                         ? netpbm_read_bytes(reader, reader->pfm_rows, size * height, error)
+                         : STATUS_FAILED;
+        }
         if (status == STATUS_OK)
-            memcpy(row, reader->whole + below * size, size);
+            memcpy(row, reader->pfm_rows + below * size, size);
     }
-    if (status == STATUS_OK && reader->swapped)
-        swap_floats(row, size / sizeof(float));
+    for (size_t i = 0; status == STATUS_OK && reader->swapped && i < size; i += sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, row + i, sizeof word);
+        word = __builtin_bswap32(word);
+        memcpy(row + i, &word, sizeof word);
+    }
     return status;
-}
-
-static enum status read_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
-{
-    if (netpbm_is_plain(reader))
-        return read_plain_row(reader, row, error);
-    if (is_float(reader))
-        return read_float_row(reader, row, error);
-    enum status status = netpbm_read_bytes(reader, row, row_in_file(reader), error);
-    return status == STATUS_OK ? convert_row(reader, row, error) : status;
 }
 
 static enum status netpbm_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
@@ -382,13 +378,17 @@ static enum status netpbm_read(struct reader *base, void *rows, size_t pitch, ui
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; status == STATUS_OK && i < count; i++, reader->row++)
-        status = read_row(reader, (unsigned char *)rows + i * pitch, error);
+    for (uint32_t i = 0; status == STATUS_OK && i < count; i++, reader->row++) {
+        unsigned char *row = (unsigned char *)rows + i * pitch;
+        status = netpbm_is_plain(reader) ? read_plain_row(reader, row, error)
+                 : is_float(reader)      ? read_float_row(reader, row, error)
+                                         : read_raw_row(reader, row, error);
+    }
     return status;
 }
 
-/* Not in samples that are digits, nor in pipes. */
-static bool go_to(struct netpbm_reader *reader, uint32_t row)
+/* Makes `row` the next to be read. False if that is not possible: in plain samples and in pipes. */
+static bool seek_row(struct netpbm_reader *reader, uint32_t row)
 {
     if (netpbm_is_plain(reader) || reader->start < 0)
         return false;
@@ -401,19 +401,20 @@ static bool go_to(struct netpbm_reader *reader, uint32_t row)
 static bool netpbm_skip(struct reader *base, uint32_t count)
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;
-    return go_to(reader, reader->row + count);
+    return seek_row(reader, reader->row + count);
 }
 
 static bool netpbm_go_back(struct reader *base)
 {
-    return go_to((struct netpbm_reader *)base, 0);
+    return seek_row((struct netpbm_reader *)base, 0);
 }
 
+/* After all rows of an image: reads the next header. A PFM was read from its end to its start: skips it. */
 static enum status next_image(struct netpbm_reader *reader, bool *more, struct error *error)
 {
     const off_t size = (off_t)(row_in_file(reader) * reader->base.info.height);
-    free(reader->whole);
-    reader->whole = NULL;
+    free(reader->pfm_rows);
+    reader->pfm_rows = NULL;
     if (is_float(reader) && reader->start >= 0 &&
         fseeko(reader->base.file, reader->start + size, SEEK_SET) != 0)
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
@@ -427,7 +428,9 @@ static enum status netpbm_next_page(struct reader *base, bool *more, struct erro
     return reader->page < reader_last_page(base) ? next_image(reader, more, error) : STATUS_OK;
 }
 
-static enum status pass_image(struct netpbm_reader *reader, bool *more, struct error *error)
+/* Skips an image before the first page that is asked for, and reads the next header. Rows are read, as a pipe
+ * cannot seek, but all into one row of memory. */
+static enum status skip_image(struct netpbm_reader *reader, bool *more, struct error *error)
 {
     const uint32_t height = reader->base.info.height;
     enum status status = STATUS_OK;
@@ -440,13 +443,14 @@ static enum status pass_image(struct netpbm_reader *reader, bool *more, struct e
     return status == STATUS_OK ? next_image(reader, more, error) : status;
 }
 
+/* Reads the header of the first page that is asked for. */
 static enum status netpbm_open(struct reader *base, struct error *error)
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;
     bool more;
     enum status status = netpbm_read_header(reader, &more, error);
     while (status == STATUS_OK && reader->page < base->options.page) {
-        status = pass_image(reader, &more, error);
+        status = skip_image(reader, &more, error);
         if (status == STATUS_OK && !more)
             return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", base->options.page,
                         reader->page);
@@ -456,7 +460,7 @@ static enum status netpbm_open(struct reader *base, struct error *error)
 
 static void netpbm_close(struct reader *base)
 {
-    free(((struct netpbm_reader *)base)->whole);
+    free(((struct netpbm_reader *)base)->pfm_rows);
 }
 
 const struct reader_class netpbm_reader_class = {

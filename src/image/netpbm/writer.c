@@ -1,4 +1,8 @@
-/* Writes PGM, PPM, PAM and PFM. PFM stores rows from bottom to top, so its file must seek. */
+/* Writes PGM, PPM, PAM and PFM, several pages as one image after another. At the end are the format structs
+ * of the folder.
+ *
+ * Samples are written raw, 16-bit ones with the high byte first. PFM stores rows from bottom to top, so each
+ * row is written to its offset: its file must be seekable (writer_class.seeks). */
 #include "image/netpbm/netpbm.h"
 
 #include <ctype.h>
@@ -9,29 +13,21 @@
 
 struct netpbm_writer {
     struct writer base; /* must be first */
-    uint32_t row;       /* the next */
-    off_t start;        /* PFM: offset of the rows */
-    uint16_t *swapped;  /* a row of 16-bit samples, the high bytes first */
+
+    /* The current page. */
+    uint32_t row;      /* PFM: the next to be written, from the top */
+    off_t start;       /* PFM: offset of the first row in the file */
+    uint16_t *swapped; /* a row of 16-bit samples, the high bytes first; owned; NULL if not needed */
 };
 
-/* On false errno says why. */
-static bool write_header(FILE *file, const struct format *format, const struct image_info *info)
-{
-    static const char *const tuples[] = {"GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA"};
-    const unsigned maxval = info->type == SAMPLE_UINT16 ? UINT16_MAX : UINT8_MAX;
-    if (info->type == SAMPLE_FLOAT)
-        return fprintf(file, "P%c\n%u %u\n%s\n", info->channels == 3 ? 'F' : 'f', info->width, info->height,
-                       BYTE_ORDER == LITTLE_ENDIAN ? "-1.0" : "1.0") > 0;
-    if (format == &format_pam)
-        return fprintf(file, "P7\nWIDTH %u\nHEIGHT %u\nDEPTH %d\nMAXVAL %u\nTUPLTYPE %s\nENDHDR\n",
-                       info->width, info->height, info->channels, maxval, tuples[info->channels - 1]) > 0;
-    return fprintf(file, "P%c\n%u %u\n%u\n", info->channels == 3 ? '6' : '5', info->width, info->height,
-                   maxval) > 0;
-}
-
+/* Writes the header. */
 static enum status netpbm_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
+    static const char *const tuples[] = {"GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA"};
     struct netpbm_writer *writer = (struct netpbm_writer *)base;
+    const unsigned maxval = info->type == SAMPLE_UINT16 ? UINT16_MAX : UINT8_MAX;
+    FILE *file = base->output.file;
+    int printed;
     writer->row = 0;
     free(writer->swapped);
     writer->swapped = NULL;
@@ -40,12 +36,22 @@ static enum status netpbm_begin_page(struct writer *base, const struct image_inf
         if (writer->swapped == NULL)
             return STATUS_FAILED;
     }
-    if (!write_header(base->output.file, base->format, info))
+    if (info->type == SAMPLE_FLOAT)
+        printed = fprintf(file, "P%c\n%u %u\n%s\n", info->channels == 3 ? 'F' : 'f', info->width,
+                          info->height, BYTE_ORDER == LITTLE_ENDIAN ? "-1.0" : "1.0");
+    else if (base->format == &format_pam)
+        printed = fprintf(file, "P7\nWIDTH %u\nHEIGHT %u\nDEPTH %d\nMAXVAL %u\nTUPLTYPE %s\nENDHDR\n",
+                          info->width, info->height, info->channels, maxval, tuples[info->channels - 1]);
+    else
+        printed = fprintf(file, "P%c\n%u %u\n%u\n", info->channels == 3 ? '6' : '5', info->width,
+                          info->height, maxval);
+    if (printed <= 0)
         return fail_writing(error, errno);
-    writer->start = ftello(base->output.file);
+    writer->start = ftello(file);
     return STATUS_OK;
 }
 
+/* Writes raw rows. Rows that are adjacent and need no swap are one call. */
 static enum status netpbm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                                 struct error *error)
 {
@@ -65,7 +71,7 @@ static enum status netpbm_write(struct writer *base, const void *rows, size_t pi
     return STATUS_OK;
 }
 
-/* A PFM begins with the lowest row. */
+/* Writes rows to their offsets: a PFM begins with the lowest row. */
 static enum status pfm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
@@ -80,12 +86,13 @@ static enum status pfm_write(struct writer *base, const void *rows, size_t pitch
     return STATUS_OK;
 }
 
-/* Flushes, so that a program that reads the stream gets each image when it is done. */
+/* Flushes, so that a program at the other end of a pipe gets each image when it is complete. */
 static enum status netpbm_end_page(struct writer *base, struct error *error)
 {
     return fflush(base->output.file) == 0 ? STATUS_OK : fail_writing(error, errno);
 }
 
+/* Seeks to the end of the image, after its first row. */
 static enum status pfm_end_page(struct writer *base, struct error *error)
 {
     return fseeko(base->output.file, 0, SEEK_END) == 0 ? STATUS_OK : fail_writing(error, errno);
@@ -115,6 +122,7 @@ static const struct writer_class pfm_writer_class = {
 
 /* ---------------- the formats */
 
+/* True if a file begins with "P", one of the characters `kinds`, and white space or a comment. */
 static bool netpbm_begins(const unsigned char *head, size_t size, const char *kinds)
 {
     return size >= 3 && head[0] == 'P' && head[1] != '\0' && strchr(kinds, head[1]) != NULL &&
@@ -131,7 +139,7 @@ static bool is_pfm(const unsigned char *head, size_t size)
     return netpbm_begins(head, size, "fF");
 }
 
-/* PBM is read as gray; climg does not write it. */
+/* Also true for PBM, which is read as gray and not written. */
 static bool is_pgm(const unsigned char *head, size_t size)
 {
     return netpbm_begins(head, size, "1245");
@@ -145,6 +153,7 @@ static bool is_ppm(const unsigned char *head, size_t size)
 static const char *const pam[] = {"pam", NULL}, *const pfm[] = {"pfm", NULL}, *const pgm[] = {"pgm", NULL},
                          *const pnm[] = {"pnm", NULL}, *const ppm[] = {"ppm", NULL};
 
+/* Sets of sample types and of numbers of channels, for struct capacity. */
 enum {
     INTEGERS = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
     FLOATS = 1u << SAMPLE_FLOAT,
@@ -179,7 +188,7 @@ const struct format format_pgm = {
     .writer = &netpbm_writer_class,
 };
 
-/* Written as PGM or PPM. */
+/* A name for output: written as PGM or PPM, by the number of channels; read as those. */
 const struct format format_pnm = {
     .name = "PNM",
     .extensions = pnm,

@@ -1,7 +1,11 @@
 /* Opens outputs: streams, devices and pipes directly, files as a temporary file in the target's folder.
  *
- * A commit syncs if asked to, gives the file the rights of the one that it replaces, and renames it. A failed
- * run leaves nothing. */
+ *     open:    resolve links ─▶ create the temporary file ─▶ access rights of the file that it will replace
+ *     commit:  flush ─▶ sync if asked to ─▶ close ─▶ rename
+ *     abandon: close ─▶ remove
+ *
+ * The temporary file is in the target's folder, as a rename works within one file system only. A reader of
+ * the target sees either the old file or the complete new one. */
 #include "image/output/output.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -17,14 +21,27 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* as in Linux */
+enum { LINKS_MAX = 40 }; /* symbolic links in a row, as in Linux */
 
-/* Takes ownership of the descriptor. A format that seeks goes to a spool first, as streams cannot seek. */
+/* Opens output->file on a descriptor, and closes the descriptor after a failure. */
+static enum status open_descriptor(struct output *output, int descriptor, const char *mode,
+                                   struct error *error)
+{
+    output->file = fdopen(descriptor, mode);
+    if (output->file != NULL)
+        return STATUS_OK;
+    fail_writing(error, errno);
+    close(descriptor);
+    return STATUS_FAILED;
+}
+
+/* Opens a stream, device or pipe; takes ownership of the descriptor, and fails with errno if it is negative.
+ * A format that seeks writes to a spool first, as streams cannot seek. */
 static enum status open_stream(struct output *output, int descriptor, struct error *error)
 {
     if (descriptor < 0)
         return fail_writing(error, errno);
-    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* so main left it if it was closed */
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* main opens a closed one read-only */
         close(descriptor);
         return fail(error, STATUS_FAILED, "cannot write: it is closed, or open for reading only");
     }
@@ -33,44 +50,28 @@ static enum status open_stream(struct output *output, int descriptor, struct err
         output->file = spool_open(output->spool, error);
         return output->file == NULL ? STATUS_FAILED : STATUS_OK;
     }
-    output->file = fdopen(descriptor, "wb");
-    if (output->file != NULL)
-        return STATUS_OK;
-    fail_writing(error, errno);
-    close(descriptor);
-    return STATUS_FAILED;
+    return open_descriptor(output, descriptor, "wb", error);
 }
 
-/* *target receives the link's target, relative to the link's folder; NULL if `path` is not a link. */
-static enum status read_link(const char *path, char **target, struct error *error)
-{
-    char text[PATH_MAX];
-    *target = NULL;
-    ssize_t length = readlink(path, text, sizeof text - 1);
-    if (length < 0)
-        return STATUS_OK;
-    text[length] = '\0';
-
-    int folder = text[0] == '/' ? 0 : folder_length(path);
-    *target = text_print(error, "%.*s%s", folder, path, text);
-    return *target != NULL ? STATUS_OK : STATUS_FAILED;
-}
-
-/* Not realpath: it refuses a link to a file that does not exist yet. */
+/* Does not use realpath, which refuses a link to a file that does not exist yet. */
 char *resolve_links(const char *path, struct error *error)
 {
     char *target = copy_text(path, error);
     for (int i = 0; target != NULL && i < LINKS_MAX; i++) {
-        char *next;
-        enum status status = read_link(target, &next, error);
-        if (status == STATUS_OK && next == NULL)
+        char link[PATH_MAX];
+        const ssize_t length = readlink(target, link, sizeof link - 1);
+        if (length < 0) /* not a link */
             break;
+        link[length] = '\0';
+        const int folder = link[0] == '/' ? 0 : folder_length(target); /* the link is relative to it */
+        char *next = text_print(error, "%.*s%s", folder, target, link);
         free(target);
         target = next;
     }
     return target;
 }
 
+/* Fails because the temporary file could not be created; `code` is errno. */
 static enum status folder_failed(const char *target, int code, struct error *error)
 {
     int length = folder_length(target);
@@ -80,61 +81,51 @@ static enum status folder_failed(const char *target, int code, struct error *err
     return STATUS_FAILED;
 }
 
-static const char ACL[] = "system.posix_acl_access", USER[] = "user.", SYSTEM[] = "system.";
-
-static bool output_begins(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
-/* Access control lists (system.*) only with `lists`. `names` and `value` have room for the most that Linux
- * allows. Attributes that the file system refuses are left out. */
-static void copy_attributes(int file, const char *path, bool lists, char *names, char *value)
-{
-    ssize_t size = listxattr(path, names, XATTR_LIST_MAX);
-    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
-        bool wanted = output_begins(name, USER) || (lists && output_begins(name, SYSTEM));
-        ssize_t length = wanted ? getxattr(path, name, value, XATTR_SIZE_MAX) : -1;
-        if (length >= 0)
-            (void)!fsetxattr(file, name, value, (size_t)length, 0);
-    }
-}
-
-/* Reduces the group's rights to everybody's. */
-static mode_t without_group(mode_t mode)
-{
-    return mode & (~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3);
-}
-
-/* Gives the open file the owner, group, permissions, access control list and extended attributes (user.*) of
- * the file at `path`, whose stat is `replaced`. Only root can change the owner, and users can only choose
- * groups that they are in. Otherwise the file belongs to whoever runs climg, and its new group gets no more
- * rights than everybody. */
+/* Copies owner, group, permissions, access control list and extended attributes (user.*) from the file at
+ * `path`, whose stat is `replaced`, to the open file. Only root can change the owner, and users can only
+ * choose groups that they are in. If the group cannot be kept, the new group gets no more rights than
+ * everybody, and the list is not copied. Attributes that the file system refuses are left out; only missing
+ * memory is an error. */
 static enum status inherit_access(int file, const char *path, const struct stat *replaced,
                                   struct error *error)
 {
-    const bool listed = getxattr(path, ACL, NULL, 0) > 0; /* then the mode's group bits are the list's mask */
+    static const char ACL[] = "system.posix_acl_access", USER[] = "user.", SYSTEM[] = "system.";
+    const bool has_acl = getxattr(path, ACL, NULL, 0) > 0;
     const mode_t mode = replaced->st_mode & 0777;
-    char *memory = allocate(XATTR_LIST_MAX + XATTR_SIZE_MAX, "extended attributes", error);
-    if (!memory)
+    const mode_t group_as_others = mode & (~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3);
+
+    /* Room for the most that Linux allows: all names of attributes, then one value. */
+    char *names = allocate(XATTR_LIST_MAX + XATTR_SIZE_MAX, "extended attributes", error);
+    if (!names)
         return STATUS_FAILED;
-    bool grouped = fchown(file, replaced->st_uid, replaced->st_gid) == 0 ||
-                   fchown(file, (uid_t)-1, replaced->st_gid) == 0;
+    char *value = names + XATTR_LIST_MAX;
+
+    const bool has_group = fchown(file, replaced->st_uid, replaced->st_gid) == 0 ||
+                           fchown(file, (uid_t)-1, replaced->st_gid) == 0;
     (void)!fremovexattr(file, ACL); /* inherited from the folder */
-    (void)!fchmod(file, grouped && !listed ? mode : without_group(mode));
-    copy_attributes(file, path, grouped, memory, memory + XATTR_LIST_MAX);
-    free(memory);
+    /* With an access control list the mode's group bits are the list's mask, not the group's rights. */
+    (void)!fchmod(file, has_group && !has_acl ? mode : group_as_others);
+
+    const ssize_t size = listxattr(path, names, XATTR_LIST_MAX);
+    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
+        const bool is_copied = strncmp(name, USER, strlen(USER)) == 0 ||
+                               (has_group && strncmp(name, SYSTEM, strlen(SYSTEM)) == 0);
+        const ssize_t length = is_copied ? getxattr(path, name, value, XATTR_SIZE_MAX) : -1;
+        if (length >= 0)
+            (void)!fsetxattr(file, name, value, (size_t)length, 0);
+    }
+    free(names);
     return STATUS_OK;
 }
 
-/* `replaced`: NULL if there is no such file yet. */
-static enum status open_beside(struct output *output, const struct stat *replaced, const char *path,
-                               struct error *error)
+/* Opens a temporary file in the folder of the target. `replaced`: of an existing target, or NULL. */
+static enum status open_temporary(struct output *output, const struct stat *replaced, const char *path,
+                                  struct error *error)
 {
     output->target = resolve_links(path, error); /* so that a link stays a link */
     if (output->target == NULL)
         return STATUS_FAILED;
-    /* A rename would ignore the write protection. */
+    /* A rename would ignore write protection. */
     if (replaced != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
         return fail_writing(error, errno);
 
@@ -145,26 +136,22 @@ static enum status open_beside(struct output *output, const struct stat *replace
         close(descriptor);
         return STATUS_FAILED;
     }
-    output->file = fdopen(descriptor, "w+b");
-    if (output->file != NULL)
-        return STATUS_OK;
-    fail_writing(error, errno);
-    close(descriptor);
-    return STATUS_FAILED;
+    return open_descriptor(output, descriptor, "w+b", error);
 }
 
+/* Opens a path by its kind: a regular or new file, a device or pipe; directories are refused. */
 static enum status open_path(struct output *output, const char *path, struct error *error)
 {
-    struct stat there;
+    struct stat existing;
     size_t length = strlen(path);
-    bool exists = stat(path, &there) == 0;
+    bool exists = stat(path, &existing) == 0;
     if (!exists && (errno != ENOENT || length == 0))
         return fail_writing(error, errno);
-    if ((exists && S_ISDIR(there.st_mode)) || path[length - 1] == '/')
+    if ((exists && S_ISDIR(existing.st_mode)) || path[length - 1] == '/')
         return fail(error, STATUS_FAILED, "is a directory; name the file to write");
-    if (exists && !S_ISREG(there.st_mode))
+    if (exists && !S_ISREG(existing.st_mode))
         return open_stream(output, open(path, O_WRONLY | O_CLOEXEC), error);
-    return open_beside(output, exists ? &there : NULL, path, error);
+    return open_temporary(output, exists ? &existing : NULL, path, error);
 }
 
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error)
@@ -185,21 +172,8 @@ enum status output_open(struct output *output, const char *path, const char *spo
     return status;
 }
 
-/* Network file systems report many errors when a file is closed. The first error is reported. */
-static enum status close_all(struct output *output, enum status status, struct error *error)
-{
-    FILE *file = output->file;
-    int copy_to = output->copy_to;
-    output->file = NULL;
-    output->copy_to = -1;
-    if (fclose(file) != 0 && status == STATUS_OK)
-        status = fail_writing(error, errno);
-    if (copy_to >= 0 && close(copy_to) != 0 && status == STATUS_OK)
-        status = fail_writing(error, errno);
-    return status;
-}
-
-static enum status flush(const struct output *output, struct error *error)
+/* Writes all buffered bytes, and syncs to disk if the output is durable. */
+static enum status flush_output(const struct output *output, struct error *error)
 {
     errno = EIO; /* for an earlier failure whose errno is lost */
     if (fflush(output->file) != 0 || ferror(output->file))
@@ -212,10 +186,21 @@ static enum status flush(const struct output *output, struct error *error)
 
 enum status output_commit(struct output *output, struct error *error)
 {
-    enum status status = flush(output, error);
-    if (status == STATUS_OK && output->copy_to >= 0)
-        status = spool_drain(output->spool, output->file, output->copy_to, error);
-    status = close_all(output, status, error);
+    FILE *file = output->file;
+    const int copy_to = output->copy_to;
+    enum status status = flush_output(output, error);
+    if (status == STATUS_OK && copy_to >= 0)
+        status = spool_drain(output->spool, file, copy_to, error);
+
+    /* Close, also after an error, of which the first one is reported. Network file systems report many errors
+       only here. */
+    output->file = NULL;
+    output->copy_to = -1;
+    if (fclose(file) != 0 && status == STATUS_OK)
+        status = fail_writing(error, errno);
+    if (copy_to >= 0 && close(copy_to) != 0 && status == STATUS_OK)
+        status = fail_writing(error, errno);
+
     if (status == STATUS_OK && output->temporary != NULL) {
         if (rename(output->temporary, output->target) != 0)
             status = fail_writing(error, errno);

@@ -1,4 +1,13 @@
-/* An output file that appears only when it is complete. */
+/* An output file that appears only when it is complete.
+ *
+ *     output_open ─▶ write to output.file ─▶ output_commit: the file has its name ─▶ output_abandon
+ *                                        └─▶ output_abandon: nothing is left
+ *
+ *     path                      written to
+ *     a file, or a new one      a hidden temporary file in the same folder, which is renamed
+ *     "-", a device, a pipe     itself; or a spool, which is copied at the end, if the format seeks
+ *
+ * Each struct output belongs to one thread at a time. temporary.c has the names of all threads' files. */
 #ifndef CLIMG_IMAGE_OUTPUT_OUTPUT_H
 #define CLIMG_IMAGE_OUTPUT_OUTPUT_H
 
@@ -9,48 +18,52 @@
 #include <sys/types.h>
 
 struct output {
-    FILE *file;        /* what the format writes to */
-    char *name;        /* for messages: the path, or "standard output" */
-    char *target;      /* final path with links resolved; NULL for stdout, devices and pipes */
-    char *temporary;   /* in the target's folder; NULL for the others */
-    int copy_to;       /* descriptor that a spooled output is copied to on commit; -1: none */
-    const char *spool; /* the folder of the spool */
-    bool durable;      /* for the caller to set: sync to disk before the rename */
+    FILE *file;        /* the format writes to it; NULL: closed */
+    char *name;        /* for messages: the path, or "standard output"; owned */
+    char *target;      /* final path with links resolved, owned; NULL for stdout, devices and pipes */
+    char *temporary;   /* name of the temporary file; NULL for stdout, devices and pipes. Of temporary.c */
+    int copy_to;       /* descriptor to which a spool is copied by the commit, owned; -1: there is no spool */
+    const char *spool; /* folder of the spool, the caller's; NULL: the format does not seek */
+    bool durable;      /* set by the caller: sync to disk before the rename */
 };
 
-/* Opens a hidden temporary file in the folder of `path`, with the permissions of the file it will
- * replace, or 0666 less the umask. "-" and paths that are not regular files are opened directly; if `spool`
- * (a folder) is not NULL, a spool file takes the data first, for formats that seek. Fails if `path` is a
- * directory or its folder cannot be written. */
+/* Opens an output, empty and at its start. A temporary file gets the permissions of the file that it will
+ * replace, or 0666 less the umask. If `spool` (a folder) is not NULL, the format seeks: streams, devices and
+ * pipes get a spool there. Fails if `path` is a directory or its folder cannot be written; then nothing is
+ * left, and nothing needs to be abandoned. */
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error);
 
-/* Flushes, checks for write errors (a full disk), renames or copies. Closes the file in any case. */
+/* Flushes, checks for write errors (a full disk), then renames or copies. Closes the file in any case. The
+ * caller calls output_abandon afterwards. */
 enum status output_commit(struct output *output, struct error *error);
 
-/* Closes and removes what was not committed; safe to call twice and after commit. */
+/* Closes the output, removes it unless it was committed, and frees the members. May be called twice. */
 void output_abandon(struct output *output);
 
-/* Resolves links; the target need not exist. To be freed; NULL on failure. */
+/* Returns the file that a path leads to through symbolic links; it need not exist. The caller frees the path.
+ * NULL on failure. */
 char *resolve_links(const char *path, struct error *error);
 
 /* ---------------- temporary.c: temporary files, whose names a signal handler can find to remove them */
 
-/* Creates and opens (for reading and writing) a hidden file in the folder of `target`, and locks it. *name
+/* Creates a hidden file in the folder of `target`, opens it for reading and writing, and locks it. *name
  * receives its name, which is valid until temporary_forget. Returns a descriptor, or -1 with errno set. */
 int temporary_create(const char *target, mode_t mode, char **name);
 
-/* Call one of these when the file was renamed, or to remove it. */
+/* Ends the file's registration after it was renamed. */
 void temporary_forget(const char *name);
+
+/* Removes the file and ends its registration. */
 void temporary_remove(const char *name);
 
 /* Removes all temporary files and prevents new ones, as the program ends. Safe in a signal handler. */
 void outputs_abandon(void);
 
-/* Removes temporary files of killed processes from a folder ("" is the current one), and none that another
+/* Removes temporary files of killed processes from a folder ("": the current one), but none that another
  * process may still be writing. */
 void outputs_clean(const char *folder);
 
-/* The length of the folder's part of a path, with its slash; or 0. */
+/* Returns the length of the folder's part of a path, with its slash; 0 for a bare name. */
 int folder_length(const char *path);
 
 #endif

@@ -1,16 +1,20 @@
-/* Names and locks.
+/* Temporary files: their names and locks, and their removal.
  *
  *     .photo.png.climg-1f2e3d4c-4711-0.tmp    in the folder of photo.png; machine, process, number
  *
- * A process that is killed leaves such a file behind, and a later run into the folder removes it. The
- * process's number does not tell whether it still runs: it may run on another machine that shares the folder,
- * or its number may belong to another process by now. So climg locks a temporary file (flock) until it is
- * renamed, and the kernel drops the lock when the process dies. A locked file is in use.
+ * Three things remove files that were not renamed: output_abandon after an error; outputs_abandon at the end
+ * of the process, which may be in a signal handler, so that names are in a static table of slots; and
+ * outputs_clean, in a later run into the folder, after a process was killed.
+ *
+ * outputs_clean must not remove a file that is in use. The process's number does not show that it still runs:
+ * it may run on another machine that shares the folder, or its number may belong to another process by now.
+ * So climg locks a temporary file (flock) until it is renamed, and the kernel drops the lock when the process
+ * dies. A locked file is in use.
  *
  * A file that is not locked may still be in use on another machine: NFS passes locks to its server, but
  * Lustre and BeeGFS keep them local unless mounted otherwise, and some file systems have none. So an unlocked
- * file is removed at once only if this machine made it. Its name says so, by a hash of the number that Linux
- * draws at every start; containers on one kernel share that number and the locks. Other unlocked files are
+ * file is removed at once only if this machine created it. Its name says so, by a hash of the random number
+ * of the boot (boot_id); containers on one kernel share that number and the locks. Other unlocked files are
  * removed if nothing was written to them for an hour. If such a file is in use all the same, because its
  * process slept for so long, its rename fails, and the file is reported as failed. */
 #include "base/sums.h"
@@ -33,11 +37,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOT_COUNT = 256, TRIES = 100, FOREIGN_AGE = 3600 /* seconds */, OPENING_MS = 500 };
+enum {
+    SLOT_COUNT = 256,   /* temporary files of a process at a time */
+    TRIES = 100,        /* names for one file */
+    FOREIGN_AGE = 3600, /* seconds without a write, after which another machine's unlocked file is removed */
+    OPENING_MS = 500    /* longest wait for a file that another thread is creating */
+};
 
+/* FREE ─▶ CLAIMED by a thread ─▶ OPENING: open() may create the file ─▶ LIVE: it exists ─▶ FREE. */
 enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_OPENING, SLOT_LIVE };
 
-/* The names are stored in the array, as a signal handler may run while another thread frees memory. */
+/* A temporary file. Names are in the array, as a signal handler may run while another thread frees memory. */
 struct slot {
     atomic_int state; /* enum slot_state; the name is valid while it is OPENING or LIVE */
     char name[PATH_MAX];
@@ -45,24 +55,14 @@ struct slot {
 };
 
 static struct slot slots[SLOT_COUNT];
-static atomic_bool abandoned; /* the program is ending: no more files are made */
+static atomic_bool abandoned; /* the program is ending: no more files are created */
 
 int folder_length(const char *path)
 {
     return (int)(name_base(path) - path);
 }
 
-static struct slot *claim_slot(void)
-{
-    for (int i = 0; i < SLOT_COUNT; i++) {
-        int expected = SLOT_FREE;
-        if (atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_CLAIMED))
-            return &slots[i];
-    }
-    return NULL;
-}
-
-/* Identifies this kernel since its boot; without /proc, the host. */
+/* Returns a number that identifies this kernel since its boot; without /proc, the host. */
 static uint32_t machine_number(void)
 {
     char text[256] = "";
@@ -74,7 +74,8 @@ static uint32_t machine_number(void)
     return (uint32_t)hash_bytes(HASH_START, text, strlen(text));
 }
 
-static bool write_name(struct slot *slot, const char *target, int number)
+/* Prints the name of a temporary file. False if it is too long. */
+static bool print_name(struct slot *slot, const char *target, int number)
 {
     int folder = folder_length(target);
     /* The target's name may be as long as the file system allows; the temporary name must still fit. */
@@ -83,10 +84,9 @@ static bool write_name(struct slot *slot, const char *target, int number)
     return length > 0 && (size_t)length < sizeof slot->name;
 }
 
-/* False: the file is being removed. Another process that cleans up may come between creation and locking;
- * then it holds the lock or has removed the file. If the file system has no locks, there is nothing to wait
- * for. */
-static bool lock(int descriptor)
+/* Locks a file that was just created. False if it is being removed: another process that cleans up may have
+ * locked or removed it since. True if the file system has no locks. */
+static bool lock_new(int descriptor)
 {
     struct stat there;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
@@ -94,40 +94,37 @@ static bool lock(int descriptor)
     return fstat(descriptor, &there) != 0 || there.st_nlink > 0;
 }
 
-/* The name is stored before the file exists: outputs_abandon, in another thread, either sees it and waits, or
- * is seen here. */
-static int open_known(struct slot *slot, mode_t mode)
+/* Creates and locks the file of a claimed slot. Returns a descriptor, or -1 with errno set: EEXIST if another
+ * number may work. */
+static int output_create(struct slot *slot, const char *target, int number, mode_t mode)
 {
     int descriptor = -1;
+    if (!print_name(slot, target, number)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    /* The state changes before the file exists: outputs_abandon, in another thread, either sees OPENING and
+       waits, or its `abandoned` is seen here. */
     atomic_store(&slot->state, SLOT_OPENING);
     if (atomic_load(&abandoned))
         errno = EINTR;
     else
         descriptor = open(slot->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     atomic_store(&slot->state, descriptor >= 0 ? SLOT_LIVE : SLOT_CLAIMED);
-    return descriptor;
-}
 
-static int output_create(struct slot *slot, const char *target, int number, mode_t mode)
-{
-    if (!write_name(slot, target, number)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    int descriptor = open_known(slot, mode);
-    if (descriptor >= 0 && !lock(descriptor)) {
+    if (descriptor >= 0 && !lock_new(descriptor)) {
         atomic_store(&slot->state, SLOT_CLAIMED);
         close(descriptor);
         descriptor = -1;
-        errno = EEXIST; /* try another number */
+        errno = EEXIST;
     }
     if (descriptor >= 0)
         slot->lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     return descriptor;
 }
 
-/* A library may call exit. Handlers run in reverse order, and by now drivers are loaded, so this one runs
- * while their threads still exist. */
+/* Registers outputs_abandon for exit(), which a library may call. Handlers run in reverse order, and drivers
+ * are loaded before the first output is opened, so this one runs while their threads still exist. */
 static void abandon_at_exit(void)
 {
     atexit(outputs_abandon);
@@ -136,8 +133,13 @@ static void abandon_at_exit(void)
 int temporary_create(const char *target, mode_t mode, char **name)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct slot *slot = NULL;
     pthread_once(&once, abandon_at_exit);
-    struct slot *slot = claim_slot();
+    for (int i = 0; slot == NULL && i < SLOT_COUNT; i++) {
+        int expected = SLOT_FREE;
+        if (atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_CLAIMED))
+            slot = &slots[i];
+    }
     if (slot == NULL) {
         errno = EMFILE;
         return -1;
@@ -175,27 +177,23 @@ void temporary_remove(const char *name)
     temporary_forget(name);
 }
 
-/* Waits for a limited time: the thread may be stopped for good, by the signal whose handler this is or on a
- * hanging file system. */
-static int state_when_opened(struct slot *slot)
-{
-    const struct timespec moment = {.tv_nsec = 1000000};
-    for (int i = 0; i < OPENING_MS && atomic_load(&slot->state) == SLOT_OPENING; i++)
-        nanosleep(&moment, NULL);
-    return atomic_load(&slot->state);
-}
-
 void outputs_abandon(void)
 {
+    const struct timespec millisecond = {.tv_nsec = 1000000};
     int interrupted = errno;
     atomic_store(&abandoned, true);
-    for (int i = 0; i < SLOT_COUNT; i++)
-        if (state_when_opened(&slots[i]) >= SLOT_OPENING)
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        /* Wait for a file that is being created, for a limited time: its thread may be stopped for good, by
+           the signal whose handler this is or on a hanging file system. */
+        for (int wait = 0; wait < OPENING_MS && atomic_load(&slots[i].state) == SLOT_OPENING; wait++)
+            nanosleep(&millisecond, NULL);
+        if (atomic_load(&slots[i].state) >= SLOT_OPENING)
             unlink(slots[i].name);
+    }
     errno = interrupted;
 }
 
-/* True if write_name made the name; *machine receives the machine's number. */
+/* True for names of print_name; *machine receives the machine's number. */
 static bool is_temporary(const char *name, uint32_t *machine)
 {
     static const char mark[] = ".climg-";
@@ -209,24 +207,19 @@ static bool is_temporary(const char *name, uint32_t *machine)
     return end > 0 && found[end] == '\0';
 }
 
-static bool is_left(int descriptor, bool ours)
-{
-    struct stat there;
-    bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    if (!locked && errno == EWOULDBLOCK)
-        return false;
-    return (locked && ours) ||
-           (fstat(descriptor, &there) == 0 && time(NULL) - there.st_mtim.tv_sec > FOREIGN_AGE);
-}
-
-/* Another file may have taken the name since it was opened. */
-static void remove_left(int folder, const char *name, bool ours)
+/* Removes a temporary file unless it may be in use. `ours`: this machine created it. */
+static void remove_unused(int folder, const char *name, bool ours)
 {
     struct stat opened, named;
     int descriptor = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0)
         return;
-    if (is_left(descriptor, ours) && fstat(descriptor, &opened) == 0 &&
+    /* The lock of another process means that the file is in use; our lock on our file that it is not. In all
+       other cases its age decides. */
+    const bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0, in_use = !locked && errno == EWOULDBLOCK;
+    if (!in_use && fstat(descriptor, &opened) == 0 &&
+        ((locked && ours) || time(NULL) - opened.st_mtim.tv_sec > FOREIGN_AGE) &&
+        /* Another file may have got the name since it was opened. */
         fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && opened.st_dev == named.st_dev &&
         opened.st_ino == named.st_ino)
         unlinkat(folder, name, 0);
@@ -243,6 +236,6 @@ void outputs_clean(const char *folder)
     // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
     while ((entry = readdir(entries)) != NULL)
         if (is_temporary(entry->d_name, &machine))
-            remove_left(dirfd(entries), entry->d_name, machine == own);
+            remove_unused(dirfd(entries), entry->d_name, machine == own);
     closedir(entries);
 }

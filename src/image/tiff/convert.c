@@ -1,36 +1,33 @@
-/* Converts decoded samples to those of image.h: palettes, samples of less than a byte, floats of 64 bits,
- * min-is-white. */
+/* Converts decoded rows to the sample types of image.h:
+ *
+ *     palettes                        ─▶ table ─▶ RGB of 8 or 16 bits
+ *     gray or RGB of 1 to 15 bits     ─▶ table ─▶ full scale of 8 or 16 bits
+ *     floats of 64 bits               ─▶ floats of 32 bits
+ *     min-is-white                    ─▶ min-is-black, after the others
+ *
+ * All other rows have their final form when they are decoded (tiff_row_is_final). */
 #include "image/tiff/tiff.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDE = -1 };
-
-/* A colour map has 16 bits for each colour. Many programs write 8-bit values: old ones as they are, others in
- * the high byte with the same value or 0 in the low byte. Returns by how many bits such colours are shifted
- * up, or WIDE if the map needs 16 bits. */
-static int shift_of(uint16_t *const map[3], size_t size)
-{
-    bool low_only = true, replicated = true, shifted = true;
-
-    for (size_t i = 0; i < 3 * size; i++) {
-        const uint16_t v = map[i % 3][i / 3];
-        low_only = low_only && v < 256;
-        replicated = replicated && v % 257 == 0;
-        shifted = shifted && v % 256 == 0;
-    }
-    return low_only ? 0 : replicated || shifted ? 8 : WIDE;
-}
-
-static enum status make_palette(TIFF *tiff, size_t size, struct tiff_table *table, struct error *error)
+/* Reads a palette of `size` colours. A ColorMap has 16 bits for each channel, but many programs write values
+ * of 8 bits: old ones in the low byte; others in the high byte, with the same value or 0 in the low byte. */
+static enum status read_palette(TIFF *tiff, size_t size, struct tiff_table *table, struct error *error)
 {
     uint16_t *map[3];
 
     if (!TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
         return fail(error, STATUS_FAILED, "damaged TIFF: a palette image without colour map");
-    const int shift = shift_of(map, size);
-    table->wide_palette = shift == WIDE;
+    bool low_only = true, replicated = true, high_only = true;
+    for (size_t i = 0; i < 3 * size; i++) {
+        const uint16_t v = map[i % 3][i / 3];
+        low_only = low_only && v < 256;
+        replicated = replicated && v % 257 == 0;
+        high_only = high_only && v % 256 == 0;
+    }
+    const int shift = low_only ? 0 : 8;
+    table->wide_palette = !low_only && !replicated && !high_only;
     table->entry_size = table->wide_palette ? 3 * sizeof(uint16_t) : 3;
     table->entries = allocate(size * table->entry_size, "a palette", error);
     if (table->entries == NULL)
@@ -45,8 +42,8 @@ static enum status make_palette(TIFF *tiff, size_t size, struct tiff_table *tabl
     return STATUS_OK;
 }
 
-/* Stretches gray of few bits, so that the largest value becomes full scale. */
-static enum status make_gray(size_t size, struct tiff_table *table, struct error *error)
+/* Computes the table of `size` gray values: the largest becomes full scale of 8 or 16 bits. */
+static enum status compute_gray(size_t size, struct tiff_table *table, struct error *error)
 {
     const bool wide = size > 256;
     const uint32_t top = (uint32_t)size - 1;
@@ -71,9 +68,9 @@ enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct
 {
     *table = (struct tiff_table){.entries = NULL};
     if (layout->palette)
-        return make_palette(tiff, (size_t)1 << layout->bits, table, error);
+        return read_palette(tiff, (size_t)1 << layout->bits, table, error);
     if (layout->bits % 8 != 0)
-        return make_gray((size_t)1 << layout->bits, table, error);
+        return compute_gray((size_t)1 << layout->bits, table, error);
     return STATUS_OK;
 }
 
@@ -87,13 +84,14 @@ bool tiff_row_is_final(const struct tiff_layout *layout, const struct tiff_table
     return table->entries == NULL && !is_double(layout);
 }
 
-/* 16-bit samples are in the host's byte order; smaller ones are packed, the highest bit first. */
-static void look_up(const struct tiff_table *table, unsigned bits, size_t count, const unsigned char *from,
-                    unsigned char *to)
+/* Replaces `count` samples by entries of the table. Samples of 16 bits are in the host's byte order; smaller
+ * ones are bit-packed, the highest bit first. */
+static void apply_table(const struct tiff_table *table, unsigned bits, size_t count,
+                        const unsigned char *from, unsigned char *to)
 {
     const uint32_t mask = ((uint32_t)1 << bits) - 1;
-    uint32_t window = 0;
-    unsigned have = 0;
+    uint32_t window = 0; /* the last bits that were read */
+    unsigned have = 0;   /* number of low bits of it that are not used yet */
 
     for (size_t i = 0; i < count; i++, to += table->entry_size) {
         uint16_t whole;
@@ -111,71 +109,53 @@ static void look_up(const struct tiff_table *table, unsigned bits, size_t count,
     }
 }
 
-static bool doubles_round(size_t count, const unsigned char *row)
-{
-    bool rounds = false;
-    for (size_t i = 0; i < count; i++) {
-        double wide;
-        memcpy(&wide, row + i * sizeof wide, sizeof wide);
-        rounds |= wide == wide && (float)wide != wide;
-    }
-    return rounds;
-}
-
-/* The largest value does not round: it is full scale, and is written as full scale again. */
-static bool integers_round(bool is_signed, size_t count, const unsigned char *row)
-{
-    bool rounds = false;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, row + i * sizeof bits, sizeof bits);
-        double wide = is_signed ? (double)(int32_t)bits : (double)bits;
-        rounds |= (float)wide != wide && bits != (is_signed ? INT32_MAX : UINT32_MAX);
-    }
-    return rounds;
-}
-
 bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row)
 {
-    const size_t samples = (size_t)layout->width * layout->samples;
+    const size_t count = (size_t)layout->width * layout->samples;
+    const bool is_signed = layout->format == SAMPLEFORMAT_INT;
+    bool rounds = false;
 
-    if (is_double(layout))
-        return doubles_round(samples, row);
-    return layout->bits == 32 && layout->format != SAMPLEFORMAT_IEEEFP &&
-           integers_round(layout->format == SAMPLEFORMAT_INT, samples, row);
-}
-
-static void narrow_doubles(size_t count, const unsigned char *from, unsigned char *to)
-{
-    for (size_t i = 0; i < count; i++) {
-        double wide;
-        memcpy(&wide, from + i * sizeof wide, sizeof wide);
-        float narrow = (float)wide;
-        memcpy(to + i * sizeof narrow, &narrow, sizeof narrow);
+    if (is_double(layout)) {
+        for (size_t i = 0; i < count; i++) {
+            double wide;
+            memcpy(&wide, row + i * sizeof wide, sizeof wide);
+            rounds |= wide == wide && (float)wide != wide; /* NaN does not round */
+        }
+    } else if (layout->bits == 32 && layout->format != SAMPLEFORMAT_IEEEFP) {
+        /* The largest value does not round: it is full scale, and is written as full scale again. */
+        for (size_t i = 0; i < count; i++) {
+            uint32_t bits;
+            memcpy(&bits, row + i * sizeof bits, sizeof bits);
+            const double wide = is_signed ? (double)(int32_t)bits : (double)bits;
+            rounds |= (float)wide != wide && bits != (is_signed ? INT32_MAX : UINT32_MAX);
+        }
     }
+    return rounds;
 }
 
-/* Inverts the first channel; alpha stays. */
-static void invert(const struct image_info *info, unsigned char *row)
-{
-    const size_t size = sample_size(info->type), step = pixel_size(info);
-
-    for (size_t x = 0; x < info->width; x++)
-        for (size_t i = 0; i < size; i++)
-            row[x * step + i] ^= 0xff; /* full scale minus the value, in any byte order */
-}
-
+/* The order matters: tables and floats give the size of a final row, which is then inverted in place. */
 void tiff_row_convert(const struct tiff_layout *layout, const struct tiff_table *table,
                       const struct image_info *info, const unsigned char *from, unsigned char *to)
 {
     const size_t samples = (size_t)layout->width * layout->samples;
 
     if (table->entries != NULL)
-        look_up(table, layout->bits, samples, from, to);
+        apply_table(table, layout->bits, samples, from, to);
     else if (is_double(layout))
-        narrow_doubles(samples, from, to);
+        for (size_t i = 0; i < samples; i++) {
+            double wide;
+            memcpy(&wide, from + i * sizeof wide, sizeof wide);
+            const float narrow = (float)wide;
+            memcpy(to + i * sizeof narrow, &narrow, sizeof narrow);
+        }
     else if (from != to)
         memcpy(to, from, row_size(info));
-    if (layout->inverted)
-        invert(info, to);
+
+    /* Invert gray but not alpha. Flipping all bits is full scale minus the value, in any byte order. */
+    if (!layout->inverted)
+        return;
+    const size_t size = sample_size(info->type), step = pixel_size(info);
+    for (size_t x = 0; x < info->width; x++)
+        for (size_t i = 0; i < size; i++)
+            to[x * step + i] ^= 0xff;
 }

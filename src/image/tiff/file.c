@@ -1,7 +1,16 @@
-/* Connects libtiff with an open file or memory, and keeps its messages.
+/* Connects libtiff with an open file or with memory, and keeps its messages.
  *
- * libtiff reads all tags of a directory at once, also those that are huge or damaged. So it is shown a copy
- * of the directory that has only the tags that it needs; the others are read by ifd.c. */
+ *     libtiff ─▶ read_proc ─▶ pread, with the current directory replaced by its filtered copy
+ *     image/ifd.c ─▶ read_for_ifd ─▶ window of 4 KiB ─▶ pread
+ *     libtiff ─▶ write_proc ─▶ pwrite, or memory
+ *
+ * When libtiff sets a directory, it loads the values of all tags, also huge and damaged ones: half a gigabyte
+ * of Photoshop's layers, or the same megabyte for each of a thousand tags in a hostile file. And each handle
+ * of a thread does so again. So libtiff gets a copy of the directory with only the tags that describe the
+ * samples, and a few small ones; ifd.c reads the others from the file.
+ *
+ * libtiff reports damage by messages, and continues after many kinds of it. on_error and on_warning decide
+ * which of them cost pixels. */
 #include "image/tiff/tiff.h"
 
 #include <ctype.h>
@@ -14,25 +23,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file name that libtiff gets; some of its messages start with it. */
+/* The file name for libtiff; some of its messages start with it. */
 #define HANDLE_NAME "TIFF"
 
-/* Removes control characters (libtiff quotes the text of hostile files), the file name and the full stop. */
-static void tidy_message(char *text)
-{
-    static const char prefix[] = HANDLE_NAME ": ";
+/* ---------------------------------------------------------------- messages */
 
-    if (strncmp(text, prefix, strlen(prefix)) == 0)
-        memmove(text, text + strlen(prefix), strlen(text + strlen(prefix)) + 1);
-    for (char *c = text; *c != '\0'; c++)
-        if (iscntrl((unsigned char)*c))
-            *c = ' ';
-    for (size_t length = strlen(text); length > 0 && strchr(". ", text[length - 1]) != NULL; length--)
-        text[length - 1] = '\0';
-}
-
-/* If memory runs out, libtiff continues without the value and prints a message. It prints the same for a
- * damaged directory without entries. */
+/* Sets out_of_memory if the message says so. libtiff continues without the value then. It prints the same
+ * message, with "(0 elements", for a damaged directory without entries. */
 static void note_memory(struct tiff_file *file, const char *text)
 {
     static const char *const signs[] = {
@@ -44,44 +41,49 @@ static void note_memory(struct tiff_file *file, const char *text)
             file->out_of_memory || (strstr(text, signs[i]) != NULL && strstr(text, "(0 elements") == NULL);
 }
 
-/* A line of a fax that was transmitted with errors: libtiff decodes what it can of it, and the following
- * lines. Where it gets no pixels of a line, that line is missing. */
-static bool is_broken_line(const char *module, const char *text)
+/* libtiff's error handler: keeps the first error, which is the cause; later ones are its effects. */
+__attribute__((format(printf, 4, 0))) static int on_error(TIFF *tiff, void *data, const char *module,
+                                                          const char *format, va_list arguments)
 {
-    return module != NULL && strncmp(module, "Fax", 3) == 0 && strstr(text, "(got 0,") == NULL &&
-           (strstr(text, "Bad code word") != NULL || strstr(text, "Premature EOL") != NULL ||
-            strstr(text, "Line length mismatch") != NULL);
-}
-
-/* Keeps the first error, which is the cause; later ones are its effects. */
-__attribute__((format(printf, 4, 0))) static int keep_error(TIFF *tiff, void *data, const char *module,
-                                                            const char *format, va_list arguments)
-{
+    static const char prefix[] = HANDLE_NAME ": ";
     struct tiff_file *file = data;
-    char text[sizeof file->message];
+    char *message = file->message, text[sizeof file->message];
 
     (void)tiff;
     vsnprintf(text, sizeof text, format, arguments);
-    if (is_broken_line(module, text)) {
+    /* A line of a fax that was transmitted with errors: libtiff decodes a part of the line, and the following
+       lines. If it decoded nothing ("got 0"), the line is missing, which is an error. */
+    if (module != NULL && strncmp(module, "Fax", 3) == 0 && strstr(text, "(got 0,") == NULL &&
+        (strstr(text, "Bad code word") != NULL || strstr(text, "Premature EOL") != NULL ||
+         strstr(text, "Line length mismatch") != NULL)) {
         file->broken_lines = true;
-    } else if (file->message[0] == '\0') {
-        memcpy(file->message, text, sizeof text);
-        note_memory(file, file->message);
-        tidy_message(file->message);
-        /* "Read error at scanline 4294967295; got 405 bytes, expected 7920" */
-        if (strncmp(file->message, "Read error", 10) == 0 && strstr(file->message, "expected") != NULL)
-            snprintf(file->message, sizeof file->message, "the file ends before its pixels do");
+        return 1;
     }
+    if (message[0] != '\0')
+        return 1;
+    memcpy(message, text, sizeof text);
+    note_memory(file, message);
+    /* Remove the file name, control characters (libtiff quotes text of hostile files) and the full stop. */
+    if (strncmp(message, prefix, strlen(prefix)) == 0)
+        memmove(message, message + strlen(prefix), strlen(message + strlen(prefix)) + 1);
+    for (char *c = message; *c != '\0'; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = ' ';
+    for (size_t length = strlen(message); length > 0 && strchr(". ", message[length - 1]) != NULL; length--)
+        message[length - 1] = '\0';
+    /* "Read error at scanline 4294967295; got 405 bytes, expected 7920" */
+    if (strncmp(message, "Read error", 10) == 0 && strstr(message, "expected") != NULL)
+        snprintf(message, sizeof file->message, "the file ends before its pixels do");
     return 1;
 }
 
-/* Warnings of libtiff's that mean missing or invented pixels: a JPEG stream is broken or ends too early
- * (stray bytes between its markers do no harm); a JPEG or JBIG picture is smaller than its strip or tile;
- * lines of a fax are broken or missing. */
+/* True for warnings that mean missing or invented pixels: a JPEG stream is broken or ends too early (stray
+ * bytes between its markers do no harm); a JPEG or JBIG picture is smaller than its strip or tile; lines of a
+ * fax are broken or missing. */
 static bool is_about_pixels(const char *module, const char *text)
 {
     static const struct {
-        const char *module, *text; /* what they begin with */
+        const char *module, *text; /* the beginnings of both */
     } short_pixels[] = {
         {"JPEGPreDecode", "Improper JPEG strip/tile size"},
         {"JBIG", "Only decoded"},
@@ -98,9 +100,10 @@ static bool is_about_pixels(const char *module, const char *text)
     return false;
 }
 
-/* Other warnings are about tags that climg does not need, or about faults that libtiff has corrected. */
-__attribute__((format(printf, 4, 0))) static int keep_warning(TIFF *tiff, void *data, const char *module,
-                                                              const char *format, va_list arguments)
+/* libtiff's warning handler: a warning about pixels is an error. Others are about tags that climg does not
+ * need, or about faults that libtiff has corrected. */
+__attribute__((format(printf, 4, 0))) static int on_warning(TIFF *tiff, void *data, const char *module,
+                                                            const char *format, va_list arguments)
 {
     char text[256];
     va_list copy;
@@ -110,10 +113,13 @@ __attribute__((format(printf, 4, 0))) static int keep_warning(TIFF *tiff, void *
     va_end(copy);
     note_memory(data, text);
     if (module != NULL && is_about_pixels(module, text))
-        keep_error(tiff, data, module, format, arguments);
+        on_error(tiff, data, module, format, arguments);
     return 1;
 }
 
+/* ---------------------------------------------------------------- bytes */
+
+/* Repeats pread, which may return fewer bytes, as after a signal. */
 bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t size)
 {
     unsigned char *bytes = to;
@@ -133,16 +139,17 @@ bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t
     return true;
 }
 
+/* Writes to memory, which grows by half. */
 static bool write_to_memory(struct tiff_memory *memory, size_t offset, const void *from, size_t size)
 {
     const size_t end = offset + size;
 
-    if (end > memory->room) {
+    if (end > memory->capacity) {
         unsigned char *grown = realloc(memory->bytes, end + end / 2);
         if (grown == NULL)
             return false;
         memory->bytes = grown;
-        memory->room = end + end / 2;
+        memory->capacity = end + end / 2;
     }
     memcpy(memory->bytes + offset, from, size);
     if (end > memory->size)
@@ -178,27 +185,26 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
     return true;
 }
 
-/* Replaces the bytes of the current directory by `shown`. */
-static void show_directory(const struct tiff_file *file, unsigned char *buffer, uint64_t size)
-{
-    const uint64_t begin = file->directory > file->position ? file->directory : file->position,
-                   directory_end = file->directory + file->shown.size, read_end = file->position + size,
-                   end = directory_end < read_end ? directory_end : read_end;
+/* ---------------------------------------------------------------- libtiff's callbacks */
 
-    if (file->shown.data != NULL && begin < end)
-        memcpy(buffer + (begin - file->position), file->shown.data + (begin - file->directory), end - begin);
-}
-
+/* Reads up to the end of the file; returns 0 after an error. */
 static tmsize_t read_proc(thandle_t handle, void *buffer, tmsize_t size)
 {
     struct tiff_file *file = handle;
-    uint64_t left = file->position < file->size ? file->size - file->position : 0;
+    const uint64_t left = file->position < file->size ? file->size - file->position : 0;
 
     if ((uint64_t)size > left)
         size = (tmsize_t)left;
     if (!tiff_file_read_at(file, file->position, buffer, (size_t)size))
         return 0;
-    show_directory(file, buffer, (uint64_t)size);
+    /* Replace what overlaps the current directory by the filtered directory. */
+    const uint64_t begin = file->directory > file->position ? file->directory : file->position,
+                   directory_end = file->directory + file->filtered.size,
+                   read_end = file->position + (uint64_t)size,
+                   end = directory_end < read_end ? directory_end : read_end;
+    if (file->filtered.data != NULL && begin < end)
+        memcpy((unsigned char *)buffer + (begin - file->position),
+               file->filtered.data + (begin - file->directory), end - begin);
     file->position += (uint64_t)size;
     return size;
 }
@@ -213,6 +219,7 @@ static tmsize_t write_proc(thandle_t handle, void *buffer, tmsize_t size)
     return size;
 }
 
+/* Moves only `position`: all reads and writes pass an offset to the system. */
 static toff_t seek_proc(thandle_t handle, toff_t offset, int whence)
 {
     struct tiff_file *file = handle;
@@ -238,14 +245,17 @@ static toff_t size_proc(thandle_t handle)
     return file->size;
 }
 
+/* ---------------------------------------------------------------- open and close */
+
+/* Opens file->tiff with the callbacks above. libtiff reads or writes the header at once. */
 static enum status open_handle(struct tiff_file *file, const char *mode, struct error *error)
 {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (options == NULL)
         return fail_memory(error, "out of memory for libtiff's options");
-    TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, file);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, keep_warning, file);
-    /* No mapping: a file that somebody truncates must give a read error, not SIGBUS. */
+    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, file);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, file);
+    /* No functions for mapping: a file that another program truncates must be a read error, not SIGBUS. */
     file->tiff = TIFFClientOpenExt(HANDLE_NAME, mode, file, read_proc, write_proc, seek_proc, close_proc,
                                    size_proc, NULL, NULL, options);
     TIFFOpenOptionsFree(options);
@@ -273,16 +283,17 @@ enum status tiff_file_open_memory(struct tiff_file *file, struct tiff_memory *me
     return open_handle(file, mode, error);
 }
 
-/* After memory ran out, closing would crash in libtiff: the handle is left to the end of the process. */
+/* After memory ran out, closing would crash in libtiff: the handle is leaked. */
 void tiff_file_close(struct tiff_file *file)
 {
     if (file->tiff != NULL && !file->out_of_memory)
         TIFFClose(file->tiff);
     file->tiff = NULL;
-    free(file->shown.data);
-    file->shown.data = NULL;
+    free(file->filtered.data);
+    file->filtered.data = NULL;
 }
 
+/* libtiff writes nothing to a file that is open for reading. */
 void tiff_file_abandon(struct tiff_file *file)
 {
     if (file->tiff != NULL)
@@ -290,7 +301,9 @@ void tiff_file_abandon(struct tiff_file *file)
     tiff_file_close(file);
 }
 
-/* Tags are read word by word; the window saves most of the system calls. */
+/* ---------------------------------------------------------------- directories and tags */
+
+/* `read` of struct ifd_source. Tags are read word by word; the window saves most of the system calls. */
 static bool read_for_ifd(const void *context, uint64_t offset, void *to, size_t size)
 {
     struct tiff_file *file = (struct tiff_file *)(uintptr_t)context;
@@ -322,18 +335,17 @@ void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *
     *ifd = file->directory;
 }
 
-/* Each handle of libtiff loads the values of all tags that it sees: half a gigabyte of Photoshop's layers, or
- * the same megabyte for each of a thousand tags in a hostile file. So libtiff sees only the tags that
- * describe the samples, and a few small ones. */
-static bool is_shown(uint16_t tag, uint64_t size)
+/* True for the tags of the filtered directory. `size`: bytes of the value. */
+static bool libtiff_needs(uint16_t tag, uint64_t size)
 {
-    /* The last three are ImageDepth, TileDepth and LercParameters. */
+    /* Sorted; tiff.h of libtiff names them. The last three are ImageDepth, TileDepth and LercParameters. */
     static const uint16_t tags[] = {256, 257, 258, 259, 262, 266, 274, 277, 278, 282, 283,   284,   292,  293,
                                     296, 317, 318, 319, 320, 322, 323, 332, 338, 339, 347,   512,   513,  514,
                                     515, 517, 518, 519, 520, 521, 529, 530, 531, 532, 32997, 32998, 50674};
+    /* May be huge: libtiff reads single elements of these (D of TIFF_FILE_READ). */
     static const uint16_t arrays[] = {TIFFTAG_STRIPOFFSETS, TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_TILEOFFSETS,
-                                      TIFFTAG_TILEBYTECOUNTS}; /* libtiff reads single elements of these */
-    const uint64_t most = 1 << 20;
+                                      TIFFTAG_TILEBYTECOUNTS};
+    const uint64_t most = 1 << 20; /* bytes of any other value */
 
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         if (arrays[i] == tag)
@@ -344,15 +356,16 @@ static bool is_shown(uint16_t tag, uint64_t size)
     return false;
 }
 
+/* Sets `directory` before libtiff reads there, so that read_proc returns the filtered directory. */
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error)
 {
     struct ifd_source source;
     uint64_t before;
 
-    free(file->shown.data);
-    file->shown.data = NULL;
+    free(file->filtered.data);
+    file->filtered.data = NULL;
     tiff_file_ifd(file, &source, &before);
-    enum status status = ifd_select(&source, directory, is_shown, &file->shown, error);
+    enum status status = ifd_select(&source, directory, libtiff_needs, &file->filtered, error);
     file->directory = directory;
     if (status == STATUS_OK && !TIFFSetSubDirectory(file->tiff, directory))
         status = tiff_file_format_error(file, error);

@@ -1,5 +1,9 @@
-/* Decodes strips and tiles compressed by deflate with ISA-L, compares their checksums,
- * and undoes the predictor. */
+/* Decodes strips and tiles that are compressed by deflate:
+ *
+ *     file ─▶ input (64 KiB) ─▶ ISA-L inflate, Adler-32 ─▶ rows of the caller: swap bytes, undo the predictor
+ *
+ * Any number of rows can be asked for at a time, so that tall strips need no memory of their own. A row is in
+ * the cache when its predictor is undone. Damage is reported by the message of the file, as libtiff does. */
 #include "image/tiff/tiff.h"
 
 #include "image/inflate.h"
@@ -11,25 +15,31 @@
 
 enum {
     INPUT_SIZE = 64 << 10, /* compressed bytes that are read at once */
-    /* Bytes that a strip may have beyond its rows: some programs fill up the last strip. */
+    /* Bytes that a strip may have beyond its rows: some programs pad the last strip to its full height. */
     SURPLUS_MAX = 64 << 20,
 };
 
 struct tiff_inflate {
     struct inflate_state state;
-    struct tiff_file *file;
-    const struct tiff_layout *layout;
-    uint64_t at, left;      /* offset and number of the compressed bytes that were not read yet */
-    size_t row;             /* bytes */
-    unsigned bits, samples; /* of a sample, of a pixel */
-    uint16_t predictor;
-    bool swapped;         /* samples are not in the host's byte order */
-    bool reversed;        /* the compressed bytes have their lowest bit first */
-    unsigned char *spare; /* a row; NULL where the predictor needs none */
+    struct tiff_file *file;           /* the caller's */
+    const struct tiff_layout *layout; /* the caller's */
+
+    /* The current strip or tile. */
+    uint64_t at, left; /* offset and number of the compressed bytes that were not read yet */
     unsigned char input[INPUT_SIZE];
+
+    /* Decoded rows. */
+    size_t row;           /* bytes of a row of one plane; of tiles: of a tile's row */
+    unsigned bits;        /* of a sample */
+    unsigned samples;     /* per pixel of a plane */
+    uint16_t predictor;   /* PREDICTOR_... */
+    bool swapped;         /* samples are not in the host's byte order */
+    bool reversed;        /* bytes have their lowest bit first (FillOrder 2) */
+    unsigned char *spare; /* a row; NULL if the predictor needs none */
 };
 
-static bool tiff_damaged(struct tiff_inflate *inflate, const char *what)
+/* Sets the file's message unless an earlier one is there. Returns false. */
+static bool strip_damaged(struct tiff_inflate *inflate, const char *what)
 {
     struct tiff_file *file = inflate->file;
 
@@ -38,8 +48,9 @@ static bool tiff_damaged(struct tiff_inflate *inflate, const char *what)
     return false;
 }
 
-/* Adds to each sample its left neighbour: the strip has the differences. With constants for `bytes`, of a
- * sample, and `samples`, of a pixel, the sums stay in registers. */
+/* Adds to each sample the one of the pixel to its left, modulo its size: the strip stores the differences.
+ * `bytes` of a sample and `samples` of a pixel are constants in all calls, so that the sums stay in
+ * registers. */
 static inline __attribute__((always_inline)) void add_left(unsigned char *row, size_t size, size_t bytes,
                                                            unsigned samples)
 {
@@ -54,6 +65,7 @@ static inline __attribute__((always_inline)) void add_left(unsigned char *row, s
         }
 }
 
+/* add_left for 1 to 4 samples per pixel. */
 static inline __attribute__((always_inline)) void add_left_of(unsigned char *row, size_t size, size_t bytes,
                                                               unsigned samples)
 {
@@ -72,6 +84,7 @@ static inline __attribute__((always_inline)) void add_left_of(unsigned char *row
     }
 }
 
+/* Undoes horizontal differencing of a row (TIFF 6.0, section 14). Complex samples were refused. */
 static void undo_horizontal(const struct tiff_inflate *inflate, unsigned char *row)
 {
     switch (inflate->bits) {
@@ -89,8 +102,8 @@ static void undo_horizontal(const struct tiff_inflate *inflate, unsigned char *r
     }
 }
 
-/* A row has first the highest bytes of all floats, then the next ones, as differences of neighbouring bytes
- * (Adobe Photoshop TIFF Technical Note 3). */
+/* A row has first the most significant bytes of all floats, then the next ones, and so on; these bytes are
+ * stored as differences. Source: Adobe Photoshop TIFF Technical Note 3. */
 static void undo_floating_point(const struct tiff_inflate *inflate, unsigned char *row)
 {
     const size_t size = inflate->bits / 8, count = inflate->row / size;
@@ -104,78 +117,67 @@ static void undo_floating_point(const struct tiff_inflate *inflate, unsigned cha
     }
 }
 
-static void finish_rows(const struct tiff_inflate *inflate, unsigned char *rows, size_t size)
+/* Decodes some bytes of the strip. *written receives their number, at most `size`. */
+static bool inflate_step(struct tiff_inflate *inflate, unsigned char *to, size_t size, size_t *written)
 {
-    if (inflate->swapped && inflate->predictor != PREDICTOR_FLOATINGPOINT)
-        tiff_layout_swap(inflate->layout, rows, size);
-    for (size_t at = 0; inflate->predictor != PREDICTOR_NONE && at < size; at += inflate->row)
-        if (inflate->predictor == PREDICTOR_HORIZONTAL)
-            undo_horizontal(inflate, rows + at);
-        else
-            undo_floating_point(inflate, rows + at);
-}
+    const uint64_t file_size = inflate->file->size,
+                   in_file = inflate->at < file_size ? file_size - inflate->at : 0,
+                   left = inflate->left < in_file ? inflate->left : in_file;
 
-static uint64_t input_left(const struct tiff_inflate *inflate)
-{
-    const uint64_t size = inflate->file->size, behind = inflate->at < size ? size - inflate->at : 0;
-
-    return inflate->left < behind ? inflate->left : behind;
-}
-
-static bool read_input(struct tiff_inflate *inflate)
-{
-    const uint64_t left = input_left(inflate);
-    const size_t size = left < INPUT_SIZE ? (size_t)left : INPUT_SIZE;
-
-    if (!tiff_file_read_at(inflate->file, inflate->at, inflate->input, size))
-        return false;
-    if (inflate->reversed)
-        TIFFReverseBits(inflate->input, (tmsize_t)size);
-    inflate->at += size;
-    inflate->left -= size;
-    inflate_feed(&inflate->state, inflate->input, size);
-    return true;
-}
-
-/* *made receives the number of bytes that it wrote, at most `size`. */
-static bool step(struct tiff_inflate *inflate, unsigned char *to, size_t size, size_t *made)
-{
-    if (inflate_is_hungry(&inflate->state) && input_left(inflate) > 0 && !read_input(inflate))
-        return false;
+    /* Read more input if all was decoded and the strip has more, in the file and by its byte count. */
+    if (inflate_is_hungry(&inflate->state) && left > 0) {
+        const size_t count = left < INPUT_SIZE ? (size_t)left : INPUT_SIZE;
+        if (!tiff_file_read_at(inflate->file, inflate->at, inflate->input, count))
+            return false;
+        if (inflate->reversed)
+            TIFFReverseBits(inflate->input, (tmsize_t)count);
+        inflate->at += count;
+        inflate->left -= count;
+        inflate_feed(&inflate->state, inflate->input, count);
+    }
     const bool hungry = inflate_is_hungry(&inflate->state); /* ISA-L may still have bytes to write */
-    const int trouble = inflate_some(&inflate->state, to, size, made);
-    if (trouble == ISAL_INCORRECT_CHECKSUM)
-        return tiff_damaged(inflate, "the checksum of a strip or tile is wrong");
-    if (trouble != 0)
-        return tiff_damaged(inflate, "a strip or tile is not deflated as it should be");
-    if (hungry && *made == 0 && !inflate_has_ended(&inflate->state))
-        return tiff_damaged(inflate, inflate->left > 0
-                                         ? "the file ends before its pixels do"
-                                         : "a strip or tile ends before its pixels or its checksum");
+    const int failure = inflate_some(&inflate->state, to, size, written);
+    if (failure == ISAL_INCORRECT_CHECKSUM)
+        return strip_damaged(inflate, "the checksum of a strip or tile is wrong");
+    if (failure != 0)
+        return strip_damaged(inflate, "a strip or tile is not deflated as it should be");
+    if (hungry && *written == 0 && !inflate_has_ended(&inflate->state))
+        return strip_damaged(inflate, inflate->left > 0
+                                          ? "the file ends before its pixels do"
+                                          : "a strip or tile ends before its pixels or its checksum");
     return true;
 }
 
 bool tiff_inflate_rows(struct tiff_inflate *inflate, unsigned char *to, size_t size)
 {
-    for (size_t at = 0, made; at < size; at += made)
+    for (size_t at = 0, written; at < size; at += written)
         if (inflate_has_ended(&inflate->state))
-            return tiff_damaged(inflate, "a strip or tile has too few pixels");
-        else if (!step(inflate, to + at, size - at, &made))
+            return strip_damaged(inflate, "a strip or tile has too few pixels");
+        else if (!inflate_step(inflate, to + at, size - at, &written))
             return false;
-    finish_rows(inflate, to, size);
+
+    /* The floating-point predictor has a byte order of its own, so that nothing is to be swapped. */
+    if (inflate->swapped && inflate->predictor != PREDICTOR_FLOATINGPOINT)
+        tiff_layout_swap(inflate->layout, to, size);
+    for (size_t at = 0; inflate->predictor != PREDICTOR_NONE && at < size; at += inflate->row)
+        if (inflate->predictor == PREDICTOR_HORIZONTAL)
+            undo_horizontal(inflate, to + at);
+        else
+            undo_floating_point(inflate, to + at);
     return true;
 }
 
+/* Decodes to the end of the stream, as its last 4 bytes are the checksum. */
 bool tiff_inflate_end(struct tiff_inflate *inflate)
 {
-    unsigned char surplus[4096];
+    unsigned char surplus[4096]; /* bytes after the last row; not used */
     size_t sum = 0;
 
-    for (size_t made; !inflate_has_ended(&inflate->state); sum += made)
-        if (!step(inflate, surplus, sizeof surplus, &made))
+    for (size_t written; !inflate_has_ended(&inflate->state); sum += written)
+        if (!inflate_step(inflate, surplus, sizeof surplus, &written))
             return false;
         else if (sum > SURPLUS_MAX)
-            return tiff_damaged(inflate, "a strip or tile has too many pixels");
+            return strip_damaged(inflate, "a strip or tile has too many pixels");
     return true;
 }
 
@@ -186,43 +188,36 @@ void tiff_inflate_begin(struct tiff_inflate *inflate, uint32_t number)
     inflate_begin(&inflate->state);
 }
 
-static enum status check_predictor(const struct tiff_inflate *inflate, struct error *error)
-{
-    const unsigned bits = inflate->bits;
-    const bool whole = bits == 8 || bits == 16 || bits == 32 || bits == 64;
-
-    const bool is_float = inflate->layout->format == SAMPLEFORMAT_IEEEFP,
-               is_complex = inflate->layout->format == SAMPLEFORMAT_COMPLEXIEEEFP;
-
-    if (inflate->predictor == PREDICTOR_NONE ||
-        (inflate->predictor == PREDICTOR_HORIZONTAL && whole && !is_complex) ||
-        (inflate->predictor == PREDICTOR_FLOATINGPOINT && whole && is_float))
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED, "damaged TIFF: predictor %u does not go with its samples of %u bits",
-                inflate->predictor, bits);
-}
-
 struct tiff_inflate *tiff_inflate_open(struct tiff_file *file, const struct tiff_layout *layout,
                                        struct error *error)
 {
     struct tiff_inflate *inflate = allocate(sizeof *inflate, "TIFF", error);
-    const unsigned samples = layout->separate ? 1 : layout->samples;
+    const unsigned bits = layout->bits;
+    const bool whole = bits == 8 || bits == 16 || bits == 32 || bits == 64;
+    const bool is_float = layout->format == SAMPLEFORMAT_IEEEFP,
+               is_complex = layout->format == SAMPLEFORMAT_COMPLEXIEEEFP;
     uint16_t order = FILLORDER_MSB2LSB;
+    enum status status = STATUS_OK;
 
     if (inflate == NULL)
         return NULL;
     inflate->file = file;
     inflate->layout = layout;
-    inflate->bits = layout->bits;
-    inflate->samples = samples;
+    inflate->bits = bits;
+    inflate->samples = layout->separate ? 1 : layout->samples;
     inflate->row = layout->tiled ? (size_t)TIFFTileRowSize(file->tiff) : (size_t)TIFFScanlineSize(file->tiff);
     inflate->swapped = TIFFIsByteSwapped(file->tiff);
     inflate->spare = NULL;
     TIFFGetFieldDefaulted(file->tiff, TIFFTAG_FILLORDER, &order);
     inflate->reversed = order == FILLORDER_LSB2MSB;
     TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &inflate->predictor);
-    enum status status = check_predictor(inflate, error);
-    if (status == STATUS_OK && inflate->predictor == PREDICTOR_FLOATINGPOINT) {
+    if (inflate->predictor != PREDICTOR_NONE &&
+        !(inflate->predictor == PREDICTOR_HORIZONTAL && whole && !is_complex) &&
+        !(inflate->predictor == PREDICTOR_FLOATINGPOINT && whole && is_float)) {
+        status =
+            fail(error, STATUS_FAILED, "damaged TIFF: predictor %u does not go with its samples of %u bits",
+                 inflate->predictor, bits);
+    } else if (inflate->predictor == PREDICTOR_FLOATINGPOINT) {
         inflate->spare = allocate(inflate->row, "a TIFF row", error);
         status = inflate->spare == NULL ? STATUS_FAILED : STATUS_OK;
     }

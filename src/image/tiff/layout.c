@@ -1,7 +1,14 @@
-/* Reads how a TIFF page stores its samples, and refuses layouts that climg does not read, with a command that
- * converts them.
+/* Reads how a TIFF page stores its samples (struct tiff_layout), and refuses layouts that climg does not
+ * read, with a command that converts them.
  *
- * libtiff corrects some tags and ignores others; where that would give other pixels, the page is refused. */
+ *     samples     unsigned of 1 to 16 and 32 bits, signed of 8, 16 and 32, floats of 16, 32 and 64,
+ *                 complex of two floats of 32
+ *     channels    1 to 4: gray, RGB, a palette or JPEG's YCbCr; with or without alpha
+ *     storage     strips or tiles, planes interleaved or separate, every codec of the installed libtiff
+ *     refused     CMYK, L*a*b* and sensor data, other YCbCr, more channels, pages with depth
+ *
+ * libtiff corrects some tags and ignores others. If that would give other pixels, the page is refused, by the
+ * tags that the file has (raw_number). */
 #include "image/tiff/tiff.h"
 
 #include "image/codec.h"
@@ -9,7 +16,7 @@
 #define MAGICK ", as with ImageMagick: convert IN -colorspace sRGB OUT"
 #define DCRAW  ", as with dcraw: dcraw -T IN"
 
-/* Says what a user can do about colours that climg does not read. */
+/* Fails with advice about colours that climg does not read. */
 static enum status refuse_photometric(uint16_t photometric, struct error *error)
 {
     static const struct {
@@ -35,21 +42,7 @@ static enum status refuse_photometric(uint16_t photometric, struct error *error)
                 photometric);
 }
 
-static enum status check_codec(uint16_t compression, struct error *error)
-{
-    if (TIFFIsCODECConfigured(compression))
-        return STATUS_OK;
-    const TIFFCodec *codec = TIFFFindCODEC(compression);
-    return fail(error, STATUS_FAILED,
-                "compression %u%s%s is not supported by the installed libtiff; recompress it elsewhere first",
-                compression, codec != NULL ? ", " : "", codec != NULL ? codec->name : "");
-}
-
-static bool integer_bits(uint16_t bits)
-{
-    return (bits >= 1 && bits <= 16) || bits == 32;
-}
-
+/* Fails for sample types that climg does not read. SAMPLEFORMAT_VOID counts as unsigned, as in libtiff. */
 static enum status check_samples(const struct tiff_layout *layout, struct error *error)
 {
     const unsigned bits = layout->bits;
@@ -57,7 +50,7 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
     switch (layout->format) {
     case SAMPLEFORMAT_UINT:
     case SAMPLEFORMAT_VOID:
-        if (integer_bits(layout->bits))
+        if ((bits >= 1 && bits <= 16) || bits == 32)
             return STATUS_OK;
         return fail(error, STATUS_FAILED,
                     "%u-bit integer samples are not supported; convert them to 32-bit float "
@@ -91,13 +84,13 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
 }
 
 /* Has libtiff's JPEG codec turn YCbCr into RGB. */
-static void prepare(TIFF *tiff, const struct tiff_layout *layout)
+static void set_jpeg_colours(TIFF *tiff, const struct tiff_layout *layout)
 {
     if (layout->photometric == PHOTOMETRIC_YCBCR && !layout->rgba)
         TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
-/* The number that a tag has in the file, as libtiff corrects some. False: missing. */
+/* Reads a number from the file, as libtiff corrects some. False if the tag is missing. */
 static bool raw_number(struct tiff_file *file, uint16_t tag, uint64_t *number)
 {
     struct ifd_source source;
@@ -108,32 +101,34 @@ static bool raw_number(struct tiff_file *file, uint16_t tag, uint64_t *number)
     return ifd_find(&source, ifd, tag, &entry) && ifd_unsigned(&source, &entry, number);
 }
 
-/* True if the page has a Predictor that libtiff ignores, as its type or count is wrong. */
-static bool predictor_is_lost(struct tiff_file *file)
+/* True if the page has a Predictor that libtiff ignores, as its type, count or offset is wrong. */
+static bool is_predictor_ignored(struct tiff_file *file)
 {
     struct ifd_source source;
     struct ifd_entry entry = {.tag = 0};
     uint64_t ifd, number = 0;
     uint16_t predictor;
 
-    if (!TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &predictor)) /* a codec without */
+    if (!TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &predictor)) /* the codec has no predictor */
         return false;
     tiff_file_ifd(file, &source, &ifd);
+    /* ifd_find would pass over an entry that cannot be read. */
     for (uint32_t i = ifd_entry_count(&source, ifd); entry.tag != TIFFTAG_PREDICTOR && i > 0; i--)
         if (!ifd_entry_at(&source, ifd, i - 1, &entry) && entry.tag == TIFFTAG_PREDICTOR)
             return true;
     return entry.tag == TIFFTAG_PREDICTOR && !(ifd_unsigned(&source, &entry, &number) && number == predictor);
 }
 
+/* True for the codecs of CCITT T.4 and T.6, which have one bit per pixel. */
 static bool is_fax(uint16_t compression)
 {
     return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
            compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
 }
 
-/* Some files lack the tag. Then 0 is white in a fax; four samples are CMYK where InkSet says so, without
- * ExtraSamples; in other files the number of samples decides. */
-static uint16_t photometric_of(struct tiff_file *file, const struct tiff_layout *layout)
+/* Returns PhotometricInterpretation. Some files lack it: then 0 is white in a fax; four samples are CMYK if
+ * InkSet says so and ExtraSamples is absent; in other files the number of samples decides. */
+static uint16_t read_photometric(struct tiff_file *file, const struct tiff_layout *layout)
 {
     uint16_t photometric, extras, *types;
     uint64_t inks;
@@ -148,7 +143,7 @@ static uint16_t photometric_of(struct tiff_file *file, const struct tiff_layout 
     return layout->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
 }
 
-/* Refuses what libtiff would read as something else, at most with a warning. */
+/* Refuses files that libtiff would read as something else, at most with a warning. */
 static enum status check_oddities(struct tiff_file *file, const struct tiff_layout *layout,
                                   struct error *error)
 {
@@ -161,12 +156,13 @@ static enum status check_oddities(struct tiff_file *file, const struct tiff_layo
         return fail(error, STATUS_FAILED,
                     "pages of %llu layers in depth are not supported; write a page for each layer first",
                     (unsigned long long)number);
+    /* Without a ColorMap of the right length, libtiff turns palettes into RGB or gray. */
     if (raw_number(file, TIFFTAG_PHOTOMETRIC, &number) && number == PHOTOMETRIC_PALETTE &&
         layout->photometric != PHOTOMETRIC_PALETTE)
         return fail(error, STATUS_FAILED,
                     "damaged TIFF: its palette has another length than samples of %u bits need",
                     layout->bits);
-    if (predictor_is_lost(file))
+    if (is_predictor_ignored(file))
         return fail(error, STATUS_FAILED, "damaged TIFF: its Predictor cannot be read");
     if (is_fax(layout->compression) && layout->samples != 1)
         return fail(error, STATUS_FAILED, "damaged TIFF: fax compression of %u samples a pixel",
@@ -179,23 +175,11 @@ static enum status check_oddities(struct tiff_file *file, const struct tiff_layo
     return STATUS_OK;
 }
 
-/* The JPEG codec returns RGB, except for old-style JPEG and for separate planes, which go through libtiff's
- * RGBA interface. */
-static enum status choose_ycbcr_way(struct tiff_layout *layout, struct error *error)
+/* Sets the members of the layout that depend on its colours. *colours: samples without alpha per pixel. */
+static enum status choose_colour(struct tiff_layout *layout, int *colours, struct error *error)
 {
     const bool jpeg = layout->compression == COMPRESSION_JPEG || layout->compression == COMPRESSION_OJPEG;
 
-    if (!jpeg || layout->bits != 8 || layout->samples != 3)
-        return fail(
-            error, STATUS_FAILED,
-            "YCbCr that is not JPEG is not supported; convert it to RGB first, as with libtiff's tools: "
-            "tiff2rgba -n IN OUT");
-    layout->rgba = layout->compression == COMPRESSION_OJPEG || layout->separate;
-    return STATUS_OK;
-}
-
-static enum status choose_colour(struct tiff_layout *layout, int *colours, struct error *error)
-{
     *colours = 1;
     switch (layout->photometric) {
     case PHOTOMETRIC_MINISBLACK:
@@ -217,12 +201,20 @@ static enum status choose_colour(struct tiff_layout *layout, int *colours, struc
         return STATUS_OK;
     case PHOTOMETRIC_YCBCR:
         *colours = 3;
-        return choose_ycbcr_way(layout, error);
+        if (!jpeg || layout->bits != 8 || layout->samples != 3)
+            return fail(
+                error, STATUS_FAILED,
+                "YCbCr that is not JPEG is not supported; convert it to RGB first, as with libtiff's tools: "
+                "tiff2rgba -n IN OUT");
+        /* The JPEG codec returns RGB, except for old-style JPEG and for separate planes. */
+        layout->rgba = layout->compression == COMPRESSION_OJPEG || layout->separate;
+        return STATUS_OK;
     default:
         return refuse_photometric(layout->photometric, error);
     }
 }
 
+/* Fails for numbers and kinds of channels that climg does not read. */
 static enum status check_channels(TIFF *tiff, const struct tiff_layout *layout, int colours,
                                   struct error *error)
 {
@@ -248,8 +240,8 @@ static enum status check_channels(TIFF *tiff, const struct tiff_layout *layout, 
     return STATUS_OK;
 }
 
-/* A tile is as large as its tags say, however small the image is: a tiny file can ask for a huge one. Real
- * tiles are small, or not much larger than the image. */
+/* Fails for tiles that are much larger than the image: a tiny file can claim a huge tile, which would be
+ * allocated. Real tiles are small, or not much larger than the image. */
 static enum status check_tile(TIFF *tiff, const struct tiff_layout *layout, struct error *error)
 {
     const uint64_t always_fine = 16 << 20;
@@ -257,9 +249,9 @@ static enum status check_tile(TIFF *tiff, const struct tiff_layout *layout, stru
 
     if (layout->tiled && tile == 0)
         return fail(error, STATUS_FAILED, "damaged TIFF: tiles without size");
-    if (tile > always_fine && tile / 4 > layout->row * layout->height)
+    if (tile > always_fine && tile / 4 > layout->row_size * layout->height)
         return fail(error, STATUS_FAILED, "damaged TIFF: tiles of %llu bytes in an image of %llu",
-                    (unsigned long long)tile, (unsigned long long)layout->row * layout->height);
+                    (unsigned long long)tile, (unsigned long long)layout->row_size * layout->height);
     return STATUS_OK;
 }
 
@@ -270,29 +262,35 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
     uint16_t planar;
     int colours = 0;
 
+    /* The tags. */
     *layout = (struct tiff_layout){.tiled = TIFFIsTiled(tiff)};
     TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &layout->width);
     TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &layout->height);
-    enum status status = check_image_size(layout->width, layout->height, options->max_pixels, error);
-    if (status != STATUS_OK)
-        return status;
+    if (check_image_size(layout->width, layout->height, options->max_pixels, error) != STATUS_OK)
+        return STATUS_FAILED;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &layout->bits);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &layout->samples);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &layout->format);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planar);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &layout->compression);
-    layout->photometric = photometric_of(file, layout);
+    layout->photometric = read_photometric(file, layout);
     layout->separate = planar == PLANARCONFIG_SEPARATE && layout->samples > 1;
-    layout->row = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
+    layout->row_size = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
 
-    status = check_codec(layout->compression, error);
-    if (status == STATUS_OK)
-        status = check_oddities(file, layout, error);
+    /* The checks. The mode of the JPEG codec, which depends on the colours, changes the size of tiles. */
+    if (!TIFFIsCODECConfigured(layout->compression)) {
+        const TIFFCodec *codec = TIFFFindCODEC(layout->compression);
+        return fail(error, STATUS_FAILED,
+                    "compression %u%s%s is not supported by the installed libtiff; recompress it elsewhere "
+                    "first",
+                    layout->compression, codec != NULL ? ", " : "", codec != NULL ? codec->name : "");
+    }
+    enum status status = check_oddities(file, layout, error);
     if (status == STATUS_OK)
         status = choose_colour(layout, &colours, error);
     if (status == STATUS_OK)
         status = check_samples(layout, error);
-    prepare(tiff, layout);
+    set_jpeg_colours(tiff, layout);
     if (status == STATUS_OK)
         status = check_channels(tiff, layout, colours, error);
     return status == STATUS_OK ? check_tile(tiff, layout, error) : status;
@@ -312,14 +310,14 @@ enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *o
     TIFFGetField(file->tiff, TIFFTAG_IMAGELENGTH, &height);
     if (width != layout->width || height != layout->height || TIFFIsTiled(file->tiff) != layout->tiled)
         return fail(error, STATUS_FAILED, "damaged TIFF: it is being changed while it is read");
-    prepare(file->tiff, layout);
+    set_jpeg_colours(file->tiff, layout);
     return STATUS_OK;
 }
 
 void tiff_layout_swap(const struct tiff_layout *layout, unsigned char *samples, size_t size)
 {
-    const int bits =
-        layout->format == SAMPLEFORMAT_COMPLEXIEEEFP ? 32 : layout->bits; /* complex: two floats */
+    /* A complex sample of 64 bits is two floats. */
+    const int bits = layout->format == SAMPLEFORMAT_COMPLEXIEEEFP ? 32 : layout->bits;
 
     if (bits == 16)
         TIFFSwabArrayOfShort((uint16_t *)samples, (tmsize_t)(size / 2));
@@ -329,14 +327,8 @@ void tiff_layout_swap(const struct tiff_layout *layout, unsigned char *samples, 
         TIFFSwabArrayOfLong8((uint64_t *)samples, (tmsize_t)(size / 8));
 }
 
-static bool has_predictor(uint16_t compression)
-{
-    return compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
-           compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ZSTD ||
-           compression == COMPRESSION_LZMA;
-}
-
-static enum sample_type type_of(const struct tiff_layout *layout, bool wide_palette)
+/* Returns the type of converted samples: the smallest of image.h that has at least the file's bits. */
+static enum sample_type choose_type(const struct tiff_layout *layout, bool wide_palette)
 {
     if (layout->palette)
         return wide_palette ? SAMPLE_UINT16 : SAMPLE_UINT8;
@@ -351,24 +343,31 @@ static enum sample_type type_of(const struct tiff_layout *layout, bool wide_pale
     return layout->bits <= 16 ? SAMPLE_UINT16 : SAMPLE_UINT32;
 }
 
-/* If there is one more sample than colours, and no ExtraSamples tag, as in old files, it is unassociated
- * alpha. If the tag says "unspecified" (a mask, near infrared), it is an ordinary channel. */
 void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wide_palette,
                           struct image_info *info)
 {
+    const uint16_t compression = layout->compression;
     uint16_t extras = 0, *types, predictor;
 
     info->width = layout->width;
     info->height = layout->height;
     info->channels = layout->palette ? 3 : layout->samples;
-    bool told = TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extras, &types) && extras > 0;
-    info->alpha = info->channels % 2 == 0 && (!told || types[0] != EXTRASAMPLE_UNSPECIFIED);
-    info->premultiplied = info->alpha && told && types[0] == EXTRASAMPLE_ASSOCALPHA;
-    info->type = type_of(layout, wide_palette);
+
+    /* One sample more than colours is unassociated alpha in old files, which lack ExtraSamples. If the tag
+       says "unspecified" (a mask, near infrared), the sample is an ordinary channel. */
+    const bool has_extras = TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extras, &types) && extras > 0;
+    info->alpha = info->channels % 2 == 0 && (!has_extras || types[0] != EXTRASAMPLE_UNSPECIFIED);
+    info->premultiplied = info->alpha && has_extras && types[0] == EXTRASAMPLE_ASSOCALPHA;
+    info->type = choose_type(layout, wide_palette);
     info->bits = layout->bits % 8 != 0 ? layout->bits : 0;
     info->palette = layout->palette;
     info->inverted = layout->inverted;
-    info->compression = layout->compression;
-    if (has_predictor(layout->compression) && TIFFGetFieldDefaulted(tiff, TIFFTAG_PREDICTOR, &predictor))
+    info->compression = compression;
+
+    /* Other codecs have no predictor: libtiff does not know the tag then. */
+    if ((compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
+         compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ZSTD ||
+         compression == COMPRESSION_LZMA) &&
+        TIFFGetFieldDefaulted(tiff, TIFFTAG_PREDICTOR, &predictor))
         info->predictor = predictor;
 }

@@ -1,4 +1,13 @@
-/* Reads the metadata of a TIFF page: texts, numbers, EXIF, and tags that are copied as they are. */
+/* Reads the metadata of a TIFF page:
+ *
+ *     resolution, chromaticities, orientation   by libtiff ─▶ numbers of struct metadata
+ *     text tags, XMP, GDAL's items              ─▶ texts
+ *     EXIF and GPS directories                  ─▶ a blob like PNG's eXIf
+ *     tags of tiff_extra_fields                 ─▶ tags, copied unchanged
+ *     ICC profile                               ─▶ a blob
+ *
+ * All but the first line are read by image/ifd.h, as libtiff sees few tags (file.c). A value that is damaged
+ * is absent; a value that is too large, or a tag that is not known, is noted as left out. */
 #include "image/tiff/tiff.h"
 
 #include "base/text.h"
@@ -14,7 +23,7 @@ const struct tiff_text_tag tiff_text_tags[TIFF_TEXT_TAGS] = {
     {TIFFTAG_ARTIST, "Author"},      {TIFFTAG_COPYRIGHT, "Copyright"},
 };
 
-/* libtiff knows IPTC's tag itself, as numbers of four bytes or as bytes, which depends on its version. */
+/* libtiff has IPTC's tag itself, as LONG or as BYTE, depending on its version. */
 const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS] = {
 #define FIELD(tag, count, type, name)                                                                        \
     {                                                                                                        \
@@ -48,13 +57,14 @@ const TIFFFieldInfo *tiff_extra_field(uint32_t tag)
     return NULL;
 }
 
-size_t tiff_extra_unit(TIFFDataType type)
+size_t tiff_extra_element_size(TIFFDataType type)
 {
     return type == TIFF_DOUBLE ? 8 : type == TIFF_LONG ? 4 : type == TIFF_SHORT ? 2 : 1;
 }
 
 /* ---------------------------------------------------------------- numbers */
 
+/* Reads the resolution in pixels per metre. Numbers that are no resolution are ignored. */
 static void read_resolution(TIFF *tiff, struct metadata *metadata)
 {
     float x = 0, y = 0;
@@ -88,55 +98,30 @@ static void read_chromaticities(TIFF *tiff, struct metadata *metadata)
     metadata->has_chromaticities = true;
 }
 
-static enum status read_profile(struct tiff_file *file, struct metadata *metadata, struct error *error)
-{
-    struct blob profile;
-    enum status status = tiff_file_bytes(file, TIFFTAG_ICCPROFILE, &profile, metadata, error);
-
-    if (profile.size > 0)
-        status = metadata_set_blob(&metadata->icc, profile.data, profile.size, error);
-    free(profile.data);
-    return status;
-}
-
 /* ---------------------------------------------------------------- texts */
-
-/* TIFF says ASCII; programs write UTF-8, and older ones mostly Latin-1. */
-static enum status copy_as_utf8(const char *text, char **copy, struct error *error)
-{
-    *copy = utf8_is_valid(text, strlen(text)) ? copy_text(text, error)
-                                              : utf8_from_latin1(text, strlen(text), error);
-    return *copy == NULL ? STATUS_FAILED : STATUS_OK;
-}
 
 enum status tiff_text_read(struct tiff_file *file, uint16_t tag, char **text, struct metadata *metadata,
                            struct error *error)
 {
     struct blob value;
     enum status status = tiff_file_bytes(file, tag, &value, metadata, error);
+    char *bytes = (char *)value.data;
 
     *text = NULL;
-    if (value.data != NULL && tag == TIFFTAG_COPYRIGHT) /* of photographer and editor, EXIF 2.3, 4.6.4 */
-        text_join((char *)value.data, value.size + 1);
-    if (value.data != NULL && value.data[0] != '\0')
-        status = copy_as_utf8((const char *)value.data, text, error);
+    /* Copyright may be two strings, the photographer's and the editor's (EXIF 2.3, 4.6.4). */
+    if (bytes != NULL && tag == TIFFTAG_COPYRIGHT)
+        text_join(bytes, value.size + 1);
+    /* TIFF says ASCII; programs write UTF-8, and older ones mostly Latin-1. */
+    if (bytes != NULL && bytes[0] != '\0') {
+        *text = utf8_is_valid(bytes, strlen(bytes)) ? copy_text(bytes, error)
+                                                    : utf8_from_latin1(bytes, strlen(bytes), error);
+        status = *text == NULL ? STATUS_FAILED : STATUS_OK;
+    }
     free(value.data);
     return status;
 }
 
-static enum status read_xmp(struct tiff_file *file, struct metadata *metadata, struct error *error)
-{
-    struct blob value;
-    enum status status = tiff_file_bytes(file, TIFFTAG_XMLPACKET, &value, metadata, error);
-    const char *text = (const char *)value.data;
-
-    if (text != NULL && text[0] != '\0')
-        status = metadata_set_text(metadata, XMP_KEY, text, strlen(text), error);
-    free(value.data);
-    return status;
-}
-
-/* Replaces the five entities in place; what else begins with '&' stays as it is. */
+/* Replaces XML's five entities in place; other references stay unchanged. */
 static void unescape(char *text)
 {
     static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
@@ -153,7 +138,8 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* Reads GDAL's tag for texts that have no other tag; writes NULs into it:
+/* Parses GDAL's tag, which contains the texts without a tag of their own. Writes NULs into it. Damaged items
+ * end the list.
  *
  *     <GDALMetadata>
  *       <Item name="Comment">seen &amp; approved</Item>
@@ -167,7 +153,7 @@ static enum status parse_items(char *xml, struct metadata *metadata, struct erro
     while (status == STATUS_OK && (xml = strstr(xml, start)) != NULL) {
         char *key = xml + strlen(start);
         char *quote = strchr(key, '"');
-        char *value = quote == NULL ? NULL : strchr(quote, '>');
+        char *value = quote == NULL ? NULL : strchr(quote, '>'); /* further attributes are before it */
         if (value == NULL)
             return STATUS_OK;
         if (value[-1] == '/') { /* an item without a value */
@@ -189,19 +175,10 @@ static enum status parse_items(char *xml, struct metadata *metadata, struct erro
     return status;
 }
 
-static enum status read_items(struct tiff_file *file, struct metadata *metadata, struct error *error)
-{
-    struct blob xml;
-    enum status status = tiff_file_bytes(file, TIFFTAG_GDAL_METADATA, &xml, metadata, error);
-
-    if (xml.data != NULL)
-        status = parse_items((char *)xml.data, metadata, error);
-    free(xml.data);
-    return status;
-}
-
+/* Reads the text tags, XMP and GDAL's items. */
 static enum status read_texts(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
+    struct blob xmp, items;
     enum status status = STATUS_OK;
 
     for (int i = 0; status == STATUS_OK && i < TIFF_TEXT_TAGS; i++) {
@@ -211,16 +188,30 @@ static enum status read_texts(struct tiff_file *file, struct metadata *metadata,
             status = metadata_set_text(metadata, tiff_text_tags[i].key, text, strlen(text), error);
         free(text);
     }
-    if (status == STATUS_OK)
-        status = read_xmp(file, metadata, error);
-    return status == STATUS_OK ? read_items(file, metadata, error) : status;
+    if (status != STATUS_OK)
+        return status;
+
+    status = tiff_file_bytes(file, TIFFTAG_XMLPACKET, &xmp, metadata, error);
+    const char *text = (const char *)xmp.data;
+    if (text != NULL && text[0] != '\0')
+        status = metadata_set_text(metadata, XMP_KEY, text, strlen(text), error);
+    free(xmp.data);
+    if (status != STATUS_OK)
+        return status;
+
+    status = tiff_file_bytes(file, TIFFTAG_GDAL_METADATA, &items, metadata, error);
+    if (items.data != NULL)
+        status = parse_items((char *)items.data, metadata, error);
+    free(items.data);
+    return status;
 }
 
 /* ---------------------------------------------------------------- other tags */
 
-/* Tags of the layout of the file, or that are read elsewhere; sorted. */
+/* True for tags of the layout, and for tags that other functions read: they are not noted as left out. */
 static bool is_known(uint16_t tag)
 {
+    /* Sorted. */
     static const uint16_t tags[] = {
         254, 255, 256, 257, 258, 259, 262, 266, 269,   270,   271,   272,   273,   274,  277, 278,
         279, 282, 283, 284, 285, 292, 293, 296, 297,   305,   306,   315,   317,   318,  319, 320,
@@ -232,18 +223,12 @@ static bool is_known(uint16_t tag)
     return false;
 }
 
-/* Bytes may be called BYTE or UNDEFINED; IPTC is always bytes. */
-static bool is_as_expected(const struct ifd_entry *entry, const TIFFFieldInfo *field)
-{
-    return entry->tag == TIFFTAG_RICHTIFFIPTC || entry->type == field->field_type ||
-           (entry->type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE);
-}
-
-/* Keeps a copy of the value, with a NUL after a text, and zeros to make whole numbers of bytes. */
-static enum status keep_extra(struct tiff_file *file, const struct ifd_entry *entry,
+/* Copies the value of a tag in the host's byte order. Appends a NUL to a text, and zeros to bytes of which
+ * IPTC's LONGs are to be made. */
+static enum status copy_extra(struct tiff_file *file, const struct ifd_entry *entry,
                               const TIFFFieldInfo *field, struct metadata *metadata, struct error *error)
 {
-    const size_t unit = tiff_extra_unit(field->field_type);
+    const size_t unit = tiff_extra_element_size(field->field_type);
     const size_t size = field->field_type == TIFF_ASCII ? (size_t)entry->size + 1
                                                         : ((size_t)entry->size + unit - 1) / unit * unit;
     struct ifd_source source;
@@ -258,19 +243,10 @@ static enum status keep_extra(struct tiff_file *file, const struct ifd_entry *en
     return status;
 }
 
-/* Its characters and numbers have the byte order of the input. */
-static void drop_imagej(struct metadata *metadata)
-{
-    if (metadata_tag(metadata, TAG_IMAGEJ) == NULL)
-        return;
-    metadata_leave_out(metadata, "ImageJ's metadata");
-    metadata_remove_tag(metadata, TAG_IMAGEJ);
-    metadata_remove_tag(metadata, TAG_IMAGEJ_COUNTS);
-}
-
+/* Copies the tags of tiff_extra_fields, and notes all unknown tags as left out. */
 static enum status read_extras(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
-    const uint64_t most = 16 << 20;
+    const uint64_t most = 16 << 20; /* bytes of a value */
     struct ifd_source source;
     struct ifd_entry entry;
     uint64_t ifd;
@@ -281,25 +257,34 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++) {
         const bool readable = ifd_entry_at(&source, ifd, i, &entry);
         const TIFFFieldInfo *field = readable ? tiff_extra_field(entry.tag) : NULL;
+        /* Bytes may have the type BYTE or UNDEFINED; IPTC is bytes, with any type. */
+        const bool has_type =
+            field != NULL && (entry.tag == TIFFTAG_RICHTIFFIPTC || entry.type == field->field_type ||
+                              (entry.type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE));
         if (readable && ((field == NULL && !is_known(entry.tag)) || (field != NULL && entry.size > most)))
             tiff_file_leave_out(file, entry.tag, metadata);
-        else if (field != NULL && entry.count > 0 && is_as_expected(&entry, field))
-            status = keep_extra(file, &entry, field, metadata, error);
+        else if (has_type && entry.count > 0)
+            status = copy_extra(file, &entry, field, metadata, error);
     }
-    if (source.swapped)
-        drop_imagej(metadata);
+    /* ImageJ's tag is bytes, but contains characters and numbers in the byte order of the input. */
+    if (source.swapped && metadata_tag(metadata, TAG_IMAGEJ) != NULL) {
+        metadata_leave_out(metadata, "ImageJ's metadata");
+        metadata_remove_tag(metadata, TAG_IMAGEJ);
+        metadata_remove_tag(metadata, TAG_IMAGEJ_COUNTS);
+    }
     return status;
 }
 
 /* ---------------------------------------------------------------- EXIF */
 
-/* Tags of the first IFD that only EXIF keeps, or that camera software expects there. */
+/* True for tags of the page's IFD that only EXIF stores, or that camera software expects there. */
 static bool belongs_to_exif(uint16_t tag)
 {
     return tag == IFD_MAKE || tag == IFD_MODEL || tag == IFD_ORIENTATION || tag == IFD_EXIF || tag == IFD_GPS;
 }
 
-/* The page's EXIF and GPS directories in a blob of their own, as PNG's eXIf has them. */
+/* Copies the page's EXIF and GPS directories to a blob: a classic TIFF of one IFD that points to both, like
+ * PNG's eXIf. */
 static enum status read_exif(struct tiff_file *file, struct blob *exif, struct error *error)
 {
     const uint16_t magic = 42;
@@ -311,6 +296,7 @@ static enum status read_exif(struct tiff_file *file, struct blob *exif, struct e
     tiff_file_ifd(file, &source, &ifd);
     if (!ifd_find_sub(&source, ifd, IFD_EXIF, &sub) && !ifd_find_sub(&source, ifd, IFD_GPS, &sub))
         return STATUS_OK;
+    /* The header: byte order of the host, 42, offset of the IFD. */
     unsigned char *header = ifd_sink_grow(&sink, 8, error);
     if (header == NULL)
         return STATUS_FAILED;
@@ -326,13 +312,17 @@ static enum status read_exif(struct tiff_file *file, struct blob *exif, struct e
 
 enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
+    struct blob profile;
     uint16_t orientation;
 
     read_resolution(file->tiff, metadata);
     read_chromaticities(file->tiff, metadata);
     if (TIFFGetField(file->tiff, TIFFTAG_ORIENTATION, &orientation) && orientation >= 1 && orientation <= 8)
         metadata->orientation = orientation;
-    enum status status = read_profile(file, metadata, error);
+    enum status status = tiff_file_bytes(file, TIFFTAG_ICCPROFILE, &profile, metadata, error);
+    if (profile.size > 0)
+        status = metadata_set_blob(&metadata->icc, profile.data, profile.size, error);
+    free(profile.data);
     if (status == STATUS_OK)
         status = read_texts(file, metadata, error);
     if (status == STATUS_OK)

@@ -1,5 +1,8 @@
-/* Writes the metadata of a TIFF page. Texts without a tag become items of GDAL's XML, as GDAL reads and
- * writes them. */
+/* Writes the metadata of a TIFF page; metadata_read.c shows what becomes of each part. Texts without a tag
+ * become items of GDAL's XML, as GDAL reads and writes them.
+ *
+ * libtiff copies all values, and writes them with the directory. EXIF's directories are appended to the file
+ * at once, past libtiff, and their tags point to them. */
 #include "image/tiff/tiff.h"
 
 #include <ctype.h>
@@ -7,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PNG has whole pixels a metre: 300 dpi becomes 11811, which is 299.9994 dpi. If a whole number of dpi rounds
- * to the number in the file, that is taken. */
+/* Converts a resolution. PNG stores whole pixels per metre: 300 dpi becomes 11811, which is 299.9994 dpi. So
+ * a whole number of dpi is returned if PNG would store it as that number. */
 static double per_inch(double per_metre)
 {
     double exact = per_metre / TIFF_INCHES, whole = round(exact);
@@ -16,7 +19,7 @@ static double per_inch(double per_metre)
     return round(whole * TIFF_INCHES) == per_metre ? whole : exact;
 }
 
-/* EXIF's may be all that a PNG says. */
+/* Writes the resolution; EXIF's if there is no other, as in some PNGs. */
 static void write_resolution(TIFF *tiff, const struct metadata *metadata)
 {
     const bool ratio = metadata->resolution_unit == RESOLUTION_RATIO;
@@ -34,6 +37,7 @@ static void write_resolution(TIFF *tiff, const struct metadata *metadata)
     TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, unit);
 }
 
+/* Writes WhitePoint and PrimaryChromaticities, which are PNG's cHRM. */
 static void write_chromaticities(TIFF *tiff, const struct metadata *metadata)
 {
     float values[8];
@@ -48,41 +52,39 @@ static void write_chromaticities(TIFF *tiff, const struct metadata *metadata)
 
 /* ---------------------------------------------------------------- texts */
 
-/* TIFF 6.0 wants "2024:01:31 12:34:56"; PNG's Creation Time is in any words. */
-static bool is_date(const char *text)
+/* True if the tag can store the text. DateTime has the form "2024:01:31 12:34:56" (TIFF 6.0), while PNG's
+ * Creation Time may have any. */
+static bool tag_fits(const struct tiff_text_tag *row, const char *text)
 {
     static const char form[] = "0000:00:00 00:00:00";
     size_t i = 0;
+    if (row->tag != TIFFTAG_DATETIME)
+        return true;
     while (form[i] != '\0' && (form[i] == '0' ? isdigit((unsigned char)text[i]) != 0 : text[i] == form[i]))
         i++;
     return form[i] == '\0' && text[i] == '\0';
 }
 
-static bool fits(const struct tiff_text_tag *row, const char *text)
-{
-    return row->tag != TIFFTAG_DATETIME || is_date(text);
-}
-
-/* True if the entry has a tag of its own: the first of its key does. */
+/* True if the entry is written as a tag of its own: only the first entry of a key can be. */
 static bool has_tag(const struct metadata *metadata, const struct text_entry *entry)
 {
     bool has = strcmp(entry->key, XMP_KEY) == 0;
 
     for (int i = 0; i < TIFF_TEXT_TAGS; i++)
-        has =
-            has || (strcmp(tiff_text_tags[i].key, entry->key) == 0 && fits(&tiff_text_tags[i], entry->value));
+        has = has ||
+              (strcmp(tiff_text_tags[i].key, entry->key) == 0 && tag_fits(&tiff_text_tags[i], entry->value));
     return has && metadata_text(metadata, entry->key) == entry->value;
 }
 
-/* Writes the tag's text. If it is missing, the text of EXIF from a PNG is written, as TIFF has these tags
- * outside of EXIF. */
+/* Writes a text tag. If the metadata has no such text, writes EXIF's, as a TIFF has these tags in the page's
+ * directory, outside of EXIF. */
 static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
                                    const struct tiff_text_tag *row, struct error *error)
 {
     const char *text = metadata_text(metadata, row->key);
     char *from_exif;
 
-    if (text != NULL && fits(row, text)) {
+    if (text != NULL && tag_fits(row, text)) {
         TIFFSetField(tiff, row->tag, text);
         return STATUS_OK;
     }
@@ -93,7 +95,8 @@ static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
     return status;
 }
 
-static void put_escaped(FILE *to, const char *text)
+/* Prints a text with XML's five entities. */
+static void print_escaped(FILE *to, const char *text)
 {
     for (; *text != '\0'; text++)
         switch (*text) {
@@ -117,55 +120,43 @@ static void put_escaped(FILE *to, const char *text)
         }
 }
 
-/* Prints the texts without a tag; *any is true if there are some. */
-static void put_items(FILE *to, const struct metadata *metadata, bool *any)
-{
-    *any = false;
-    fputs("<GDALMetadata>\n", to);
-    for (size_t i = 0; i < metadata->text_count; i++) {
-        const struct text_entry *entry = &metadata->texts[i];
-        if (has_tag(metadata, entry))
-            continue;
-        *any = true;
-        fputs("  <Item name=\"", to);
-        put_escaped(to, entry->key);
-        fprintf(to, "\"%s>", entry->item != NULL ? entry->item : "");
-        put_escaped(to, entry->value);
-        fputs("</Item>\n", to);
-    }
-    fputs("</GDALMetadata>\n", to);
-}
-
-static enum status set_items(TIFF *tiff, const char *xml, struct error *error)
+/* Writes the texts without a tag as GDAL's items. */
+static enum status write_items(TIFF *tiff, const struct metadata *metadata, struct error *error)
 {
     /* libtiff has a number for the tag, but no type. */
     static const TIFFFieldInfo field = {TIFFTAG_GDAL_METADATA, -1, -1, TIFF_ASCII,
                                         FIELD_CUSTOM,          1,  0,  (char *)(uintptr_t) "GDALMetadata"};
-
-    if (TIFFMergeFieldInfo(tiff, &field, 1) != 0 || !TIFFSetField(tiff, TIFFTAG_GDAL_METADATA, xml))
-        return fail(error, STATUS_FAILED, "cannot write TIFF: libtiff refuses its texts");
-    return STATUS_OK;
-}
-
-static enum status write_items(TIFF *tiff, const struct metadata *metadata, struct error *error)
-{
     char *xml = NULL;
-    size_t size = 0;
-    bool any;
+    size_t size = 0, items = 0;
     FILE *stream = open_memstream(&xml, &size);
 
     if (stream == NULL)
         return fail_memory(error, "out of memory for TIFF texts");
-    put_items(stream, metadata, &any);
+    fputs("<GDALMetadata>\n", stream);
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        const struct text_entry *entry = &metadata->texts[i];
+        if (has_tag(metadata, entry))
+            continue;
+        items++;
+        fputs("  <Item name=\"", stream);
+        print_escaped(stream, entry->key);
+        fprintf(stream, "\"%s>", entry->item != NULL ? entry->item : "");
+        print_escaped(stream, entry->value);
+        fputs("</Item>\n", stream);
+    }
+    fputs("</GDALMetadata>\n", stream);
+
     bool written = !ferror(stream);
     written = fclose(stream) == 0 && written;
     enum status status = written ? STATUS_OK : fail_memory(error, "out of memory for TIFF texts");
-    if (written && any)
-        status = set_items(tiff, xml, error);
+    if (written && items > 0 &&
+        (TIFFMergeFieldInfo(tiff, &field, 1) != 0 || !TIFFSetField(tiff, TIFFTAG_GDAL_METADATA, xml)))
+        status = fail(error, STATUS_FAILED, "cannot write TIFF: libtiff refuses its texts");
     free(xml);
     return status;
 }
 
+/* Writes the text tags, XMP and GDAL's items. */
 static enum status write_texts(TIFF *tiff, const struct metadata *metadata, struct error *error)
 {
     for (int i = 0; i < TIFF_TEXT_TAGS; i++) {
@@ -181,32 +172,36 @@ static enum status write_texts(TIFF *tiff, const struct metadata *metadata, stru
 
 /* ---------------------------------------------------------------- other tags, EXIF */
 
+/* Writes the tags of tiff_extra_fields. */
 static enum status write_extras(struct tiff_file *file, const struct metadata *metadata, struct error *error)
 {
-    bool told = false; /* libtiff about these tags */
+    bool registered = false; /* the fields, with libtiff */
 
     for (size_t i = 0; i < metadata->tag_count; i++) {
         const struct tiff_tag *tag = &metadata->tags[i];
         const TIFFFieldInfo *field = tiff_extra_field(tag->number);
         if (field == NULL)
             continue;
-        if (!told && TIFFMergeFieldInfo(file->tiff, tiff_extra_fields, TIFF_EXTRA_FIELDS) != 0)
+        if (!registered && TIFFMergeFieldInfo(file->tiff, tiff_extra_fields, TIFF_EXTRA_FIELDS) != 0)
             return fail_memory(error, "out of memory for TIFF tags");
-        told = true;
-        const size_t unit = tiff_extra_unit(TIFFFieldDataType(TIFFFieldWithTag(file->tiff, tag->number)));
+        registered = true;
+        /* libtiff's type, not the table's: they differ for IPTC in some versions. */
+        const TIFFDataType type = TIFFFieldDataType(TIFFFieldWithTag(file->tiff, tag->number));
+        const size_t element = tiff_extra_element_size(type);
         if (field->field_type == TIFF_ASCII)
             TIFFSetField(file->tiff, tag->number, tag->data.data);
         else
-            TIFFSetField(file->tiff, tag->number, (uint32_t)(tag->data.size / unit), tag->data.data);
+            TIFFSetField(file->tiff, tag->number, (uint32_t)(tag->data.size / element), tag->data.data);
     }
     return file->message[0] != '\0' ? tiff_file_not_written(file, error) : STATUS_OK;
 }
 
-/* Appends a directory of EXIF to the file and points the page's tag to it. */
+/* Appends one of EXIF's directories to the file, and sets the page's tag that points to it. `ifd` is EXIF's
+ * first directory, whose entry `tag` points to the one to be copied. */
 static enum status append_sub(struct tiff_file *file, const struct ifd_source *source, uint64_t ifd,
                               uint16_t tag, struct error *error)
 {
-    /* libtiff puts everything at the end of the file. */
+    /* libtiff appends all that it writes, so that the end of the file is free. */
     struct ifd_sink sink = {.base = (file->size + 1) & ~(uint64_t)1, .big = TIFFIsBigTIFF(file->tiff)};
     uint64_t from, to;
     enum status status = STATUS_OK;
@@ -222,20 +217,11 @@ static enum status append_sub(struct tiff_file *file, const struct ifd_source *s
     return status;
 }
 
-static enum status tiff_write_exif(struct tiff_file *file, const struct blob *exif, struct error *error)
-{
-    struct ifd_source source;
-    uint64_t ifd;
-
-    if (!ifd_source_of_blob(exif, &source, &ifd))
-        return STATUS_OK;
-    enum status status = append_sub(file, &source, ifd, IFD_EXIF, error);
-    return status == STATUS_OK ? append_sub(file, &source, ifd, IFD_GPS, error) : status;
-}
-
 enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *metadata, struct error *error)
 {
     int orientation = metadata->orientation != 0 ? metadata->orientation : exif_orientation(&metadata->exif);
+    struct ifd_source source;
+    uint64_t ifd;
 
     write_resolution(file->tiff, metadata);
     write_chromaticities(file->tiff, metadata);
@@ -246,5 +232,9 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
     enum status status = write_texts(file->tiff, metadata, error);
     if (status == STATUS_OK)
         status = write_extras(file, metadata, error);
-    return status == STATUS_OK ? tiff_write_exif(file, &metadata->exif, error) : status;
+
+    if (status != STATUS_OK || !ifd_source_of_blob(&metadata->exif, &source, &ifd))
+        return status;
+    status = append_sub(file, &source, ifd, IFD_EXIF, error);
+    return status == STATUS_OK ? append_sub(file, &source, ifd, IFD_GPS, error) : status;
 }

@@ -1,5 +1,10 @@
-/* Decodes the strips of a page on several threads, each with a libtiff handle of its own, before their rows
- * are asked for. */
+/* Decodes the strips of a page on several threads before their rows are asked for.
+ *
+ *     submit_all ─▶ slots of `struct ordered`, each decoded by a thread ─▶ oldest slot ─▶ rows of the caller
+ *
+ * Each slot has its own libtiff handle, as a handle belongs to one thread. Handles share the descriptor and
+ * read with pread. Slots are consumed in the order of their strips; a slot whose last rows were copied gets
+ * the next strip. With one slot, the caller's thread decodes, with the page's handle. */
 #include "image/tiff/tiff.h"
 
 #include "base/threads.h"
@@ -7,42 +12,45 @@
 #include <stdlib.h>
 
 enum {
-    STRIPS_A_JOB = 2, /* one being decoded, one waiting to be fetched */
-    STRIPS_MIN = 4,
-    PAGE_MIN = 1 << 20,   /* bytes: for smaller pages the threads' handles cost more time than they save */
-    MEMORY_MAX = 1 << 28, /* bytes of all strips */
+    STRIPS_PER_THREAD = 2, /* one being decoded, one waiting to be fetched */
+    STRIPS_MIN = 4,        /* a page of fewer strips is decoded by the caller */
+    PAGE_MIN = 1 << 20,    /* bytes: for smaller pages the threads' handles cost more time than they save */
+    MEMORY_MAX = 1 << 28,  /* bytes of all slots */
 };
 
+/* A slot. */
 struct strip {
-    struct tiff_rows *rows; /* its own, or the page's where one strip is decoded at a time */
-    struct tiff_file own_file;
+    struct tiff_rows *rows;    /* own_rows, or the page's if there is one slot */
+    struct tiff_file own_file; /* the thread's handle */
     struct tiff_rows own_rows;
-    uint32_t number; /* of the page's strips */
-    unsigned char *bytes;
-    enum status status;
+    uint32_t number;      /* of the strip in the page */
+    unsigned char *bytes; /* decoded rows, adjacent; owned */
+    enum status status;   /* of decoding */
     struct error error;
 };
 
 struct tiff_prefetch {
     struct tiff_rows *rows; /* the page's */
-    uint32_t total;
-    struct ordered strips;
+    uint32_t total;         /* strips of the page */
+    struct ordered strips;  /* ring of struct strip */
 };
 
+/* True if there is one slot, which the caller's thread decodes. */
 static bool is_single(const struct tiff_prefetch *prefetch)
 {
     return prefetch->strips.count == 1;
 }
 
-/* The task. */
-static void tiff_decode(void *slot)
+/* The task of a thread. */
+static void decode_slot(void *slot)
 {
     struct strip *strip = slot;
 
-    strip->status = tiff_rows_strip(strip->rows, strip->number, strip->bytes, &strip->error);
+    strip->status = tiff_rows_decode_strip(strip->rows, strip->number, strip->bytes, &strip->error);
 }
 
-static void close_strip(void *slot)
+/* Frees a slot, also one that was not opened: it is zeroed then. */
+static void close_slot(void *slot)
 {
     struct strip *strip = slot;
 
@@ -51,8 +59,17 @@ static void close_strip(void *slot)
     free(strip->bytes);
 }
 
-static enum status open_handle(struct strip *strip, const struct tiff_rows *rows, struct error *error)
+/* Allocates a slot's rows, and opens its handle on the page if it has its own. */
+static enum status open_slot(struct tiff_prefetch *prefetch, struct strip *strip, struct error *error)
 {
+    struct tiff_rows *rows = prefetch->rows;
+
+    strip->bytes = allocate(rows->strip_height * rows->layout->row_size, "a strip of TIFF rows", error);
+    if (strip->bytes == NULL)
+        return STATUS_FAILED;
+    strip->rows = is_single(prefetch) ? rows : &strip->own_rows;
+    if (is_single(prefetch))
+        return STATUS_OK;
     enum status status = tiff_layout_reopen(&strip->own_file, rows->file, rows->layout, error);
     if (status == STATUS_OK)
         status = tiff_rows_begin(&strip->own_rows, &strip->own_file, rows->layout, error);
@@ -61,31 +78,22 @@ static enum status open_handle(struct strip *strip, const struct tiff_rows *rows
     return status;
 }
 
-static enum status open_strip(struct tiff_prefetch *prefetch, struct strip *strip, struct error *error)
-{
-    struct tiff_rows *rows = prefetch->rows;
-
-    strip->bytes = allocate(rows->strip_height * rows->layout->row, "a strip of TIFF rows", error);
-    if (strip->bytes == NULL)
-        return STATUS_FAILED;
-    strip->rows = is_single(prefetch) ? rows : &strip->own_rows;
-    return is_single(prefetch) ? STATUS_OK : open_handle(strip, rows, error);
-}
-
+/* Bytes of a decoded strip. */
 static uint64_t strip_memory(const struct tiff_rows *rows)
 {
-    return (uint64_t)rows->strip_height * rows->layout->row;
+    return (uint64_t)rows->strip_height * rows->layout->row_size;
 }
 
-static uint32_t tiff_choose_count(const struct tiff_rows *rows, int jobs, uint64_t memory)
+/* Returns the number of slots for `threads` threads and `memory` bytes (0: no limit). */
+static uint32_t tiff_choose_count(const struct tiff_rows *rows, int threads, uint64_t memory)
 {
     const struct tiff_layout *layout = rows->layout;
     const uint32_t total = tiff_rows_strip_count(rows);
     const uint64_t most = memory > 0 && memory < MEMORY_MAX ? memory : MEMORY_MAX;
     const uint64_t affordable = most / (strip_memory(rows) + rows->memory);
-    uint32_t count = (uint32_t)jobs * STRIPS_A_JOB;
+    uint32_t count = (uint32_t)threads * STRIPS_PER_THREAD;
 
-    if (jobs < 2 || layout->compression == COMPRESSION_NONE ||
+    if (threads < 2 || layout->compression == COMPRESSION_NONE ||
         layout->compression == COMPRESSION_OJPEG /* its codec shares no file with other handles */ ||
         total < STRIPS_MIN || total * strip_memory(rows) < PAGE_MIN)
         return 1;
@@ -94,6 +102,7 @@ static uint32_t tiff_choose_count(const struct tiff_rows *rows, int jobs, uint64
     return count > 0 ? count : 1;
 }
 
+/* Submits the next strips to all free slots. */
 static void submit_all(struct tiff_prefetch *prefetch)
 {
     while (!ordered_is_full(&prefetch->strips) && prefetch->strips.submitted < prefetch->total) {
@@ -119,7 +128,7 @@ enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_optio
     const int threads = options->jobs > 0 ? options->jobs : workers_available();
 
     *prefetch = NULL;
-    if (rows->way != TIFF_ROWS_STRIPS)
+    if (rows->method != TIFF_ROWS_STRIPS)
         return STATUS_OK;
     const uint32_t count = tiff_choose_count(rows, threads, options->memory);
     struct tiff_prefetch *opened = allocate_zeroed(1, sizeof *opened, "TIFF strips", error);
@@ -128,9 +137,9 @@ enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_optio
     opened->rows = rows;
     opened->total = tiff_rows_strip_count(rows);
     enum status status =
-        ordered_open(&opened->strips, threads, count, sizeof(struct strip), tiff_decode, error);
+        ordered_open(&opened->strips, threads, count, sizeof(struct strip), decode_slot, error);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
-        status = open_strip(opened, ordered_slot(&opened->strips, i), error);
+        status = open_slot(opened, ordered_slot(&opened->strips, i), error);
     if (status == STATUS_OK)
         *prefetch = opened;
     else
@@ -142,30 +151,26 @@ void tiff_prefetch_close(struct tiff_prefetch *prefetch)
 {
     if (prefetch == NULL)
         return;
-    ordered_close(&prefetch->strips, close_strip);
+    ordered_close(&prefetch->strips, close_slot);
     free(prefetch);
 }
 
-/* Strips before that one are not needed: those that no thread has begun are left out. */
-static void pass_to(struct ordered *strips, size_t number)
+enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
+                                unsigned char *to, size_t pitch, struct error *error)
 {
+    const size_t row = prefetch->rows->layout->row_size;
+    struct ordered *strips = &prefetch->strips;
+
+    /* Drop the strips before the first row: wait for those that were submitted, and submit no others. */
+    const size_t number = first / prefetch->rows->strip_height;
     for (; strips->released < strips->submitted && strips->released < number; ordered_release(strips))
         ordered_oldest(strips);
     if (strips->released < number)
         strips->released = strips->submitted = number;
-}
 
-/* The caller asks for rows from top to bottom. A strip whose last rows are taken makes room for another one.
- */
-enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
-                                unsigned char *to, size_t pitch, struct error *error)
-{
-    const size_t row = prefetch->rows->layout->row;
-
-    pass_to(&prefetch->strips, first / prefetch->rows->strip_height);
     while (count > 0) {
         submit_all(prefetch);
-        const struct strip *strip = ordered_oldest(&prefetch->strips);
+        const struct strip *strip = ordered_oldest(strips);
         const uint32_t inside = first % prefetch->rows->strip_height;
         const uint32_t left = tiff_rows_of_strip(prefetch->rows, strip->number) - inside;
         const bool ends = left <= count;
@@ -176,14 +181,14 @@ enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, 
             *error = strip->error;
             return strip->status;
         }
-        tiff_place(to, pitch, row, strip->bytes + inside * row, row, row, 1, some);
+        tiff_copy_strided(to, pitch, row, strip->bytes + inside * row, row, row, 1, some);
         if (ends)
-            ordered_release(&prefetch->strips);
+            ordered_release(strips);
         first += some;
         count -= some;
         to += some * pitch;
     }
-    if (!is_single(prefetch))
+    if (!is_single(prefetch)) /* threads decode until the next call */
         submit_all(prefetch);
     return STATUS_OK;
 }

@@ -1,7 +1,11 @@
-/* Reads TIFFs page by page: finds the directories that are pages, refuses raw files of cameras, and converts
- * rows.
+/* Reads TIFFs page by page.
  *
- * The first directory is a page; later ones are unless they say that they are smaller copies or masks. */
+ *     open: links of the file ─▶ directories ─▶ those that are pages (a raw file of a camera is refused)
+ *     page: layout ─▶ table, rows, prefetch ─▶ metadata
+ *     rows: prefetch or rows ─▶ rows of the caller, or packed rows ─▶ convert ─▶ rows of the caller
+ *
+ * The first directory is a page, as every program shows it; later ones are pages unless they say that they
+ * are smaller copies or masks. */
 #include "image/tiff/tiff.h"
 
 #include <limits.h>
@@ -10,61 +14,53 @@
 
 /* ---------------------------------------------------------------- the directories that are pages */
 
-/* The directories in the order of their links. */
-struct chain {
+/* Offsets of directories in the order of their links. */
+struct directories {
     uint64_t *offsets;
-    size_t count, room;
-    size_t mark; /* each new offset is compared with this one, which moves on at 1, 3, 7, ... (Brent's cycle
-                    detection) */
+    size_t count, capacity;
 };
 
-static enum status append(struct chain *chain, uint64_t offset, struct error *error)
-{
-    if (chain->count == chain->room) {
-        const size_t room = 2 * chain->room + 16;
-        uint64_t *offsets = realloc(chain->offsets, room * sizeof *offsets);
-        if (offsets == NULL)
-            return fail_memory(error, "out of memory for the pages of a TIFF");
-        chain->offsets = offsets;
-        chain->room = room;
-    }
-    if (chain->count == 2 * chain->mark + 1)
-        chain->mark = chain->count;
-    chain->offsets[chain->count++] = offset;
-    return STATUS_OK;
-}
-
-/* The number of different offsets, when the next one would be the mark's again. */
-static size_t count_different(const struct chain *chain)
-{
-    const size_t round = chain->count - chain->mark;
-    size_t first = 0;
-
-    while (first < chain->mark && chain->offsets[first] != chain->offsets[first + round])
-        first++;
-    return first + round;
-}
-
-/* The last link is 0. A link is broken if it leads to no readable directory, or back to an earlier one. */
-static enum status follow_links(const struct ifd_source *source, struct chain *chain, bool *broken,
+/* Collects all directories. The last link is 0; *broken is true if it leads to no readable directory instead,
+ * or back to an earlier one. A cycle is found with Brent's algorithm: each offset is compared with one
+ * earlier offset, at `mark`, which moves forward at the counts 1, 3, 7, ... */
+static enum status follow_links(const struct ifd_source *source, struct directories *list, bool *broken,
                                 struct error *error)
 {
     uint64_t offset = 0, next = 0;
+    size_t mark = 0;
 
     *broken = !ifd_first(source, &offset);
-    while (!*broken && offset != 0) {
-        const bool back = chain->count > 0 && offset == chain->offsets[chain->mark];
-        *broken = back || !ifd_next(source, offset, &next);
-        if (back)
-            chain->count = count_different(chain);
-        else if (!*broken && append(chain, offset, error) != STATUS_OK)
-            return STATUS_FAILED;
-        offset = next;
+    for (; !*broken && offset != 0; offset = next) {
+        /* The link leads back to the mark: the cycle has `round` directories. It begins with the first offset
+           that comes again `round` later. Keep one round. */
+        if (list->count > 0 && offset == list->offsets[mark]) {
+            const size_t round = list->count - mark;
+            size_t first = 0;
+            while (first < mark && list->offsets[first] != list->offsets[first + round])
+                first++;
+            list->count = first + round;
+            *broken = true;
+            return STATUS_OK;
+        }
+        *broken = !ifd_next(source, offset, &next);
+        if (*broken)
+            return STATUS_OK;
+        if (list->count == list->capacity) {
+            const size_t capacity = 2 * list->capacity + 16;
+            uint64_t *offsets = realloc(list->offsets, capacity * sizeof *offsets);
+            if (offsets == NULL)
+                return fail_memory(error, "out of memory for the pages of a TIFF");
+            list->offsets = offsets;
+            list->capacity = capacity;
+        }
+        if (list->count == 2 * mark + 1)
+            mark = list->count;
+        list->offsets[list->count++] = offset;
     }
     return STATUS_OK;
 }
 
-/* FILETYPE_ bits of a directory that is no page; 0 for a page. */
+/* Returns the FILETYPE_... bits of a directory that is no page; 0 for a page. */
 static uint32_t other_kind(const struct ifd_source *source, uint64_t directory)
 {
     struct ifd_entry entry;
@@ -77,53 +73,39 @@ static uint32_t other_kind(const struct ifd_source *source, uint64_t directory)
     return 0;
 }
 
-/* The first directory is always a page, as every program shows it. */
-static void keep_pages(const struct ifd_source *source, const struct chain *chain, struct tiff_pages *pages)
-{
-    for (size_t i = 0; i < chain->count; i++) {
-        const uint32_t kind = i == 0 ? 0 : other_kind(source, chain->offsets[i]);
-        pages->others |= kind;
-        if (kind == 0)
-            pages->directories[pages->count++] = chain->offsets[i];
-    }
-}
-
 enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error)
 {
     struct ifd_source source;
-    struct chain chain = {.offsets = NULL};
+    struct directories list = {.offsets = NULL};
     uint64_t none;
 
     tiff_file_ifd(file, &source, &none);
-    enum status status = follow_links(&source, &chain, &pages->broken, error);
-    pages->directories = chain.offsets;
+    enum status status = follow_links(&source, &list, &pages->broken, error);
+    pages->directories = list.offsets; /* the caller frees them, also after a failure */
     if (status == STATUS_OK)
         status = tiff_file_io_error(file, error);
     if (status != STATUS_OK)
         return status;
-    if (chain.count == 0 || chain.count > INT_MAX)
+    if (list.count == 0 || list.count > INT_MAX)
         return fail(error, STATUS_FAILED, "damaged TIFF: its first directory cannot be read");
-    keep_pages(&source, &chain, pages);
-    return tiff_file_io_error(file, error);
-}
 
-/* Fails if a broken link hides a page up to the number `last`. */
-static enum status check_pages(const struct tiff_pages *pages, int last, struct error *error)
-{
-    if (!pages->broken || last <= pages->count)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "damaged TIFF: the link after page %d leads to no page, as where a file lost its end; "
-                "--page 1-%d reads what is before it",
-                pages->count, pages->count);
+    /* Keep the pages, in place. */
+    for (size_t i = 0; i < list.count; i++) {
+        const uint32_t kind = i == 0 ? 0 : other_kind(&source, list.offsets[i]);
+        pages->others |= kind;
+        if (kind == 0)
+            pages->directories[pages->count++] = list.offsets[i];
+    }
+    return tiff_file_io_error(file, error);
 }
 
 /* ---------------------------------------------------------------- raw files of cameras
  *
- * NEF, DNG, ARW, PEF and their like are TIFFs. Mostly the first directory is a preview of 160x120 pixels, and
- * the sensor's data are in a SubIFD, sometimes in a later directory. A reader that takes the first directory
- * makes a stamp of a photograph. */
+ * NEF, DNG, ARW, PEF and their like are TIFFs. In most of them the first directory is a preview of 160x120
+ * pixels, and the sensor's data are in a SubIFD, sometimes in a later directory. Reading the first directory
+ * would turn a photograph into its thumbnail. */
 
+/* True if the tag has one of the numbers. */
 static bool number_is(const struct ifd_source *source, uint64_t directory, uint16_t tag,
                       const uint16_t *numbers, size_t count)
 {
@@ -137,8 +119,8 @@ static bool number_is(const struct ifd_source *source, uint64_t directory, uint1
     return false;
 }
 
-/* True if the directory holds sensor data: by its colours, by a colour filter array (TIFF/EP), or by a
- * compression of Kodak, Sony, Samsung, Nikon or Pentax. */
+/* True if the directory contains sensor data: by its PhotometricInterpretation, by a colour filter array
+ * (TIFF/EP), or by a compression of Kodak, Sony, Samsung, Nikon or Pentax. */
 static bool is_sensor_data(const struct ifd_source *source, uint64_t directory)
 {
     enum { LINEAR_RAW = 34892, CFA_REPEAT = 33421, CFA_PATTERN = 33422 };
@@ -151,39 +133,38 @@ static bool is_sensor_data(const struct ifd_source *source, uint64_t directory)
            ifd_find(source, directory, CFA_PATTERN, &entry);
 }
 
-/* True if a directory that the tag SubIFDs points to holds sensor data. */
-static bool has_sensor_data_below(const struct ifd_source *source, const struct ifd_entry *links)
-{
-    enum { SUB_IFDS_MAX = 16 };
-    for (uint64_t i = 0; i < links->count && i < SUB_IFDS_MAX; i++) {
-        struct ifd_entry link = *links;
-        uint64_t directory;
-        link.offset += i * (links->size / links->count);
-        if (ifd_unsigned(source, &link, &directory) && is_sensor_data(source, directory))
-            return true;
-    }
-    return false;
-}
-
+/* True if the file is a raw file of a camera, by any of four signs. */
 static bool is_camera_raw(struct tiff_file *file, const struct tiff_pages *pages)
 {
-    enum { CANON_AT = 8, PREVIEWS_MAX = 4 };
+    enum { CANON_AT = 8, PREVIEWS_MAX = 4, SUB_IFDS_MAX = 16 };
     const uint64_t first = pages->directories != NULL ? pages->directories[0] : 0;
     struct ifd_source source;
     struct ifd_entry links;
     uint64_t none;
     char canon[3];
+
+    /* Canon's CR2 says so after the header. */
     tiff_file_ifd(file, &source, &none);
     if (!source.big && tiff_file_read_at(file, CANON_AT, canon, sizeof canon) &&
         memcmp(canon, "CR\2", 3) == 0)
         return true;
+    /* Sensor data in one of the first pages. */
     for (int i = 0; i < pages->count && i < PREVIEWS_MAX; i++)
         if (is_sensor_data(&source, pages->directories[i]))
             return true;
+    /* SubIFDs of a first directory that is a preview, or with sensor data in one of them. */
     if (!ifd_find(&source, first, TIFFTAG_SUBIFD, &links))
         return false;
-    return (other_kind(&source, first) & FILETYPE_REDUCEDIMAGE) != 0 ||
-           has_sensor_data_below(&source, &links);
+    if ((other_kind(&source, first) & FILETYPE_REDUCEDIMAGE) != 0)
+        return true;
+    for (uint64_t i = 0; i < links.count && i < SUB_IFDS_MAX; i++) {
+        struct ifd_entry link = links;
+        uint64_t directory;
+        link.offset += i * (links.size / links.count);
+        if (ifd_unsigned(&source, &link, &directory) && is_sensor_data(&source, directory))
+            return true;
+    }
+    return false;
 }
 
 void tiff_pages_free(struct tiff_pages *pages)
@@ -192,29 +173,31 @@ void tiff_pages_free(struct tiff_pages *pages)
     pages->directories = NULL;
 }
 
-/* ---------------------------------------------------------------- a page after the other */
+/* ---------------------------------------------------------------- one page after another */
 
-/* Bytes of rows that are decoded and then converted, few enough to stay in the cache. */
-enum { PACKED_SIZE = 256 << 10 };
-
-/* The smallest page takes 100 bytes of a file and 0.1 ms. */
-enum { PAGES_MAX = 65536 };
+enum {
+    PACKED_SIZE = 256 << 10, /* bytes of rows between decoding and conversion: few enough for the cache */
+    PAGES_MAX = 65536,       /* bounds the time: the smallest page takes 100 bytes of a file and 0.1 ms */
+};
 
 struct tiff_reader {
     struct reader base; /* must be first */
     struct tiff_file file;
     struct tiff_pages pages;
-    struct tiff_layout layout; /* of the current page, as are the rest */
+
+    /* The current page. */
+    int page; /* its number, from 1 */
+    struct tiff_layout layout;
     struct tiff_table table;
     struct tiff_rows rows;
-    struct tiff_prefetch *prefetch; /* decodes on other threads; NULL: the reader decodes itself */
-    char *page_name;
-    int page;              /* its number, from 1 */
-    unsigned char *packed; /* rows before conversion; NULL while none is needed */
-    uint32_t packed_rows;  /* number that fits */
+    struct tiff_prefetch *prefetch; /* NULL unless TIFF_ROWS_STRIPS */
+    char *page_name;                /* the PageName tag, owned; may be NULL */
+    unsigned char *packed; /* rows before conversion, owned; NULL if rows are decoded to their place */
+    uint32_t packed_rows;  /* capacity of `packed` */
     uint32_t row;          /* the next to be read */
 };
 
+/* Frees everything of the current page. */
 static void tiff_end_page(struct tiff_reader *reader)
 {
     tiff_prefetch_close(reader->prefetch);
@@ -230,18 +213,8 @@ static void tiff_end_page(struct tiff_reader *reader)
     reader->base.info = (struct image_info){.width = 0};
 }
 
-static enum status begin_conversion(struct tiff_reader *reader, struct error *error)
-{
-    const uint64_t row = reader->layout.row;
-
-    if (tiff_row_is_final(&reader->layout, &reader->table))
-        return STATUS_OK;
-    reader->packed_rows = row < PACKED_SIZE ? (uint32_t)(PACKED_SIZE / row) : 1;
-    reader->packed = allocate(reader->packed_rows * row, "TIFF rows", error);
-    return reader->packed == NULL ? STATUS_FAILED : STATUS_OK;
-}
-
-/* ImageJ writes stacks beyond 4 GiB with a directory for the first image only. */
+/* Fails if the file has one directory for several images and more than the first is asked for. ImageJ writes
+ * stacks beyond 4 GiB so. */
 static enum status check_stack(const struct tiff_reader *reader, struct error *error)
 {
     int images = description_image_count(&reader->base.info.metadata);
@@ -260,6 +233,7 @@ static enum status check_stack(const struct tiff_reader *reader, struct error *e
                 images);
 }
 
+/* Begins a page, from 1: its layout, decoders, and metadata. */
 static enum status tiff_begin_page(struct tiff_reader *reader, int page, struct error *error)
 {
     struct image_info *info = &reader->base.info;
@@ -278,8 +252,14 @@ static enum status tiff_begin_page(struct tiff_reader *reader, int page, struct 
         status = tiff_rows_begin(&reader->rows, &reader->file, &reader->layout, error);
     if (status == STATUS_OK)
         status = tiff_prefetch_open(&reader->rows, &reader->base.options, &reader->prefetch, error);
-    if (status == STATUS_OK)
-        status = begin_conversion(reader, error);
+    if (status == STATUS_OK && !tiff_row_is_final(&reader->layout, &reader->table)) {
+        const uint64_t row = reader->layout.row_size;
+        reader->packed_rows = row < PACKED_SIZE ? (uint32_t)(PACKED_SIZE / row) : 1;
+        reader->packed = allocate(reader->packed_rows * row, "TIFF rows", error);
+        status = reader->packed == NULL ? STATUS_FAILED : STATUS_OK;
+    }
+
+    /* Metadata and description. */
     if (status == STATUS_OK)
         status = tiff_text_read(&reader->file, TIFFTAG_PAGENAME, &reader->page_name, &info->metadata, error);
     if (status == STATUS_OK)
@@ -304,32 +284,9 @@ static enum status tiff_begin_page(struct tiff_reader *reader, int page, struct 
     return status;
 }
 
-static enum status find_pages(struct tiff_reader *reader, struct error *error)
-{
-    const struct reader_options *options = &reader->base.options;
-    const int last = reader_last_page(&reader->base);
-
-    enum status status = tiff_pages_find(&reader->file, &reader->pages, error);
-    if (status != STATUS_OK)
-        return status;
-    if (options->page <= 1 && is_camera_raw(&reader->file, &reader->pages))
-        return fail(
-            error, STATUS_FAILED,
-            "is a raw file of a camera, whose first directory is at most a preview; convert it first, "
-            "as with dcraw: dcraw -T IN");
-    const int count = reader->base.page_count = reader->pages.count;
-    if (count > PAGES_MAX && options->page == 0)
-        return fail(error, STATUS_FAILED,
-                    "has %d pages, more than the %d that are read; choose some with --page", count,
-                    PAGES_MAX);
-    status = check_pages(&reader->pages, last, error);
-    if (status == STATUS_OK && options->page > count)
-        status = fail(error, STATUS_FAILED, "there is no page %d; the file has %d", options->page, count);
-    return status;
-}
-
-static enum status fetch(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
-                         struct error *error)
+/* Decodes the next rows, before conversion. */
+static enum status fetch_rows(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
+                              struct error *error)
 {
     enum status status = reader->prefetch != NULL
                              ? tiff_prefetch_fetch(reader->prefetch, reader->row, count, to, pitch, error)
@@ -340,25 +297,42 @@ static enum status fetch(struct tiff_reader *reader, uint32_t count, unsigned ch
     return status;
 }
 
+/* Sets base.rounded if the decoded row rounds. */
 static void note_rounding(struct tiff_reader *reader, const unsigned char *row)
 {
     reader->base.rounded = reader->base.rounded || tiff_row_rounds(&reader->layout, row);
 }
 
-static enum status read_converted(struct tiff_reader *reader, unsigned char *to, size_t pitch, uint32_t count,
-                                  struct error *error)
+static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
+                             struct error *error)
 {
-    const size_t row = reader->layout.row;
+    struct tiff_reader *reader = (struct tiff_reader *)base;
+    const size_t row = reader->layout.row_size;
+    unsigned char *to = rows;
 
+    /* Rows of their final type: decode them to their place, all at once. */
+    if (reader->packed == NULL) {
+        enum status status = fetch_rows(reader, count, to, pitch, error);
+        if (status != STATUS_OK)
+            return status;
+        for (uint32_t y = 0; y < count; y++, to += pitch) {
+            note_rounding(reader, to);
+            if (reader->layout.inverted)
+                tiff_row_convert(&reader->layout, &reader->table, &base->info, to, to);
+        }
+        reader->row += count;
+        return STATUS_OK;
+    }
+
+    /* Other rows: decode some, convert each. */
     while (count > 0) {
-        uint32_t some = count < reader->packed_rows ? count : reader->packed_rows;
-        enum status status = fetch(reader, some, reader->packed, row, error);
+        const uint32_t some = count < reader->packed_rows ? count : reader->packed_rows;
+        enum status status = fetch_rows(reader, some, reader->packed, row, error);
         if (status != STATUS_OK)
             return status;
         for (uint32_t y = 0; y < some; y++, to += pitch) {
             note_rounding(reader, reader->packed + y * row);
-            tiff_row_convert(&reader->layout, &reader->table, &reader->base.info, reader->packed + y * row,
-                             to);
+            tiff_row_convert(&reader->layout, &reader->table, &base->info, reader->packed + y * row, to);
         }
         reader->row += some;
         count -= some;
@@ -366,46 +340,23 @@ static enum status read_converted(struct tiff_reader *reader, unsigned char *to,
     return STATUS_OK;
 }
 
-static enum status read_final(struct tiff_reader *reader, unsigned char *to, size_t pitch, uint32_t count,
-                              struct error *error)
-{
-    enum status status = fetch(reader, count, to, pitch, error);
-
-    if (status != STATUS_OK)
-        return status;
-    for (uint32_t y = 0; y < count; y++, to += pitch) {
-        note_rounding(reader, to);
-        if (reader->layout.inverted)
-            tiff_row_convert(&reader->layout, &reader->table, &reader->base.info, to, to);
-    }
-    reader->row += count;
-    return STATUS_OK;
-}
-
-static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
-                             struct error *error)
-{
-    struct tiff_reader *reader = (struct tiff_reader *)base;
-
-    return reader->packed != NULL ? read_converted(reader, rows, pitch, count, error)
-                                  : read_final(reader, rows, pitch, count, error);
-}
-
+/* Skips rows unless the method needs them: strips and uncompressed rows are found by number. */
 static bool tiff_skip(struct reader *base, uint32_t count)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
-    if (reader->rows.way == TIFF_ROWS_IN_TURN)
+    if (reader->rows.method == TIFF_ROWS_SEQUENTIAL)
         return false;
     reader->row += count;
     return true;
 }
 
+/* Goes back to the first row of an uncompressed page. */
 static bool tiff_go_back(struct reader *base)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
-    if (reader->rows.way != TIFF_ROWS_RAW)
+    if (reader->rows.method != TIFF_ROWS_RAW)
         return false;
     reader->row = 0;
     return true;
@@ -419,15 +370,37 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
     return *more ? tiff_begin_page(reader, reader->page + 1, error) : STATUS_OK;
 }
 
+/* Finds the pages, and begins the first one that is asked for. */
 static enum status tiff_open(struct reader *base, struct error *error)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
+    const struct tiff_pages *pages = &reader->pages;
+    const int page = base->options.page; /* the first one that is asked for; 0: all pages */
+
     enum status status = tiff_file_open(&reader->file, fileno(base->file), TIFF_FILE_READ, error);
     if (status == STATUS_OK)
-        status = find_pages(reader, error);
-    return status == STATUS_OK
-               ? tiff_begin_page(reader, base->options.page == 0 ? 1 : base->options.page, error)
-               : status;
+        status = tiff_pages_find(&reader->file, &reader->pages, error);
+    if (status != STATUS_OK)
+        return status;
+    if (page <= 1 && is_camera_raw(&reader->file, pages))
+        return fail(
+            error, STATUS_FAILED,
+            "is a raw file of a camera, whose first directory is at most a preview; convert it first, "
+            "as with dcraw: dcraw -T IN");
+    base->page_count = pages->count;
+    if (pages->count > PAGES_MAX && page == 0)
+        return fail(error, STATUS_FAILED,
+                    "has %d pages, more than the %d that are read; choose some with --page", pages->count,
+                    PAGES_MAX);
+    /* A broken link may hide a page that is asked for. */
+    if (pages->broken && reader_last_page(base) > pages->count)
+        return fail(error, STATUS_FAILED,
+                    "damaged TIFF: the link after page %d leads to no page, as where a file lost its end; "
+                    "--page 1-%d reads what is before it",
+                    pages->count, pages->count);
+    if (page > pages->count)
+        return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", page, pages->count);
+    return tiff_begin_page(reader, page == 0 ? 1 : page, error);
 }
 
 static void tiff_close(struct reader *base)

@@ -1,6 +1,17 @@
-/*     uncompressed strips, tall strips in turn ──▶ tiff_rows_fetch ─▶ caller
- *     other strips, tiles, old JPEG ──▶ block ──▶ tiff_rows_strip ─▶ prefetch.c ─▶ caller
- */
+/* Decodes the rows of a TIFF page, by one of three methods that tiff_rows_begin chooses:
+ *
+ *     TIFF_ROWS_RAW         uncompressed strips ─────────▶ tiff_rows_fetch ─▶ caller
+ *     TIFF_ROWS_SEQUENTIAL  tall strips, row after row ──▶ tiff_rows_fetch ─▶ caller
+ *     TIFF_ROWS_STRIPS      others: strips, tiles, RGBA ─▶ tiff_rows_decode_strip ─▶ prefetch.c ─▶ caller
+ *
+ * Rows of one plane are decoded straight into the caller's memory. Rows of several planes, and tiles, are
+ * decoded into a block and copied from there, pixels interleaved. Uncompressed rows were read as whole strips
+ * once; reading them to their place saves a copy of the picture.
+ *
+ * libtiff numbers strips plane by plane, and tiles row by row of each plane (h strips or rows of tiles, w
+ * tiles in a row):
+ *
+ *     strip y of plane p: p * h + y          tile (x, y) of plane p: (p * h + y) * w + x */
 #include "image/tiff/tiff.h"
 
 #include <stdio.h>
@@ -12,10 +23,10 @@ enum {
     BLOCK_SIZE = 256 << 10 /* bytes of a plane that tiff_rows_fetch reads at once */
 };
 
-static void place_bytes(unsigned char *to, size_t stride, const unsigned char *from, size_t size,
-                        size_t pixels)
+/* One row of tiff_copy_strided. With constant sizes the compiler turns memcpy into moves. */
+static void copy_strided_row(unsigned char *to, size_t stride, const unsigned char *from, size_t size,
+                             size_t pixels)
 {
-    /* With constant sizes the compiler turns memcpy into moves. */
     switch (size) {
     case 1:
         for (size_t x = 0; x < pixels; x++)
@@ -35,14 +46,14 @@ static void place_bytes(unsigned char *to, size_t stride, const unsigned char *f
     }
 }
 
-void tiff_place(unsigned char *to, size_t to_pitch, size_t stride, const unsigned char *from,
-                size_t from_pitch, size_t size, size_t pixels, uint32_t rows)
+void tiff_copy_strided(unsigned char *to, size_t to_pitch, size_t stride, const unsigned char *from,
+                       size_t from_pitch, size_t size, size_t pixels, uint32_t rows)
 {
     for (uint32_t y = 0; y < rows; y++, to += to_pitch, from += from_pitch)
         if (stride == size)
             memcpy(to, from, pixels * size);
         else
-            place_bytes(to, stride, from, size, pixels);
+            copy_strided_row(to, stride, from, size, pixels);
 }
 
 uint32_t tiff_rows_of_strip(const struct tiff_rows *rows, uint32_t number)
@@ -57,7 +68,7 @@ uint32_t tiff_rows_strip_count(const struct tiff_rows *rows)
     return (rows->layout->height - 1) / rows->strip_height + 1;
 }
 
-/* Number of planes, and of tiles in a row. */
+/* Returns the number of planes that are stored one after another: 1 if pixels are interleaved. */
 static uint32_t plane_count(const struct tiff_rows *rows)
 {
     return rows->layout->separate ? rows->layout->samples : 1;
@@ -68,8 +79,8 @@ static uint32_t tiles_across(const struct tiff_rows *rows)
     return (rows->layout->width - 1) / rows->tile_width + 1;
 }
 
-/* For strips and tiles that the directory does not list, libtiff would return the file's first bytes as
- * pixels. Old-style JPEG lists them in another way. */
+/* Fails if the directory has no offset for the strip in one of its planes or tiles: libtiff would return the
+ * file's first bytes as pixels. Old-style JPEG has other tags for offsets. */
 static enum status check_listed(const struct tiff_rows *rows, uint32_t number, struct error *error)
 {
     const uint32_t across = tiles_across(rows), planes = plane_count(rows),
@@ -84,15 +95,16 @@ static enum status check_listed(const struct tiff_rows *rows, uint32_t number, s
     return STATUS_OK;
 }
 
-/* Some codecs write fewer bytes than they were asked for and report success. Memory is cleared for them, as
- * it may hold pixels of other images. */
-static void clear(const struct tiff_rows *rows, unsigned char *to, size_t size)
+/* Clears memory for codecs that write fewer bytes than requested and report success: it may contain pixels of
+ * other images. */
+static void clear_for_codec(const struct tiff_rows *rows, unsigned char *to, size_t size)
 {
     if (rows->layout->compression != COMPRESSION_NONE && rows->inflate[0] == NULL)
         memset(to, 0, size);
 }
 
-/* Decodes a strip or a tile. Any error that libtiff reports means damage, even if libtiff goes on. */
+/* Decodes one strip or tile of one plane; `number` is libtiff's. Any error that libtiff reports means damage,
+ * even if libtiff continues. */
 static bool tiff_decode(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
 {
     TIFF *tiff = rows->file->tiff;
@@ -101,70 +113,64 @@ static bool tiff_decode(struct tiff_rows *rows, uint32_t number, unsigned char *
         tiff_inflate_begin(rows->inflate[0], number);
         return tiff_inflate_rows(rows->inflate[0], to, size) && tiff_inflate_end(rows->inflate[0]);
     }
-    clear(rows, to, size);
+    clear_for_codec(rows, to, size);
     const tmsize_t got = rows->layout->tiled ? TIFFReadEncodedTile(tiff, number, to, (tmsize_t)size)
                                              : TIFFReadEncodedStrip(tiff, number, to, (tmsize_t)size);
     return got == (tmsize_t)size && rows->file->message[0] == '\0';
 }
 
-static bool load_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to)
+/* Decodes a strip of all planes, each plane into the block and from there to every samples-th sample. */
+static bool decode_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const struct tiff_layout *layout = rows->layout;
     const uint32_t height = tiff_rows_of_strip(rows, number);
     const size_t pixel = (size_t)layout->bits / 8 * layout->samples;
 
     if (!layout->separate)
-        return tiff_decode(rows, number, to, height * layout->row);
-    const size_t plane_row = layout->row / layout->samples;
+        return tiff_decode(rows, number, to, height * layout->row_size);
+    const size_t plane_row = layout->row_size / layout->samples;
     for (uint32_t p = 0; p < layout->samples; p++) {
         if (!tiff_decode(rows, number + p * tiff_rows_strip_count(rows), rows->block, height * plane_row))
             return false;
-        tiff_place(to + p * layout->bits / 8, layout->row, pixel, rows->block, plane_row, layout->bits / 8,
-                   layout->width, height);
+        tiff_copy_strided(to + p * layout->bits / 8, layout->row_size, pixel, rows->block, plane_row,
+                          layout->bits / 8, layout->width, height);
     }
     return true;
 }
 
-/* Copies the tile in `block` to its place in the strip at `to`, where the planes are interleaved. */
-static void place_tile(struct tiff_rows *rows, uint32_t number, uint32_t x, uint32_t plane, unsigned char *to)
+/* Decodes a row of tiles of all planes, and copies each to its place in the strip at `to`. */
+static bool decode_tiles(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const struct tiff_layout *layout = rows->layout;
+    const uint32_t across = tiles_across(rows), height = tiff_rows_of_strip(rows, number);
     const size_t tile_pitch = (size_t)TIFFTileRowSize(rows->file->tiff);
-    const uint32_t left = layout->width - x;
-    const uint32_t pixels = left < rows->tile_width ? left : rows->tile_width;
-    const size_t pixel = (size_t)layout->bits * layout->samples / 8;
-    const size_t size = layout->separate ? layout->bits / 8 : pixel;
-
-    /* Tile widths are multiples of 16: a tile of few bits starts at a whole byte, too. */
-    if (layout->bits % 8 != 0)
-        tiff_place(to + (size_t)x * layout->samples * layout->bits / 8, layout->row, 1, rows->block,
-                   tile_pitch, 1, ((size_t)pixels * layout->samples * layout->bits + 7) / 8,
-                   tiff_rows_of_strip(rows, number));
-    else
-        tiff_place(to + x * pixel + (size_t)plane * layout->bits / 8, layout->row, pixel, rows->block,
-                   tile_pitch, size, pixels, tiff_rows_of_strip(rows, number));
-}
-
-static bool load_tiles(struct tiff_rows *rows, uint32_t number, unsigned char *to)
-{
-    const uint32_t across = tiles_across(rows);
+    const size_t pixel_bits = (size_t)layout->bits * layout->samples, pixel = pixel_bits / 8;
     /* Some programs end the lowest PackBits tiles where the picture ends. */
-    const size_t size = rows->layout->compression == COMPRESSION_PACKBITS
-                            ? tiff_rows_of_strip(rows, number) * (size_t)TIFFTileRowSize(rows->file->tiff)
-                            : (size_t)TIFFTileSize(rows->file->tiff);
+    const size_t size = layout->compression == COMPRESSION_PACKBITS ? height * tile_pitch
+                                                                    : (size_t)TIFFTileSize(rows->file->tiff);
 
     for (uint32_t p = 0; p < plane_count(rows); p++)
         for (uint32_t i = 0; i < across; i++) {
             if (!tiff_decode(rows, (p * tiff_rows_strip_count(rows) + number) * across + i, rows->block,
                              size))
                 return false;
-            place_tile(rows, number, i * rows->tile_width, p, to);
+            const uint32_t x = i * rows->tile_width, left = layout->width - x;
+            const uint32_t pixels = left < rows->tile_width ? left : rows->tile_width;
+            /* Tile widths are multiples of 16, so that tiles of few bits start at a whole byte, too. */
+            if (layout->bits % 8 != 0)
+                tiff_copy_strided(to + x * pixel_bits / 8, layout->row_size, 1, rows->block, tile_pitch, 1,
+                                  (pixels * pixel_bits + 7) / 8, height);
+            else
+                tiff_copy_strided(to + x * pixel + (size_t)p * layout->bits / 8, layout->row_size, pixel,
+                                  rows->block, tile_pitch, layout->separate ? layout->bits / 8 : pixel,
+                                  pixels, height);
         }
     return true;
 }
 
-/* Has libtiff convert YCbCr to its RGBA raster. */
-static bool load_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *to)
+/* Decodes a strip of YCbCr by libtiff's RGBA interface into the block: 32 bits per pixel, packed as
+ * TIFFGetR() and its like unpack them. */
+static bool decode_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const uint32_t width = rows->layout->width, height = tiff_rows_of_strip(rows, number);
     const int stop_on_error = 1;
@@ -173,8 +179,8 @@ static bool load_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *to
 
     if (!TIFFRGBAImageBegin(&image, rows->file->tiff, stop_on_error, reason))
         return false;
-    image.req_orientation = image.orientation; /* do not turn the page */
-    image.row_offset = (int)(number * rows->strip_height);
+    image.req_orientation = image.orientation;             /* do not rotate the page */
+    image.row_offset = (int)(number * rows->strip_height); /* the first row */
     uint32_t *raster = (uint32_t *)rows->block;
     memset(raster, 0, (size_t)width * height * sizeof *raster);
     bool done = TIFFRGBAImageGet(&image, raster, width, height);
@@ -187,26 +193,28 @@ static bool load_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *to
     return done && rows->file->message[0] == '\0';
 }
 
-enum status tiff_rows_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to, struct error *error)
+enum status tiff_rows_decode_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to,
+                                   struct error *error)
 {
     if (check_listed(rows, number, error) != STATUS_OK)
         return STATUS_FAILED;
-    const bool done = rows->layout->rgba    ? load_rgba(rows, number, to)
-                      : rows->layout->tiled ? load_tiles(rows, number, to)
-                                            : load_strip(rows, number, to);
+    const bool done = rows->layout->rgba    ? decode_rgba(rows, number, to)
+                      : rows->layout->tiled ? decode_tiles(rows, number, to)
+                                            : decode_strip(rows, number, to);
     return done ? STATUS_OK : tiff_file_format_error(rows->file, error);
 }
 
-/* Decodes the next rows of one plane of a tall strip. */
-static bool decode_rows(struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
-                        unsigned char *to, size_t row)
+/* TIFF_ROWS_SEQUENTIAL: decodes the next rows of one strip and plane: by the plane's own decoder of deflate,
+ * or by libtiff, which decodes row after row, too. `row`: bytes. */
+static bool decode_next_rows(struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
+                             unsigned char *to, size_t row)
 {
     struct tiff_inflate *inflate = rows->inflate[plane];
     const uint32_t number = first / rows->strip_height, inside = first % rows->strip_height;
 
     if (inflate == NULL) {
         bool done = true;
-        clear(rows, to, count * row);
+        clear_for_codec(rows, to, count * row);
         for (uint32_t y = 0; done && y < count; y++)
             done = TIFFReadScanline(rows->file->tiff, to + y * row, first + y, (uint16_t)plane) == 1;
         return done && rows->file->message[0] == '\0';
@@ -217,9 +225,9 @@ static bool decode_rows(struct tiff_rows *rows, uint32_t plane, uint32_t first, 
            (inside + count < tiff_rows_of_strip(rows, number) || tiff_inflate_end(inflate));
 }
 
-/* Reads rows of one strip and plane from the file. */
-static bool read_raw(const struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
-                     unsigned char *to, size_t row)
+/* TIFF_ROWS_RAW: reads rows of one strip and plane from the file. `row`: bytes. */
+static bool read_uncompressed(const struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
+                              unsigned char *to, size_t row)
 {
     struct tiff_file *file = rows->file;
     const uint32_t number = plane * tiff_rows_strip_count(rows) + first / rows->strip_height,
@@ -238,37 +246,31 @@ static bool read_raw(const struct tiff_rows *rows, uint32_t plane, uint32_t firs
     return false;
 }
 
-/* Moves contiguous rows to their distance from each other. */
-static void spread(unsigned char *to, size_t pitch, size_t row, uint32_t count)
-{
-    for (uint32_t y = count; y-- > 1 && pitch > row;)
-        memmove(to + y * pitch, to + y * row, row);
-}
-
-/* One plane is read straight into the caller's memory. */
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error)
 {
     const struct tiff_layout *layout = rows->layout;
     const uint32_t planes = plane_count(rows);
-    const size_t row = layout->row / planes, sample = layout->bits / 8;
+    const size_t row = layout->row_size / planes, sample = layout->bits / 8;
 
     while (count > 0) {
         const uint32_t number = first / rows->strip_height,
                        left = tiff_rows_of_strip(rows, number) - first % rows->strip_height;
-        uint32_t some = left < count ? left : count;
+        uint32_t some = left < count ? left : count; /* rows of one strip that fit the block */
         some = some < rows->block_rows ? some : rows->block_rows;
         if (check_listed(rows, number, error) != STATUS_OK)
             return STATUS_FAILED;
         for (uint32_t p = 0; p < planes; p++) {
             unsigned char *read = planes > 1 ? rows->block : to;
-            if (!(rows->way == TIFF_ROWS_RAW ? read_raw(rows, p, first, some, read, row)
-                                             : decode_rows(rows, p, first, some, read, row)))
+            if (!(rows->method == TIFF_ROWS_RAW ? read_uncompressed(rows, p, first, some, read, row)
+                                                : decode_next_rows(rows, p, first, some, read, row)))
                 return tiff_file_format_error(rows->file, error);
             if (planes > 1)
-                tiff_place(to + p * sample, pitch, planes * sample, read, row, sample, layout->width, some);
-            else
-                spread(to, pitch, row, some);
+                tiff_copy_strided(to + p * sample, pitch, planes * sample, read, row, sample, layout->width,
+                                  some);
+            else /* rows were read adjacent to each other: move them apart, from the last one on */
+                for (uint32_t y = some; y-- > 1 && pitch > row;)
+                    memmove(to + y * pitch, to + y * row, row);
         }
         first += some;
         count -= some;
@@ -282,7 +284,9 @@ static bool is_deflate(const struct tiff_layout *layout)
     return layout->compression == COMPRESSION_ADOBE_DEFLATE || layout->compression == COMPRESSION_DEFLATE;
 }
 
-static enum tiff_rows_way choose_way(const struct tiff_rows *rows)
+/* Returns the method for the page. Sequential decoding saves the memory of a whole strip, but threads cannot
+ * share a strip, so that only tall strips are decoded so. */
+static enum tiff_rows_method choose_method(const struct tiff_rows *rows)
 {
     const struct tiff_layout *layout = rows->layout;
     const uint32_t planes = plane_count(rows);
@@ -293,47 +297,20 @@ static enum tiff_rows_way choose_way(const struct tiff_rows *rows)
         return TIFF_ROWS_STRIPS;
     if (layout->compression == COMPRESSION_NONE && layout->bits % 8 == 0 && order == FILLORDER_MSB2LSB)
         return TIFF_ROWS_RAW;
-    /* JBIG and WebP are decoded all rows at once. */
-    const bool in_turn = is_deflate(layout) || (planes == 1 && layout->compression != COMPRESSION_JBIG &&
-                                                layout->compression != COMPRESSION_WEBP);
-    return in_turn && rows->strip_height * layout->row / planes > TALL_STRIP ? TIFF_ROWS_IN_TURN
-                                                                             : TIFF_ROWS_STRIPS;
+    /* libtiff decodes all rows of JBIG and WebP at once. One libtiff handle decodes one plane at a time, and
+       each plane of deflate has a decoder of its own. */
+    const bool is_sequential =
+        is_deflate(layout) ||
+        (planes == 1 && layout->compression != COMPRESSION_JBIG && layout->compression != COMPRESSION_WEBP);
+    return is_sequential && rows->strip_height * layout->row_size / planes > TALL_STRIP ? TIFF_ROWS_SEQUENTIAL
+                                                                                        : TIFF_ROWS_STRIPS;
 }
 
-static enum status open_inflate(struct tiff_rows *rows, struct error *error)
-{
-    const uint32_t count = rows->way == TIFF_ROWS_IN_TURN ? plane_count(rows) : 1;
-
-    for (uint32_t p = 0; p < count; p++) {
-        rows->inflate[p] = tiff_inflate_open(rows->file, rows->layout, error);
-        if (rows->inflate[p] == NULL)
-            return STATUS_FAILED;
-    }
-    return STATUS_OK;
-}
-
-static enum status allocate_block(struct tiff_rows *rows, struct error *error)
-{
-    const struct tiff_layout *layout = rows->layout;
-    const uint32_t planes = plane_count(rows);
-    const size_t row = layout->row / planes;
-
-    rows->block_rows = row < BLOCK_SIZE ? (uint32_t)(BLOCK_SIZE / row) : 1;
-    if (layout->rgba)
-        rows->memory = (uint64_t)layout->width * rows->strip_height * sizeof(uint32_t);
-    else if (layout->tiled)
-        rows->memory = (uint64_t)TIFFTileSize(rows->file->tiff);
-    else if (planes > 1)
-        rows->memory = row * (rows->way == TIFF_ROWS_STRIPS ? rows->strip_height : rows->block_rows);
-    rows->block = allocate(rows->memory, "a TIFF tile", error);
-    return rows->block == NULL ? STATUS_FAILED : STATUS_OK;
-}
-
-/* Rows must have the size that libtiff decodes, or buffers would overflow. */
+/* Fails if libtiff decodes rows of another size than the layout's: buffers would overflow. */
 static enum status check_sizes(const struct tiff_rows *rows, struct error *error)
 {
     const struct tiff_layout *layout = rows->layout;
-    const uint64_t row = layout->separate ? layout->row / layout->samples : layout->row;
+    const uint64_t row = layout->separate ? layout->row_size / layout->samples : layout->row_size;
 
     if (layout->rgba)
         return STATUS_OK;
@@ -354,6 +331,8 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
 
     *rows = (struct tiff_rows){.file = file, .layout = layout};
     file->message[0] = '\0'; /* earlier messages are about tags that climg does not need */
+
+    /* The size of strips or tiles. */
     if (layout->tiled) {
         TIFFGetField(file->tiff, TIFFTAG_TILEWIDTH, &rows->tile_width);
         TIFFGetField(file->tiff, TIFFTAG_TILELENGTH, &height);
@@ -364,14 +343,29 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
     if (height == 0 || rows->tile_width == 0)
         return fail(error, STATUS_FAILED, "damaged TIFF: strips or tiles without size");
     rows->strip_height = height < layout->height ? height : layout->height;
+    if (check_sizes(rows, error) != STATUS_OK)
+        return STATUS_FAILED;
+    rows->method = choose_method(rows);
 
-    enum status status = check_sizes(rows, error);
-    if (status != STATUS_OK)
-        return status;
-    rows->way = choose_way(rows);
-    if (is_deflate(layout) && !layout->rgba)
-        status = open_inflate(rows, error);
-    return status == STATUS_OK ? allocate_block(rows, error) : status;
+    /* Decoders of deflate. */
+    const uint32_t planes = plane_count(rows), decoders = rows->method == TIFF_ROWS_SEQUENTIAL ? planes : 1;
+    for (uint32_t p = 0; p < decoders && is_deflate(layout) && !layout->rgba; p++) {
+        rows->inflate[p] = tiff_inflate_open(file, layout, error);
+        if (rows->inflate[p] == NULL)
+            return STATUS_FAILED;
+    }
+
+    /* The block: an RGBA raster, a tile, or rows of one plane. A single plane of strips needs none. */
+    const size_t row = layout->row_size / planes;
+    rows->block_rows = row < BLOCK_SIZE ? (uint32_t)(BLOCK_SIZE / row) : 1;
+    if (layout->rgba)
+        rows->memory = (uint64_t)layout->width * rows->strip_height * sizeof(uint32_t);
+    else if (layout->tiled)
+        rows->memory = (uint64_t)TIFFTileSize(file->tiff);
+    else if (planes > 1)
+        rows->memory = row * (rows->method == TIFF_ROWS_STRIPS ? rows->strip_height : rows->block_rows);
+    rows->block = allocate(rows->memory, "a TIFF tile", error);
+    return rows->block == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
 void tiff_rows_end(struct tiff_rows *rows)

@@ -1,4 +1,14 @@
-/* TIFF by libtiff: what the files of this folder share. */
+/* TIFF by libtiff. Sources: TIFF 6.0, Adobe's TIFF Technical Notes 1 to 3, BigTIFF, EXIF 2.3, libtiff's
+ * pages.
+ *
+ *     reading   file.c ─▶ layout.c ─▶ rows.c, inflate.c ─▶ prefetch.c ─▶ convert.c ─▶ reader.c
+ *               libtiff   tags        strips and tiles     threads       types        pages, rows
+ *               file.c ─▶ image/ifd.c ─▶ metadata_read.c
+ *     writing   writer.c, metadata_write.c ─▶ strips on threads (image/parts.c) ─▶ file.c
+ *
+ * Private to src/image/tiff; the Makefile collects format_tiff (image/format.h). Each struct belongs to one
+ * thread at a time; threads that decode strips have a libtiff handle each. Functions that return a status
+ * fill in the error; messages do not name the file, which image/reader.c adds. */
 #ifndef CLIMG_IMAGE_TIFF_TIFF_H
 #define CLIMG_IMAGE_TIFF_TIFF_H
 
@@ -13,58 +23,69 @@
 #include <stdint.h>
 #include <tiffio.h>
 
-/* ---------------- file.c: a handle of libtiff's on an open file, and its messages */
+/* ---------------- file.c: a libtiff handle on an open file, and its messages */
 
+/* A file that grows in memory. */
 struct tiff_memory {
-    unsigned char *bytes;
-    size_t size, room;
+    unsigned char *bytes; /* `capacity` bytes, of which `size` are written; owned by the caller */
+    size_t size, capacity;
 };
 
+/* The struct must not move while the file is open, as libtiff keeps its address. */
 struct tiff_file {
-    TIFF *tiff; /* NULL: closed */
-    int descriptor;
-    struct tiff_memory *memory; /* what is written goes there; NULL: to the descriptor */
-    uint64_t position;          /* libtiff's; the descriptor's own offset never moves */
-    uint64_t size;              /* bytes */
-    uint64_t directory;         /* offset of the current one; 0: none yet */
-    struct blob shown;          /* the bytes that libtiff reads there: only the tags that it needs */
-    unsigned char window[4096]; /* bytes of the file that were read last for its tags */
-    uint64_t window_at;
-    size_t window_size;
-    int read_error;  /* errno of the first read that failed, or 0 */
-    int write_error; /* errno of the first write that failed, or 0 */
-    bool out_of_memory;
-    bool broken_lines; /* a fax has some; libtiff goes on after them */
-    char message[256]; /* libtiff's first error, or "" */
+    TIFF *tiff;                 /* NULL: closed */
+    int descriptor;             /* the caller's; read by pread, so that several handles can share it */
+    struct tiff_memory *memory; /* receives what is written; NULL: the descriptor does */
+    uint64_t position;          /* libtiff's offset in the file, bytes */
+    uint64_t size;              /* of the file, bytes */
+
+    /* The current directory. */
+    uint64_t directory;   /* offset; 0: none yet */
+    struct blob filtered; /* the bytes that libtiff reads at that offset: only the tags that it needs */
+
+    /* The part of the file that was last read for tags. */
+    unsigned char window[4096];
+    uint64_t window_at; /* offset in the file */
+    size_t window_size; /* valid bytes */
+
+    /* Errors. The first one of each kind is kept. */
+    int read_error;     /* errno, or 0 */
+    int write_error;    /* errno, or 0 */
+    bool out_of_memory; /* in libtiff */
+    bool broken_lines;  /* lines of a fax are damaged; libtiff continues after them */
+    char message[256];  /* libtiff's, or "" */
 };
 
-/* TIFFOpen's mode: without mapping (m), no directory is read at once (h), strips are not chopped into smaller
- * ones (c), and their offsets and sizes are read when they are needed (D). */
+/* TIFFOpen's mode: do not map the file (m), read no directory yet (h), do not chop strips into smaller ones
+ * (c), and read the offsets and sizes of strips when they are needed (D). */
 #define TIFF_FILE_READ "rmDhc"
 
-/* `mode` is TIFFOpen's. The struct must not move while the file is open. The caller owns the descriptor and
- * has flushed what it wrote there. */
+/* Opens a handle with TIFFOpen's `mode`. The caller owns the descriptor, has flushed what it wrote there, and
+ * calls tiff_file_close or tiff_file_abandon, also after a failure. */
 enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *mode, struct error *error);
 
-/* The same of a file in memory that is only written, and closed by tiff_file_abandon. The caller frees
- * memory->bytes. */
+/* Opens a handle that writes a new file to memory, to be closed by tiff_file_abandon. The caller frees
+ * memory->bytes, which may be reused for another file. */
 enum status tiff_file_open_memory(struct tiff_file *file, struct tiff_memory *memory, const char *mode,
                                   struct error *error);
 
-/* Writes what libtiff still holds. A closed file is fine. */
+/* Writes libtiff's buffers and directory, then closes; write_error says if that failed. A closed file is
+ * allowed. */
 void tiff_file_close(struct tiff_file *file);
 
-/* Closes without writing. */
+/* Closes without writing. A closed file is allowed. */
 void tiff_file_abandon(struct tiff_file *file);
 
-/* False if not all bytes could be read or written. */
+/* Reads or writes bytes at an offset, past libtiff. False if not all could be read or written; then
+ * read_error or write_error is set, unless the file ended. */
 bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t size);
 bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *from, size_t size);
 
-/* Makes the directory at this offset the current one, in a file that is read. */
+/* Makes the directory at this offset the current one. For files that are read. */
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error);
 
-/* A source of the file's bytes, and the offset of the current directory. */
+/* Returns a source for image/ifd.h that reads the file's bytes, and the offset of the current directory.
+ * Tags that libtiff does not see can be read there. */
 void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd);
 
 /* Reads the value of a tag of the current directory whose elements are bytes, and appends a NUL, which
@@ -76,26 +97,28 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
 /* Notes that a tag is left out, as "ICC Profile" or "tag 65000". */
 void tiff_file_leave_out(struct tiff_file *file, uint16_t tag, struct metadata *metadata);
 
-/* STATUS_FAILED if a read failed or memory ran out: then a tag that libtiff did not find may be there. */
+/* Returns STATUS_FAILED if a read failed or memory ran out: then a tag that libtiff missed may exist. */
 enum status tiff_file_io_error(const struct tiff_file *file, struct error *error);
 
-/* STATUS_FAILED, with libtiff's first error as the reason. */
+/* Return STATUS_FAILED, with the first error as the reason: of a damaged file, of a failed write. */
 enum status tiff_file_format_error(const struct tiff_file *file, struct error *error);
 enum status tiff_file_not_written(const struct tiff_file *file, struct error *error);
 
 /* ---------------- layout.c: how a TIFF page stores its samples, and what they become */
 
 struct tiff_layout {
-    uint32_t width, height;
-    uint16_t bits;    /* of a sample in the file */
-    uint16_t samples; /* a pixel in the file */
-    uint16_t photometric, compression, format;
-    bool separate; /* each channel is a plane of its own */
-    bool tiled;    /* in tiles, not strips */
-    bool rgba;     /* YCbCr that only libtiff's RGBA interface converts */
-    bool palette;  /* samples are numbers of colours */
-    bool inverted; /* 0 is white */
-    uint64_t row;  /* bytes of a decoded row, all samples interleaved */
+    uint32_t width, height; /* pixels */
+    uint16_t bits;          /* of a sample in the file; of a complex sample: both parts */
+    uint16_t samples;       /* per pixel in the file */
+    uint16_t photometric;   /* PHOTOMETRIC_... */
+    uint16_t compression;   /* COMPRESSION_... */
+    uint16_t format;        /* SAMPLEFORMAT_... */
+    bool separate;          /* each channel is a plane of its own (PLANARCONFIG_SEPARATE) */
+    bool tiled;             /* in tiles, not strips */
+    bool rgba;              /* YCbCr that only libtiff's RGBA interface converts */
+    bool palette;           /* samples are indices into ColorMap */
+    bool inverted;          /* unsigned integers of which 0 is white */
+    uint64_t row_size;      /* bytes of a decoded row, all samples interleaved, no padding but to a byte */
 };
 
 /* Reads the tags of the current directory. Refuses layouts that climg does not read, with a message that says
@@ -107,177 +130,188 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
 enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *of,
                                const struct tiff_layout *layout, struct error *error);
 
-/* Turns samples of the other byte order into the host's. */
+/* Swaps the bytes of each sample in place; `size` is in bytes. */
 void tiff_layout_swap(const struct tiff_layout *layout, unsigned char *samples, size_t size);
 
-/* Fills in size, channels, alpha and type of the rows that the page gives. `wide_palette`: its colours need
- * 16 bits. */
+/* Fills in the size, channels, alpha and type of converted rows, and how the file stored them.
+ * `wide_palette`: colours need 16 bits. */
 void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wide_palette,
                           struct image_info *info);
 
-/* ---------------- convert.c: converts decoded samples to those that image.h describes */
+/* ---------------- convert.c: converts decoded samples to the types of image.h */
 
-/* The colour of the palette, or the gray value, for each value of a sample. */
+/* Colour of the palette (RGB), or gray value, for each value of a sample. */
 struct tiff_table {
-    unsigned char *entries; /* NULL: samples are whole bytes already */
-    size_t entry_size;      /* bytes */
-    bool wide_palette;      /* RGB of 16 bits, as 8 would lose something */
+    unsigned char *entries; /* 1 << bits of them, owned; NULL: samples are whole bytes and need no table */
+    size_t entry_size;      /* bytes: 3 or 6 of a palette, 1 or 2 of gray */
+    bool wide_palette;      /* RGB of 16 bits, as 8 would lose precision */
 };
 
-/* Makes a table for palettes and for samples that do not fill whole bytes. The caller frees table->entries.
- */
+/* Computes the table for palettes and for samples that do not fill whole bytes. The caller frees
+ * table->entries, also after a failure. */
 enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct tiff_table *table,
                             struct error *error);
 
-/* True if rows can be decoded straight into the caller's memory. */
+/* True if a decoded row has the size and type of image.h, so that it can be decoded straight into the
+ * caller's memory. It may still have to be inverted. */
 bool tiff_row_is_final(const struct tiff_layout *layout, const struct tiff_table *table);
 
-/* True if a decoded row has samples that 32-bit floats do not hold exactly. */
+/* True if a decoded row has samples that 32-bit floats cannot represent exactly. */
 bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row);
 
-/* Converts one row. `from` may be `to` where tiff_row_is_final. */
+/* Converts one row. `from` may be `to` if tiff_row_is_final. */
 void tiff_row_convert(const struct tiff_layout *layout, const struct tiff_table *table,
                       const struct image_info *info, const unsigned char *from, unsigned char *to);
 
 /* ---------------- inflate.c
  *
- * Decodes strips and tiles that are compressed by deflate, with ISA-L, and undoes their predictor. libtiff
- * does not compare their checksums, as it stops at the last byte that it needs. */
+ * Decodes strips and tiles that are compressed by deflate, with ISA-L, undoes their predictor and compares
+ * their checksums. libtiff does not compare checksums, as it stops at the last byte that it needs. */
 
 struct tiff_inflate;
 
-/* For the current page of the file; both must stay. NULL on failure. */
+/* Opens a decoder for the current page of the file; file and layout must stay valid. NULL on failure. */
 struct tiff_inflate *tiff_inflate_open(struct tiff_file *file, const struct tiff_layout *layout,
                                        struct error *error);
+/* NULL is allowed. */
 void tiff_inflate_close(struct tiff_inflate *inflate);
 
-/* Callers begin a strip or tile, read its rows in one or several calls (samples in the host's byte order, no
- * padding), and end it after the last row, which compares the checksum. On false file->message says what is
- * wrong. */
+/* Callers begin a strip or tile (`number` is libtiff's), read whole rows of it in one or several calls
+ * (samples in the host's byte order, no padding; `size` in bytes), and end it after the last row, which
+ * compares the checksum. On false file->message says what is wrong. */
 void tiff_inflate_begin(struct tiff_inflate *inflate, uint32_t number);
 bool tiff_inflate_rows(struct tiff_inflate *inflate, unsigned char *to, size_t size);
 bool tiff_inflate_end(struct tiff_inflate *inflate);
 
 /* ---------------- rows.c
  *
- * Decodes the rows of a TIFF page: pixels interleaved, samples as the file has them, but in the host's byte
- * order. "Strip" also means a row of tiles here. */
+ * Decodes the rows of a TIFF page: pixels interleaved, samples as in the file, but in the host's byte order.
+ * "Strip" also means a row of tiles here. Strip n of each separate plane has the same rows. */
 
 enum { TIFF_PLANES = 4 };
 
-enum tiff_rows_way {
-    TIFF_ROWS_RAW,     /* uncompressed strips: any rows are read from the file */
-    TIFF_ROWS_IN_TURN, /* tall strips: rows are decoded a few at a time, from the first to the last */
-    TIFF_ROWS_STRIPS   /* others: whole strips are decoded (prefetch.c) */
+enum tiff_rows_method {
+    TIFF_ROWS_RAW,        /* uncompressed strips: any rows are read from the file */
+    TIFF_ROWS_SEQUENTIAL, /* tall strips: rows are decoded a few at a time, from top to bottom */
+    TIFF_ROWS_STRIPS      /* others: whole strips are decoded (prefetch.c) */
 };
 
 struct tiff_rows {
-    struct tiff_file *file;
-    const struct tiff_layout *layout;
-    uint32_t strip_height, tile_width; /* a strip is a tile as wide as the image */
-    enum tiff_rows_way way;
-    struct tiff_inflate
-        *inflate[TIFF_PLANES]; /* of deflate: one, or one for each plane of TIFF_ROWS_IN_TURN */
-    unsigned char *block;      /* a tile, or rows of one plane */
-    uint32_t block_rows;       /* as many as tiff_rows_fetch reads at once */
-    uint64_t memory;           /* bytes of the block */
+    struct tiff_file *file;                    /* the caller's */
+    const struct tiff_layout *layout;          /* the caller's */
+    uint32_t strip_height;                     /* rows of a strip or tile, at most the page's */
+    uint32_t tile_width;                       /* pixels; of strips: the page's */
+    enum tiff_rows_method method;              /* of this page */
+    struct tiff_inflate *inflate[TIFF_PLANES]; /* deflate: one, or one per plane if TIFF_ROWS_SEQUENTIAL */
+    unsigned char *block;                      /* a tile, or rows of one plane */
+    uint32_t block_rows;                       /* rows of a plane that tiff_rows_fetch reads at once */
+    uint64_t memory;                           /* bytes of the block */
 };
 
-/* `file` and `layout` must stay until tiff_rows_end, which accepts a zeroed struct. */
+/* Begins the current page of `file`. File and layout must stay valid until tiff_rows_end, which the caller
+ * calls also after a failure. */
 enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, const struct tiff_layout *layout,
                             struct error *error);
 
-/* Number of strips of a plane, and of rows of this strip. */
+/* Returns the number of strips of a plane. */
 uint32_t tiff_rows_strip_count(const struct tiff_rows *rows);
+
+/* Returns the number of rows of a strip: the last one may have fewer. */
 uint32_t tiff_rows_of_strip(const struct tiff_rows *rows, uint32_t number);
 
-/* For TIFF_ROWS_STRIPS: decodes a strip to `to`, in rows of layout->row bytes. */
-enum status tiff_rows_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to, struct error *error);
+/* TIFF_ROWS_STRIPS: decodes a strip of all planes to `to`, in rows of layout->row_size bytes. */
+enum status tiff_rows_decode_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to,
+                                   struct error *error);
 
-/* For the other ways. Callers ask for rows from top to bottom. */
+/* The other methods: reads rows to memory, `pitch` bytes apart. If TIFF_ROWS_SEQUENTIAL, `first` is the row
+ * after the last call's. */
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error);
 
+/* Frees the block and the decoders. A zeroed struct is allowed. */
 void tiff_rows_end(struct tiff_rows *rows);
 
-/* Copies `rows` rows of `pixels` pixels of `size` bytes each to places `stride` bytes apart. */
-void tiff_place(unsigned char *to, size_t to_pitch, size_t stride, const unsigned char *from,
-                size_t from_pitch, size_t size, size_t pixels, uint32_t rows);
+/* Copies `rows` rows of `pixels` pixels of `size` bytes. Pixels are adjacent in `from` and `stride` bytes
+ * apart in `to`; pitches are bytes from row to row. */
+void tiff_copy_strided(unsigned char *to, size_t to_pitch, size_t stride, const unsigned char *from,
+                       size_t from_pitch, size_t size, size_t pixels, uint32_t rows);
 
 /* ---------------- prefetch.c
  *
- * The strips of a page of TIFF_ROWS_STRIPS. Several threads decode them prefetch, each with a libtiff handle
- * of its own on the file:
+ * Decodes the strips of a page of TIFF_ROWS_STRIPS before they are asked for, on several threads, each slot
+ * with a libtiff handle of its own on the file:
  *
  *     file ─▶ handle, tiff_rows ─▶ strip k     ─▶ fetch ─▶ caller
  *          ─▶ handle, tiff_rows ─▶ strip k + 1
  *          ─▶ ...
  *
- * One strip is decoded at a time, by the caller, where threads gain nothing: the page is small, uncompressed
- * or a single strip, or memory is short. */
+ * If threads gain nothing (the page is small, uncompressed or a single strip, or memory is short), the caller
+ * decodes one strip at a time. */
 
 struct tiff_prefetch;
 
-/* *ahead receives NULL for the other ways. `rows` are those of the page and must stay. */
+/* Opens the prefetch of a page for TIFF_ROWS_STRIPS; *prefetch is NULL for other methods and after a failure.
+ * `rows` must stay valid until the prefetch is closed. */
 enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_options *options,
                                struct tiff_prefetch **prefetch, struct error *error);
 
-/* Bytes of memory; 0 for NULL. */
+/* Returns the bytes of memory that decoded strips and their handles take; 0 for NULL. */
 uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch);
 
-/* Callers ask for rows from top to bottom. */
+/* Copies rows to memory, `pitch` bytes apart. `first` is not before the end of the last call; rows between
+ * are skipped. */
 enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
                                 unsigned char *to, size_t pitch, struct error *error);
 
-/* Waits for the threads. NULL is fine. */
+/* Waits for the threads and frees everything. NULL is allowed. */
 void tiff_prefetch_close(struct tiff_prefetch *prefetch);
 
 /* ---------------- metadata_read.c, metadata_write.c: metadata of a TIFF page */
 
-/* Into a zeroed struct, which the caller frees even on failure. */
+/* Reads the current page's metadata into a zeroed struct, which the caller frees even on failure. */
 enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata, struct error *error);
 
-/* The tags of the page under way, whose layout is set; before its pixels or after them. */
+/* Sets the metadata tags of the page that is being written, after its layout tags, before or after its
+ * pixels. Copies all values. */
 enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *metadata, struct error *error);
 
-/* A text tag of the current page as UTF-8, which the caller frees; *text is NULL when it is absent or empty.
- * A text that is too long is noted as left out of the metadata. */
+/* Reads a text tag of the current page as UTF-8. The caller frees *text, which is NULL if the tag is absent
+ * or empty. A text that is too long is noted as left out of the metadata. */
 enum status tiff_text_read(struct tiff_file *file, uint16_t tag, char **text, struct metadata *metadata,
                            struct error *error);
 
-/* Tables for reading and writing. */
-
+/* Text tags and their keys in struct metadata. */
 struct tiff_text_tag {
     uint16_t tag;    /* of TIFF 6.0 or EXIF */
-    const char *key; /* PNG's registered keyword where there is one */
+    const char *key; /* PNG's registered keyword if there is one */
 };
 enum { TIFF_TEXT_TAGS = 8 };
 extern const struct tiff_text_tag tiff_text_tags[TIFF_TEXT_TAGS];
 
-/* Tags that only TIFF has a place for, and that are kept as they are: as libtiff wants to know them. */
+/* Tags that only TIFF can store, and that are copied unchanged; in the form that libtiff registers. */
 enum { TIFF_EXTRA_FIELDS = 17 };
 extern const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS];
 
-/* May return NULL. */
+/* Returns the field of a tag, or NULL if the tag is not copied. */
 const TIFFFieldInfo *tiff_extra_field(uint32_t tag);
 
-/* Bytes of an element of one of them. */
-size_t tiff_extra_unit(TIFFDataType type);
+/* Returns the bytes of one element of a type that tiff_extra_fields uses. */
+size_t tiff_extra_element_size(TIFFDataType type);
 
-/* Inches in a metre. */
+/* Inches per metre. */
 #define TIFF_INCHES (1 / 0.0254)
 
 /* ---------------- reader.c */
 
 /* The directories of a TIFF that are pages. */
 struct tiff_pages {
-    uint64_t *directories; /* offsets, one for each page */
+    uint64_t *directories; /* offsets in the file, one per page; owned */
     int count;             /* at least 1 */
-    uint32_t others;       /* FILETYPE_ bits of all directories that are no pages */
+    uint32_t others;       /* FILETYPE_... bits of all directories that are no pages */
     bool broken;           /* the last link leads to no further directory */
 };
 
-/* Follows the links from directory to directory. The caller calls tiff_pages_free, after a failure, too. */
+/* Follows the links from directory to directory. The caller calls tiff_pages_free, also after a failure. */
 enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error);
 
 void tiff_pages_free(struct tiff_pages *pages);

@@ -1,7 +1,13 @@
-/* Writes TIFFs: strips of pages, compressed on several threads, each by a libtiff of its own in memory.
+/* Writes TIFFs page by page, in strips:
  *
- * A directory is written after its page, as only one of several pages gets a number. Files that may exceed 4
- * GiB are BigTIFFs. */
+ *     rows ─▶ strips (image/parts.c) ─▶ threads: compressed into a TIFF in memory ─┐
+ *     file ◀─ TIFFWriteRawStrip ◀─ strips in their order ◀─ bytes of the strip ◀───┘
+ *
+ * libtiff compresses on one thread per handle, so each strip gets a handle on a file in memory, of which only
+ * the strip's bytes are kept. Uncompressed strips are written by the caller's thread.
+ *
+ * The directory of a page is written when the next page begins or the file ends: only pages of a file of
+ * several pages get a number. Files that may exceed 4 GiB are BigTIFFs. */
 #include "image/tiff/tiff.h"
 
 #include <stdlib.h>
@@ -10,27 +16,28 @@
 
 enum {
     /* Bytes of a strip. Large uncompressed strips need few system calls; small compressed ones suit readers
-       that hold one strip or decode several at a time. */
-    PLAIN_STRIP = 1 << 20,
+       that decode one strip at a time, or several on threads. */
+    UNCOMPRESSED_STRIP = 1 << 20,
     COMPRESSED_STRIP = 256 << 10,
-    LZMA_MEMORY = 94 << 20, /* liblzma's manual, of its default */
-    HEADER_SIZE = 16,       /* of a BigTIFF; libtiff writes it before the strip */
+    LZMA_MEMORY = 94 << 20, /* bytes of an encoder at the default preset (manual of xz) */
+    HEADER_SIZE = 16,       /* bytes of a BigTIFF's header, which libtiff writes before the strip */
 };
 
-/* A classic TIFF ends at 4 GiB; fewer programs read BigTIFF. Where the number of pages is unknown, the file
- * is a BigTIFF. The rest of the 4 GiB is for tags and metadata. */
+/* Bytes of pixels of the largest classic TIFF, whose offsets have 32 bits; the rest of the 4 GiB is for tags
+ * and metadata. Fewer programs read BigTIFF, so it is used only for larger files and if the number of pages
+ * is unknown. */
 static const uint64_t LARGEST_CLASSIC_FILE = (uint64_t)3900 << 20;
 
 struct tiff_writer {
     struct writer base; /* must be first */
     struct tiff_file file;
-    uint32_t page;        /* number of the page under way, from 0 */
-    bool pending;         /* its pixels are written, its directory is not */
-    bool split_stack;     /* an uncompressed stack, by the first page's description */
-    struct parts *strips; /* takes the page's rows; NULL between pages */
+    uint32_t page;        /* number of the current page, from 0 */
+    bool pending;         /* the page's pixels are written, its directory is not */
+    bool split_stack;     /* the first image is split by a gap, see emit_strip */
+    struct parts *strips; /* receives the page's rows; NULL between pages */
 };
 
-/* A directory is written with the next page, or at the end: only one page of several gets a number. */
+/* Writes the directory of the last page, if it is pending. `numbered`: the file has several pages. */
 static enum status write_directory(struct tiff_writer *writer, bool numbered, struct error *error)
 {
     TIFF *tiff = writer->file.tiff;
@@ -48,6 +55,8 @@ static enum status write_directory(struct tiff_writer *writer, bool numbered, st
     return STATUS_OK;
 }
 
+/* Returns the compression for --compression's preset (0: none, 1 to 9: deflate), or by default the input's if
+ * it is lossless, no fax code, and compiled into libtiff. `input` is 0 if the input is no TIFF. */
 static uint16_t choose_compression(int preset, int input)
 {
     if (preset != COMPRESSION_PRESET_DEFAULT)
@@ -67,30 +76,27 @@ static uint16_t choose_compression(int preset, int input)
     }
 }
 
-/* The input's predictor, if it goes with the samples. Otherwise differences of integers, which every reader
- * knows, and none for floats: few readers know that one (tifffile without imagecodecs does not), and it saves
- * 10 to 30%. */
-static uint16_t choose_predictor(uint16_t compression, const struct image_info *info)
-{
-    const bool is_float = info->type == SAMPLE_HALF || info->type == SAMPLE_FLOAT;
-    /* libtiff has no predictor for complex samples, nor for PackBits. */
-    if (compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS ||
-        info->type == SAMPLE_COMPLEX)
-        return PREDICTOR_NONE;
-    if (info->predictor == PREDICTOR_NONE ||
-        info->predictor == (is_float ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL))
-        return (uint16_t)info->predictor;
-    return is_float ? PREDICTOR_NONE : PREDICTOR_HORIZONTAL;
-}
-
+/* Sets the tags of the compression and its predictor. */
 static void set_compression(TIFF *tiff, int preset, const struct image_info *info)
 {
     const uint16_t compression = choose_compression(preset, info->compression);
+    const bool is_float = info->type == SAMPLE_HALF || info->type == SAMPLE_FLOAT;
 
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, compression);
     if (preset > 0)
         TIFFSetField(tiff, TIFFTAG_ZIPQUALITY, preset);
-    const uint16_t predictor = choose_predictor(compression, info);
+
+    /* libtiff has no predictor for complex samples, nor for PackBits. */
+    if (compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS ||
+        info->type == SAMPLE_COMPLEX)
+        return;
+    /* The input's predictor, if it fits the samples. Otherwise differences of integers, which every reader
+       knows; none for floats, although it saves 10 to 30%: few readers know it (tifffile without imagecodecs
+       does not). */
+    const int fitting = is_float ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL;
+    int predictor = is_float ? PREDICTOR_NONE : PREDICTOR_HORIZONTAL;
+    if (info->predictor == PREDICTOR_NONE || info->predictor == fitting)
+        predictor = info->predictor;
     if (predictor != PREDICTOR_NONE)
         TIFFSetField(tiff, TIFFTAG_PREDICTOR, predictor);
 }
@@ -112,6 +118,7 @@ static int sample_format(enum sample_type type)
     }
 }
 
+/* Sets the tags of the layout of samples. */
 static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip_height)
 {
     const uint16_t alpha = !info->alpha          ? EXTRASAMPLE_UNSPECIFIED
@@ -122,8 +129,7 @@ static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, info->height);
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, (int)(8 * sample_size(info->type)));
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, info->channels);
-    if (sample_format(info->type) !=
-        SAMPLEFORMAT_UINT) /* the default, and simple readers do not know the tag */
+    if (sample_format(info->type) != SAMPLEFORMAT_UINT) /* the default; simple readers do not know the tag */
         TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format(info->type));
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info->channels >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
@@ -134,18 +140,8 @@ static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip
         TIFFSetField(tiff, TIFFTAG_PAGENAME, info->page_name);
 }
 
-static void describe_strip(const void *context, TIFF *tiff, uint32_t height)
-{
-    const struct tiff_writer *writer = context;
-    struct image_info info = writer->base.info;
-
-    info.height = height;
-    info.page_name = NULL;
-    set_layout(tiff, &info, height);
-    set_compression(tiff, writer->base.options.compression, &info);
-}
-
-/* Replaces libtiff's message, which recommends options that climg does not have. */
+/* Fails after a strip was not written. For files beyond 4 GiB, replaces libtiff's message, which recommends
+ * options that climg does not have. */
 static enum status strip_not_written(const struct tiff_writer *writer, size_t size, struct error *error)
 {
     if (writer->file.write_error == 0 && !TIFFIsBigTIFF(writer->file.tiff) &&
@@ -155,23 +151,29 @@ static enum status strip_not_written(const struct tiff_writer *writer, size_t si
     return tiff_file_not_written(&writer->file, error);
 }
 
-/* A part of the page. Strips that are compressed are made on several threads: libtiff encodes each into a
- * TIFF of its own in memory, of which only the strip is taken. */
+/* A strip of the page; image/parts.h reuses it for later strips. */
 struct strip {
-    struct part part;
+    struct part part; /* must be first */
     struct tiff_file file;
-    struct tiff_memory memory;
+    struct tiff_memory memory; /* a TIFF: header and compressed strip. No bytes: uncompressed */
 };
 
+/* Compresses a strip into a TIFF in memory, on a thread. */
 static enum status encode_strip(struct part *part, struct error *error)
 {
     struct strip *strip = (struct strip *)part;
+    const struct tiff_writer *writer = part->options->context;
     const tmsize_t size = (tmsize_t)(part->count * part->options->row_size);
     enum status status = tiff_file_open_memory(&strip->file, &strip->memory, "w8", error);
 
     if (status != STATUS_OK)
         return status;
-    describe_strip(part->options->context, strip->file.tiff, part->count);
+    /* The page's tags, but a picture as high as the strip. */
+    struct image_info info = writer->base.info;
+    info.height = part->count;
+    info.page_name = NULL;
+    set_layout(strip->file.tiff, &info, part->count);
+    set_compression(strip->file.tiff, writer->base.options.compression, &info);
     if (TIFFWriteEncodedStrip(strip->file.tiff, 0, part->rows, size) != size ||
         strip->file.message[0] != '\0')
         status = tiff_file_not_written(&strip->file, error);
@@ -179,7 +181,8 @@ static enum status encode_strip(struct part *part, struct error *error)
     return status;
 }
 
-static enum status leave_plain(struct part *part, struct error *error)
+/* `encode` of uncompressed strips: nothing to do. */
+static enum status leave_uncompressed(struct part *part, struct error *error)
 {
     (void)part;
     (void)error;
@@ -191,16 +194,18 @@ static void close_strip(struct part *part)
     free(((struct strip *)part)->memory.bytes);
 }
 
-/* If the first image of a stack that ImageJ or tifffile described is contiguous, tifffile reads the whole
- * stack as contiguous. A gap in the first image prevents that. */
+/* Writes a strip to the file. */
 static enum status emit_strip(void *context, struct part *part, struct error *error)
 {
     struct tiff_writer *writer = context;
     const struct strip *strip = (struct strip *)part;
-    const bool plain = strip->memory.bytes == NULL;
-    unsigned char *data = plain ? part->rows : strip->memory.bytes + HEADER_SIZE;
-    const size_t size = plain ? part->count * part->options->row_size : strip->memory.size - HEADER_SIZE;
+    const bool is_uncompressed = strip->memory.bytes == NULL;
+    unsigned char *data = is_uncompressed ? part->rows : strip->memory.bytes + HEADER_SIZE;
+    const size_t size =
+        is_uncompressed ? part->count * part->options->row_size : strip->memory.size - HEADER_SIZE;
 
+    /* If the first image of a stack that ImageJ or tifffile described is contiguous, tifffile reads the whole
+       stack as contiguous. A gap after the first strip prevents that. */
     if (writer->split_stack && part->number == 1 &&
         !tiff_file_write_at(&writer->file, writer->file.size, "\0", 2))
         return strip_not_written(writer, size, error);
@@ -209,11 +214,12 @@ static enum status emit_strip(void *context, struct part *part, struct error *er
     return STATUS_OK;
 }
 
-static struct parts_options strips_of(const struct writer_options *options, const struct image_info *info)
+/* Returns how a page is divided into strips, and the functions that process them. */
+static struct parts_options strip_options(const struct writer_options *options, const struct image_info *info)
 {
     const uint16_t compression = choose_compression(options->compression, info->compression);
-    const bool plain = compression == COMPRESSION_NONE;
-    const size_t rows = (plain ? PLAIN_STRIP : COMPRESSED_STRIP) / row_size(info);
+    const bool is_uncompressed = compression == COMPRESSION_NONE;
+    const size_t rows = (is_uncompressed ? UNCOMPRESSED_STRIP : COMPRESSED_STRIP) / row_size(info);
     const uint32_t height = rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
     const uint64_t size = (uint64_t)row_size(info) * height;
 
@@ -222,11 +228,12 @@ static struct parts_options strips_of(const struct writer_options *options, cons
         .height = info->height,
         .part_rows = height,
         .part_size = sizeof(struct strip),
-        .part_memory = plain ? size : 7 * size / 2, /* the file in memory, and libtiff's buffer for it */
+        /* Compressed: the rows, the file in memory (which grows by half), and libtiff's buffer for it. */
+        .part_memory = is_uncompressed ? size : 7 * size / 2,
         .memory = options->memory,
-        /* LZMA takes a hundred times the memory of the others. */
-        .jobs = plain || compression == COMPRESSION_LZMA ? 1 : options->jobs,
-        .encode = plain ? leave_plain : encode_strip,
+        /* LZMA takes a hundred times the memory of other codecs. */
+        .jobs = is_uncompressed || compression == COMPRESSION_LZMA ? 1 : options->jobs,
+        .encode = is_uncompressed ? leave_uncompressed : encode_strip,
         .emit = emit_strip,
         .close = close_strip,
     };
@@ -235,25 +242,9 @@ static struct parts_options strips_of(const struct writer_options *options, cons
 static uint64_t tiff_memory(const struct writer_options *options, const struct image_info *info)
 {
     const uint16_t compression = choose_compression(options->compression, info->compression);
-    const struct parts_options strips = strips_of(options, info);
+    const struct parts_options strips = strip_options(options, info);
 
     return parts_memory(&strips) + (compression == COMPRESSION_LZMA ? LZMA_MEMORY : 0);
-}
-
-static enum status begin_strips(struct tiff_writer *writer, const struct image_info *info,
-                                uint32_t *strip_height, struct error *error)
-{
-    struct parts_options options = strips_of(&writer->base.options, info);
-
-    if (writer->page == 0)
-        writer->split_stack = options.encode == leave_plain && description_is_stack(&info->metadata) &&
-                              writer->base.options.expected_bytes > (uint64_t)row_size(info) * info->height;
-    if (writer->split_stack && options.part_rows == info->height)
-        options.part_rows = (info->height + 1) / 2;
-    options.context = writer;
-    *strip_height = options.part_rows;
-    writer->strips = parts_open(&options, error);
-    return writer->strips == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
 static enum status tiff_begin_page(struct writer *base, const struct image_info *info, struct error *error)
@@ -261,22 +252,34 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
     struct tiff_writer *writer = (struct tiff_writer *)base;
     const uint64_t expected = base->options.expected_bytes;
     const bool big = expected == 0 || expected > LARGEST_CLASSIC_FILE;
-    uint32_t strip_height = 0;
     enum status status = STATUS_OK;
 
+    /* The file, and the directory of the page before. */
     if (writer->file.tiff == NULL)
         status = tiff_file_open(&writer->file, fileno(base->output.file), big ? "w8" : "w", error);
     if (status == STATUS_OK)
         status = write_directory(writer, true, error);
-    if (status == STATUS_OK)
-        status = begin_strips(writer, info, &strip_height, error);
     if (status != STATUS_OK)
         return status;
-    set_layout(writer->file.tiff, info, strip_height);
+
+    /* Strips. The first image of an uncompressed stack has at least two, for the gap (emit_strip). */
+    struct parts_options strips = strip_options(&base->options, info);
+    if (writer->page == 0)
+        writer->split_stack = strips.encode == leave_uncompressed && description_is_stack(&info->metadata) &&
+                              expected > (uint64_t)row_size(info) * info->height;
+    if (writer->split_stack && strips.part_rows == info->height)
+        strips.part_rows = (info->height + 1) / 2;
+    strips.context = writer;
+    writer->strips = parts_open(&strips, error);
+    if (writer->strips == NULL)
+        return STATUS_FAILED;
+
+    /* Tags, before the pixels, as the caller may free the metadata meanwhile. The strips must agree with
+       them. */
+    set_layout(writer->file.tiff, info, strips.part_rows);
     set_compression(writer->file.tiff, base->options.compression, info);
-    if (writer->file.message[0] != '\0') /* the strips must agree with the tags */
+    if (writer->file.message[0] != '\0')
         return tiff_file_not_written(&writer->file, error);
-    /* Before the pixels: the caller may free the metadata meanwhile. */
     return tiff_metadata_write(&writer->file, &info->metadata, error);
 }
 
@@ -286,6 +289,7 @@ static enum status tiff_write(struct writer *base, const void *rows, size_t pitc
     return parts_write(((struct tiff_writer *)base)->strips, rows, pitch, count, error);
 }
 
+/* Waits until all strips are written. The directory stays pending. */
 static enum status tiff_end_page(struct writer *base, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
@@ -331,6 +335,7 @@ static const struct writer_class tiff_writer_class = {
 
 static const char *const extensions[] = {"tif", "tiff", NULL};
 
+/* The byte order, and 42 or (BigTIFF) 43 in it. */
 static bool tiff_recognise(const unsigned char *head, size_t size)
 {
     static const unsigned char kinds[][4] = {
@@ -347,6 +352,7 @@ static const char *compression_name(const struct image_info *info)
     return codec ? codec->name : NULL;
 }
 
+/* gAMA has no tag; the chromaticities of cHRM do. */
 static void tiff_leave_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;

@@ -1,4 +1,10 @@
-/* Reads Y4M. A thread reads whole frames into a ring and converts them to pages. */
+/* Reads Y4M. A thread reads whole frames and converts them to pages:
+ *
+ *     thread: idle ─▶ read the line and planes, scale samples to 16 bits, interleave Cb and Cr ─▶ ready
+ *     caller: ready ─▶ copy the rows of the frame's pages ─▶ idle
+ *
+ * The thread starts when the first row is asked for, so that --info reads no frame. It ends after the last
+ * frame that is asked for, or with the first error, which the frame carries to the caller. */
 #include "image/y4m/y4m.h"
 
 #include <errno.h>
@@ -7,16 +13,23 @@
 
 struct y4m_reader {
     struct reader base; /* must be first */
+
     struct y4m stream;
-    char header[Y4M_HEADER], line[Y4M_LINE]; /* the stream's, and that of the current frame */
-    int number;                              /* frames whose line was read */
-    uint32_t row;                            /* of the current page, the next */
+    char header[Y4M_HEADER]; /* the stream's line */
+
+    /* The current page. */
+    char line[Y4M_LINE];     /* before its frame */
+    uint32_t row;            /* the next to be read */
+    struct y4m_frame *frame; /* popped from ring.ready; NULL before the first row of the first frame */
+
+    /* The thread's, after the ring was opened. */
     struct y4m_ring ring;
-    struct y4m_frame *frame; /* the current one; NULL before its first row */
-    uint16_t *wide;          /* 16-bit samples for those of 9 to 15; else NULL */
-    unsigned char *raw;      /* planes as the file has them */
+    int number;         /* of frames whose line was read */
+    uint16_t *wide;     /* table from samples of 9 to 15 bits to 16 bits; NULL for 8 and 16 bits */
+    unsigned char *raw; /* planes as they are in the file */
 };
 
+/* Fails: with the error of the last read if there was one. */
 static enum status y4m_damaged(struct y4m_reader *reader, const char *what, struct error *error)
 {
     if (ferror(reader->base.file))
@@ -24,8 +37,8 @@ static enum status y4m_damaged(struct y4m_reader *reader, const char *what, stru
     return fail(error, STATUS_FAILED, "damaged Y4M: %s", what);
 }
 
-/* Reads to the end of the line, which is left out. *size: bytes of `text` that are there already. False: the
- * file ended, or the line is too long. */
+/* Appends the rest of a line, without its newline, to the `*size` bytes in `text`. False if the file ended,
+ * or if the line does not fit `room` bytes. */
 static bool y4m_read_line(FILE *file, char *text, size_t room, size_t *size)
 {
     int byte = getc_unlocked(file);
@@ -37,7 +50,7 @@ static bool y4m_read_line(FILE *file, char *text, size_t room, size_t *size)
     return byte == '\n';
 }
 
-/* The line before a frame; *more is false at the end of the file. */
+/* Reads the line before a frame, and counts the frame. *more is false at the end of the file. */
 static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE], bool *more,
                                    struct error *error)
 {
@@ -61,10 +74,10 @@ static enum status y4m_read_bytes(struct y4m_reader *reader, void *to, size_t si
     return read == size ? STATUS_OK : y4m_damaged(reader, "the last frame is cut off", error);
 }
 
-/* Spreads a plane's samples over 16 bits, if they have more than 8, and stores them `step` samples apart.
- * False: one has more bits. */
-static bool put_samples(const struct y4m_reader *reader, const unsigned char *from, size_t count,
-                        unsigned char *to, size_t step)
+/* Copies a plane's samples to places that are `step` samples apart. Samples of more than 8 bits (low byte
+ * first) are scaled to 16 bits. False if a sample has more bits than the stream's. */
+static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned char *from, size_t count,
+                             unsigned char *to, size_t step)
 {
     const unsigned most = (1u << reader->stream.bits) - 1;
     unsigned beyond = 0;
@@ -81,35 +94,28 @@ static bool put_samples(const struct y4m_reader *reader, const unsigned char *fr
     return beyond == 0;
 }
 
-/* Reads what becomes a page, as the page has it. */
+/* Reads the planes of a page from the file, and stores the page at `to`. */
 static enum status read_part(struct y4m_reader *reader, int part, unsigned char *to, struct error *error)
 {
     const struct y4m *stream = &reader->stream;
     const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample;
-    const bool ready = part == 0 && y4m_is_plain(stream);
+    const bool is_direct = part == 0 && y4m_is_plain(stream);
     enum status status =
-        y4m_read_bytes(reader, ready ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
-    if (status != STATUS_OK || ready)
+        y4m_read_bytes(reader, is_direct ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
+    if (status != STATUS_OK || is_direct)
         return status;
-    const bool fits = part == 0 ? put_samples(reader, reader->raw, count, to, 1)
-                                : put_samples(reader, reader->raw, count, to, 2) &&
-                                      put_samples(reader, reader->raw + plane, count, to + sample, 2);
+    const bool fits = part == 0 ? y4m_read_samples(reader, reader->raw, count, to, 1)
+                                : y4m_read_samples(reader, reader->raw, count, to, 2) &&
+                                      y4m_read_samples(reader, reader->raw + plane, count, to + sample, 2);
     return fits ? STATUS_OK
                 : fail(error, STATUS_FAILED, "damaged Y4M: a sample has more than %d bits", stream->bits);
 }
 
-static enum status read_frame(struct y4m_reader *reader, unsigned char *pages, struct error *error)
-{
-    enum status status = read_part(reader, 0, pages, error);
-    if (status == STATUS_OK && reader->stream.parts > 1)
-        status = read_part(reader, 1, pages + y4m_plane(&reader->stream, 0), error);
-    return status;
-}
-
-/* The thread. The first frame's line was read already. */
+/* The thread. The first frame's line was read when the file was opened. */
 static void *read_frames(void *context)
 {
     struct y4m_reader *reader = context;
+    const struct y4m *stream = &reader->stream;
     struct y4m_ring *ring = &reader->ring;
     struct y4m_frame *frame = queue_pop(&ring->idle);
     bool more = true;
@@ -122,7 +128,9 @@ static void *read_frames(void *context)
         if (!more)
             break;
         if (frame->status == STATUS_OK)
-            frame->status = read_frame(reader, frame->pages, &frame->error);
+            frame->status = read_part(reader, 0, frame->pages, &frame->error);
+        if (frame->status == STATUS_OK && stream->parts > 1)
+            frame->status = read_part(reader, 1, frame->pages + y4m_plane(stream, 0), &frame->error);
         more = frame->status == STATUS_OK && reader->number < reader_last_page(&reader->base);
         queue_push(&ring->ready, frame);
         frame = more ? queue_pop(&ring->idle) : NULL;
@@ -131,8 +139,8 @@ static void *read_frames(void *context)
     return NULL;
 }
 
-/* Takes the next frame that was read; NULL after the last one. */
-static enum status take_frame(struct y4m_reader *reader, struct error *error)
+/* Makes the next frame that was read the current one; NULL after the last one. Fails with its error. */
+static enum status next_frame(struct y4m_reader *reader, struct error *error)
 {
     reader->frame = queue_pop(&reader->ring.ready);
     if (reader->frame == NULL || reader->frame->status == STATUS_OK)
@@ -141,9 +149,11 @@ static enum status take_frame(struct y4m_reader *reader, struct error *error)
     return reader->frame->status;
 }
 
-/* The thread starts as late as this, so that a look at the first page reads no more. */
-static enum status start(struct y4m_reader *reader, struct error *error)
+/* Before the first row: allocates memory, starts the thread, and waits for the first frame. */
+static enum status need_frame(struct y4m_reader *reader, struct error *error)
 {
+    if (reader->ring.open)
+        return STATUS_OK;
     if (reader->stream.bits > 8 && reader->stream.bits < 16) {
         const uint32_t most = (1u << reader->stream.bits) - 1;
         reader->wide = allocate((most + 1) * sizeof *reader->wide, "a table of samples", error);
@@ -156,17 +166,10 @@ static enum status start(struct y4m_reader *reader, struct error *error)
     if (reader->raw == NULL)
         return STATUS_FAILED;
     enum status status = y4m_ring_open(&reader->ring, &reader->stream, read_frames, reader, error);
-    if (status == STATUS_OK)
-        status = take_frame(reader, error);
-    return status;
+    return status == STATUS_OK ? next_frame(reader, error) : status;
 }
 
-static enum status need_frame(struct y4m_reader *reader, struct error *error)
-{
-    return reader->ring.open ? STATUS_OK : start(reader, error);
-}
-
-/* Begins a page of the current frame. */
+/* Describes the page `part` of the current frame, and begins it. */
 static void y4m_describe(struct y4m_reader *reader, int part)
 {
     const struct y4m *stream = &reader->stream;
@@ -187,6 +190,7 @@ static void y4m_describe(struct y4m_reader *reader, int part)
     reader->row = 0;
 }
 
+/* Copies rows of the current frame's page. */
 static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
                             struct error *error)
 {
@@ -203,6 +207,7 @@ static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint3
     return STATUS_OK;
 }
 
+/* Begins the next page of the frame, or returns the frame to the thread and begins the next frame. */
 static enum status y4m_next_page(struct reader *base, bool *more, struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
@@ -215,7 +220,7 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
     enum status status = need_frame(reader, error);
     if (status == STATUS_OK) {
         queue_push(&reader->ring.idle, reader->frame);
-        status = take_frame(reader, error);
+        status = next_frame(reader, error);
     }
     *more = status == STATUS_OK && reader->frame != NULL;
     if (!*more)
@@ -225,35 +230,30 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
     return STATUS_OK;
 }
 
-/* Skips a frame before the first one that was asked for. */
-static enum status pass_frame(struct y4m_reader *reader, struct error *error)
-{
-    unsigned char *bytes = allocate(y4m_size(&reader->stream), "a frame that is passed over", error);
-    enum status status =
-        bytes != NULL ? y4m_read_bytes(reader, bytes, y4m_size(&reader->stream), error) : STATUS_FAILED;
-    free(bytes);
-    return status;
-}
-
+/* Reads up to the line of the first frame that is asked for. Earlier frames are read and dropped, as a pipe
+ * cannot seek. */
 static enum status find_frame(struct y4m_reader *reader, struct error *error)
 {
-    const int wanted = reader->base.options.page > 0 ? reader->base.options.page : 1;
+    const int first = reader->base.options.page > 0 ? reader->base.options.page : 1;
+    const size_t size = y4m_size(&reader->stream);
     bool more = true;
     enum status status = read_frame_line(reader, reader->line, &more, error);
-    while (status == STATUS_OK && more && reader->number < wanted) {
-        status = pass_frame(reader, error);
+    while (status == STATUS_OK && more && reader->number < first) {
+        unsigned char *bytes = allocate(size, "a frame that is passed over", error);
+        status = bytes != NULL ? y4m_read_bytes(reader, bytes, size, error) : STATUS_FAILED;
+        free(bytes);
         if (status == STATUS_OK)
             status = read_frame_line(reader, reader->line, &more, error);
     }
     if (status == STATUS_OK && !more && reader->number == 0)
         return fail(error, STATUS_FAILED, "holds no frame");
     if (status == STATUS_OK && !more)
-        return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", wanted, reader->number);
+        return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", first, reader->number);
     return status;
 }
 
-/* vspipe writes XLENGTH=<number of frames>. With --page fewer frames are read, and outputs get their number.
- */
+/* Corrects XLENGTH=<number of frames>, which vspipe writes: with --page fewer frames are read, and outputs
+ * get their number. Removes a number that is less than the first page. */
 static void update_length(struct y4m_reader *reader)
 {
     static const char key[] = " XLENGTH=";
@@ -265,7 +265,7 @@ static void update_length(struct y4m_reader *reader)
     const long long frames = strtoll(number, &rest, 10), last = reader_last_page(&reader->base);
     const long long left = (last < frames ? last : frames) - options->page + 1;
     char shorter[32];
-    /* Never longer than before: fewer frames have no more digits. */
+    /* Fewer frames have no more digits, so that the header does not grow. */
     const int length = left > 0 ? snprintf(shorter, sizeof shorter, "%lld", left) : 0;
     if (length > 0 && length <= rest - number) {
         memcpy(number, shorter, (size_t)length);
@@ -274,12 +274,13 @@ static void update_length(struct y4m_reader *reader)
     memmove(at, rest, strlen(rest) + 1);
 }
 
+/* Parses the stream's line, and describes the first page that is asked for. Reads no frame of it yet. */
 static enum status y4m_open(struct reader *base, struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
     size_t size = base->head_size;
     y4m_widen_pipe(base->file);
-    memcpy(reader->header, base->head, size);
+    memcpy(reader->header, base->head, size); /* the first bytes were read to recognise the file */
     if (!y4m_read_line(base->file, reader->header, sizeof reader->header, &size))
         return y4m_damaged(reader, "its first line has no end", error);
     enum status status = y4m_parse(reader->header, &reader->stream, error);
@@ -291,13 +292,14 @@ static enum status y4m_open(struct reader *base, struct error *error)
     if (status != STATUS_OK)
         return status;
     update_length(reader);
-    base->page_count = 0;
+    base->page_count = 0; /* unknown */
     base->plain = true;
     base->memory = (Y4M_FRAMES + 1) * (uint64_t)y4m_size(&reader->stream);
     y4m_describe(reader, 0);
     return STATUS_OK;
 }
 
+/* Stops the thread when it next waits for a queue, and waits for it to end. */
 static void y4m_close(struct reader *base)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;

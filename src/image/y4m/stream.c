@@ -1,5 +1,5 @@
-/* Parses and prints the first line of a Y4M stream, and holds the ring of frames between a thread and the
- * pages. */
+/* Parses and prints the first line of a Y4M stream, computes the sizes of its planes, and allocates
+ * the ring of frames between a thread and the pages. At the end is the format struct. */
 #include "base/text.h"
 #include "image/y4m/y4m.h"
 
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Start of a word after C. After "420" the siting of colour may follow: jpeg, mpeg2, paldv. */
+/* Kinds of chroma: the beginning of the word after C, which read_rest continues. */
 static const struct chroma {
     const char *name;
-    int parts, across, down;
+    int parts, across, down; /* as in struct y4m */
 } chromas[] = {{"420", 2, 2, 2}, {"422", 2, 2, 1},  {"444", 2, 1, 1}, {"440", 2, 1, 2},
                {"411", 2, 4, 1}, {"mono", 1, 1, 1}, {NULL, 0, 0, 0}};
 
@@ -20,7 +20,8 @@ static bool word_is(const struct word *word, const char *text)
     return word->length == strlen(text) && memcmp(word->start, text, word->length) == 0;
 }
 
-/* "", "jpeg", "p10"; of mono "10". */
+/* Parses the rest of the word after C: nothing, the siting of C420 ("jpeg", "mpeg2", "paldv"), or the bits of
+ * a sample ("p10"; of mono "10"). False if it is something else. */
 static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
 {
     const bool mono = chroma->parts == 1, p = rest.length > 0 && rest.start[0] == 'p';
@@ -40,27 +41,24 @@ static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
     return mono != p && number >= 8 && number <= 16;
 }
 
-/* Colour is in the middle of its samples of Y (C420jpeg, which is the default, C440), or on the left ones
- * (C420mpeg2, C422, C411), or on the left ones at the top (C420paldv). Source: yuv4mpeg(5). */
-static void set_siting(struct y4m *stream, struct word rest)
-{
-    const bool left = stream->down == 1 || word_is(&rest, "mpeg2") || word_is(&rest, "paldv");
-    stream->left = left ? 0 : (stream->across - 1) / 2.0;
-    stream->top = word_is(&rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
-}
-
+/* Parses the word after C. */
 static enum status read_chroma(struct word word, struct y4m *stream, struct error *error)
 {
     for (const struct chroma *chroma = chromas; chroma->name != NULL; chroma++) {
         const size_t length = strlen(chroma->name);
         if (word.length < length || memcmp(word.start, chroma->name, length) != 0)
             continue;
-        if (!read_rest((struct word){word.start + length, word.length - length}, chroma, &stream->bits))
+        const struct word rest = {word.start + length, word.length - length};
+        if (!read_rest(rest, chroma, &stream->bits))
             break;
         stream->parts = chroma->parts;
         stream->across = chroma->across;
         stream->down = chroma->down;
-        set_siting(stream, (struct word){word.start + length, word.length - length});
+        /* A sample of colour is in the middle of its samples of Y (C420jpeg, which is the default, C440), at
+           the left ones (C420mpeg2, C422, C411), or at the top left one (C420paldv). Source: yuv4mpeg(5). */
+        const bool left = stream->down == 1 || word_is(&rest, "mpeg2") || word_is(&rest, "paldv");
+        stream->left = left ? 0 : (stream->across - 1) / 2.0;
+        stream->top = word_is(&rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
         return STATUS_OK;
     }
     return fail(error, STATUS_FAILED,
@@ -69,7 +67,7 @@ static enum status read_chroma(struct word word, struct y4m *stream, struct erro
                 (int)word.length, word.start);
 }
 
-/* False: not a number that fits. */
+/* Parses a width or height. False if it is not a number from 1 to UINT32_MAX. */
 static bool read_side(struct word word, uint32_t *side)
 {
     uint64_t number = 0;
@@ -87,8 +85,8 @@ enum status y4m_parse(const char *header, struct y4m *stream, struct error *erro
     struct word word;
     const char *cursor = header;
     bool right = text_next_word(&cursor, ' ', &word) && word_is(&word, "YUV4MPEG2");
-    *stream =
-        (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2, .left = 0.5, .top = 0.5}; /* without C */
+    /* A line without C means C420jpeg. */
+    *stream = (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2, .left = 0.5, .top = 0.5};
     while (right && text_next_word(&cursor, ' ', &word)) {
         const struct word value = {word.start + 1, word.length - 1};
         if (word.length == 0)
@@ -203,7 +201,7 @@ void y4m_ring_free(struct y4m_ring *ring)
 void y4m_widen_pipe(FILE *file)
 {
     enum { PIPE_BYTES = 1 << 20 };
-    (void)fcntl(fileno(file), F_SETPIPE_SZ, PIPE_BYTES); /* what is no pipe stays as it is */
+    (void)fcntl(fileno(file), F_SETPIPE_SZ, PIPE_BYTES); /* fails for files that are no pipes */
 }
 
 static bool is_y4m(const unsigned char *head, size_t size)

@@ -1,4 +1,10 @@
-/* Writes Y4M. Pages are collected to frames, which a thread writes, each as soon as it is complete. */
+/* Writes Y4M. Pages are collected into frames, which a thread writes:
+ *
+ *     caller: idle ─▶ copy the rows of the frame's pages ─▶ ready
+ *     thread: ready ─▶ separate Cb and Cr, scale samples to the stream's bits, write line and planes ─▶ idle
+ *
+ * A frame is written as soon as its last page is complete. After an error the thread stops both queues, and
+ * the caller's next call returns the error. */
 #include "image/y4m/y4m.h"
 
 #include <errno.h>
@@ -8,18 +14,23 @@
 struct y4m_writer {
     struct writer base; /* must be first */
     struct y4m stream;
-    int part;     /* the current page's */
-    uint32_t row; /* of it, the next */
+
+    /* The current page. */
+    int part;                /* its number in the frame */
+    uint32_t row;            /* the next to be written */
+    struct y4m_frame *frame; /* popped from ring.idle; NULL between frames */
+
+    /* The thread's, until its queues are stopped. */
     struct y4m_ring ring;
-    struct y4m_frame *frame; /* the one that is being filled; NULL: between frames */
-    unsigned char *raw;      /* planes as the file has them */
-    enum status status;      /* of the thread, once its queue is stopped */
+    unsigned char *raw; /* planes as they are in the file */
+    enum status status; /* of the last write */
     struct error error;
 };
 
-/* Copies samples that are `step` samples apart to a plane of the file. */
-static void put_samples(const struct y4m *stream, const unsigned char *from, size_t step, unsigned char *to,
-                        size_t count)
+/* Copies `count` samples that are `step` samples apart to a plane of the file: scaled from 16 bits to the
+ * stream's, low byte first. */
+static void y4m_write_samples(const struct y4m *stream, const unsigned char *from, size_t step,
+                              unsigned char *to, size_t count)
 {
     const uint32_t most = (1u << stream->bits) - 1;
     if (stream->bits == 8)
@@ -35,21 +46,21 @@ static void put_samples(const struct y4m *stream, const unsigned char *from, siz
         }
 }
 
-/* On false errno says why. */
+/* Writes the planes of a page to the file. On false errno is set. */
 static bool write_part(struct y4m_writer *writer, int part, const unsigned char *page)
 {
     const struct y4m *stream = &writer->stream;
     const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample,
                  size = part == 0 ? plane : 2 * plane;
-    const bool ready = part == 0 && y4m_is_plain(stream);
-    if (!ready)
-        put_samples(stream, page, part == 0 ? 1 : 2, writer->raw, count);
+    const bool is_direct = part == 0 && y4m_is_plain(stream);
+    if (!is_direct)
+        y4m_write_samples(stream, page, part == 0 ? 1 : 2, writer->raw, count);
     if (part > 0)
-        put_samples(stream, page + sample, 2, writer->raw + plane, count);
-    return fwrite(ready ? page : writer->raw, 1, size, writer->base.output.file) == size;
+        y4m_write_samples(stream, page + sample, 2, writer->raw + plane, count);
+    return fwrite(is_direct ? page : writer->raw, 1, size, writer->base.output.file) == size;
 }
 
-/* Flushes, so that a program that reads the stream gets each frame when it is done. */
+/* Writes a frame and flushes, so that a program that reads the pipe gets each frame as it is complete. */
 static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame *frame, struct error *error)
 {
     FILE *file = writer->base.output.file;
@@ -60,7 +71,7 @@ static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame
     return STATUS_OK;
 }
 
-/* The thread. */
+/* The thread: writes frames until the queue ends or a write fails, and then stops both queues. */
 static void *write_frames(void *context)
 {
     struct y4m_writer *writer = context;
@@ -77,7 +88,8 @@ static void *write_frames(void *context)
     return NULL;
 }
 
-/* The stream's line, and memory for frames. */
+/* Before the first page: writes the stream's line, which is the input's but for the size, allocates memory,
+ * and starts the thread. */
 static enum status begin_stream(struct y4m_writer *writer, const struct image_info *info, struct error *error)
 {
     char header[Y4M_HEADER], gray[Y4M_HEADER];
@@ -99,21 +111,8 @@ static enum status begin_stream(struct y4m_writer *writer, const struct image_in
     return y4m_ring_open(&writer->ring, &writer->stream, write_frames, writer, error);
 }
 
-/* Waits until a frame was written; where that failed, it says why. */
-static enum status take_frame(struct y4m_writer *writer, const struct image_info *info, struct error *error)
-{
-    writer->frame = queue_pop(&writer->ring.idle);
-    if (writer->frame == NULL) {
-        *error = writer->error;
-        return writer->status;
-    }
-    snprintf(writer->frame->line, sizeof writer->frame->line, "%s",
-             info->video.header != NULL ? info->video.frame : "FRAME");
-    return STATUS_OK;
-}
-
-/* Checks that the page is the next of the stream. Enlarged colour may have more samples than belong to the
- * brightness, where that had an odd number; those at the end are left out. */
+/* Checks that the page fits the stream. Enlarged chroma may have more samples than the enlarged luma needs,
+ * if luma had an odd size: those at the right and bottom are not written. */
 static enum status y4m_check_page(const struct y4m_writer *writer, const struct image_info *info,
                                   struct error *error)
 {
@@ -136,6 +135,7 @@ static enum status y4m_check_page(const struct y4m_writer *writer, const struct 
     return STATUS_OK;
 }
 
+/* Begins the stream before its first page, and a frame before its first page. */
 static enum status y4m_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
@@ -144,13 +144,25 @@ static enum status y4m_begin_page(struct writer *base, const struct image_info *
         status = begin_stream(writer, info, error);
     if (status == STATUS_OK)
         status = y4m_check_page(writer, info, error);
-    if (status == STATUS_OK && writer->frame == NULL)
-        status = take_frame(writer, info, error);
+    if (status != STATUS_OK)
+        return status;
+
+    /* The first page of a frame waits until an earlier frame was written. */
+    if (writer->frame == NULL) {
+        writer->frame = queue_pop(&writer->ring.idle);
+        if (writer->frame == NULL) { /* the thread failed */
+            *error = writer->error;
+            return writer->status;
+        }
+        snprintf(writer->frame->line, sizeof writer->frame->line, "%s",
+                 info->video.header != NULL ? info->video.frame : "FRAME");
+    }
     writer->part = info->video.part;
     writer->row = 0;
     return status;
 }
 
+/* Copies rows to the frame. Drops columns and rows of chroma that y4m_check_page allows. */
 static enum status y4m_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
@@ -164,6 +176,7 @@ static enum status y4m_write(struct writer *base, const void *rows, size_t pitch
     return STATUS_OK;
 }
 
+/* After the last page of a frame: passes the frame to the thread. */
 static enum status y4m_end_page(struct writer *base, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
@@ -177,7 +190,7 @@ static enum status y4m_end_page(struct writer *base, struct error *error)
     return writer->status;
 }
 
-/* Frames that are whole are written, also where something fails later. */
+/* Waits until all complete frames are written, also after a failure elsewhere. */
 static void drain(struct y4m_writer *writer)
 {
     if (writer->ring.running)
@@ -202,7 +215,8 @@ static void y4m_close(struct writer *base)
     free(writer->raw);
 }
 
-/* Frames of one page and of two take about as much. */
+/* Returns the bytes of the frames of a ring and of `raw`, each at most twice the page: the first page is Y,
+ * the second one Cb and Cr. */
 static uint64_t y4m_memory(const struct writer_options *options, const struct image_info *info)
 {
     (void)options;
