@@ -44,4 +44,22 @@ static inline bool affine_is_on_side(const struct affine *map)
     return map->xx == 0 && map->yy == 0;
 }
 
+/* TIFF 6.0, Orientation: 2 to 4 mirror the picture, 5 to 8 exchange rows and columns and then mirror it. */
+static inline bool orientation_is_on_side(int orientation)
+{
+    return orientation >= 5;
+}
+
+/* Returns the map from the picture as it is seen to the stored one, which is width x height pixels, in pixels
+ * from the top left corners. */
+static inline struct affine orientation_map(int orientation, double width, double height)
+{
+    /* 1 if the picture begins at the right, or the bottom, of the stored one. */
+    const int right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    const int bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    const struct affine mirror = {1 - 2 * right, 0, right * width, 0, 1 - 2 * bottom, bottom * height};
+    const struct affine transposed = {0, mirror.xx, mirror.x, mirror.yy, 0, mirror.y};
+    return orientation_is_on_side(orientation) ? transposed : mirror;
+}
+
 #endif

@@ -114,7 +114,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
     result->output_type = page->out.type;
     result->as_floats = result->as_floats || sample_is_float(page->from.type) ||
-                        !chain_only_moves(plan, &page->from, &page->to);
+                        !plan_moves_samples(plan, &page->from, &page->to);
     if (page->to.counted)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;

@@ -98,6 +98,14 @@ struct stage_caps step_caps(const struct step *step)
     return stage_get_caps(step->stage, step->params);
 }
 
+bool chain_only_moves(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        if (!step_caps(&chain->steps[i]).lossless_move)
+            return false;
+    return true;
+}
+
 bool chain_new_geometry(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)
@@ -183,6 +191,12 @@ enum status chain_resolve(const struct chain *written, enum kind input, bool kee
     if (status != STATUS_OK)
         chain_free(resolved);
     return status;
+}
+
+enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error)
+{
+    static const char *const values[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
+    return insert_stage(chain, 0, &stage_auto_orient, values[orientation], NULL, error);
 }
 
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error)

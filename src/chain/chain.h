@@ -40,10 +40,17 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
+/* Inserts a step in front of the chain that turns a picture of that orientation, 2 to 8 (auto_orient.c). */
+enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error);
+extern const struct stage stage_auto_orient;
+
 /* Returns the kind of value at the end of the chain. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 
 struct stage_caps step_caps(const struct step *step);
+
+/* True if all stages only move pixels. */
+bool chain_only_moves(const struct chain *chain);
 
 /* True if a stage makes another picture, or other values, or amplifies (struct traits of engine/stage.h). */
 bool chain_new_geometry(const struct chain *chain);

@@ -16,14 +16,6 @@ struct prefetch {
     struct error error; /* why */
 };
 
-/* A page that is rotated as it is read (auto_orient.c). All zero: the page is not rotated. */
-struct auto_orient {
-    int orientation;        /* TIFF's, 2 to 8; 0: rows are handed on as they are */
-    struct image_info info; /* of the page as it is shown; owns the page's metadata */
-    unsigned char *stored;  /* the page as stored in the file; NULL before the first row is read */
-    uint32_t row;           /* the next */
-};
-
 /* A format's reader embeds this first. */
 struct reader {
     const struct format *format;
@@ -33,7 +25,6 @@ struct reader {
     unsigned char head[SIGNATURE_SIZE]; /* the file's first bytes, which were read to recognise it */
     size_t head_size;                   /* 0 if the class seeks: the file is at its start again */
     struct prefetch prefetch;
-    struct auto_orient auto_orient;
     struct metadata trailing; /* only left_out and warning: see reader_trailing_warnings */
     bool copied;              /* the output gets the file's bytes, and so all that follows the picture */
     /* The format fills in the rest. */
@@ -49,20 +40,6 @@ int reader_last_page(const struct reader *reader);
 
 /* Refuses an image without pixels, with more than `max_pixels`, or with a side that is too long. */
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);
-
-/* For --auto-orient: a page whose Orientation asks for it is rotated as it is read, which needs all of its
- * rows before the first. Begins after the class has begun a page; reads in place of the class; ends before
- * the next page. */
-enum status auto_orient_begin(struct reader *reader, struct error *error);
-enum status auto_orient_read(struct reader *reader, void *rows, size_t pitch, uint32_t count,
-                             struct error *error);
-void auto_orient_end(struct auto_orient *turned);
-
-/* Returns the map from the upright page to the stored one. */
-struct affine auto_orient_places(const struct reader *reader);
-
-/* Bytes that rotating the page takes. */
-uint64_t auto_orient_memory(const struct reader *reader);
 
 /* See the functions of these names in image/reader.h. Messages leave out the file's name, which reader.c
  * adds.

@@ -112,7 +112,6 @@ struct foreign_hint foreign_writing(const char *kind, const char *path);
 struct reader_options {
     int page;            /* the first page to read, from 1 on; 0: all pages */
     int last_page;       /* the last one; the file may have fewer; 0: only `page` */
-    bool auto_orient;    /* rotate pages as their Orientation says */
     bool rewinds;        /* the file will be read twice: reader_measure */
     bool copies;         /* reader_copy may follow, if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before memory is allocated */

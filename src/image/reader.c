@@ -117,8 +117,7 @@ static enum status open_page(struct reader *reader, struct error *error)
     const struct reader_class *class = reader->format->reader;
     if (!class->seeks && reader->head_size == 0)
         reader->head_size = fread(reader->head, 1, sizeof reader->head, reader->file);
-    enum status status = class->open(reader, error);
-    return status == STATUS_OK ? auto_orient_begin(reader, error) : status;
+    return class->open(reader, error);
 }
 
 /* Allocates the format's own struct and moves what is known so far into it. */
@@ -139,7 +138,6 @@ static enum status open_format(struct reader **reader, const struct reader *comm
 static void release(struct reader *common)
 {
     free_pages(common->prefetch.rows, common->prefetch.size);
-    auto_orient_end(&common->auto_orient);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
         fclose(common->file);
@@ -165,14 +163,9 @@ enum status reader_open(const char *path, const struct reader_options *options, 
     return status;
 }
 
-bool reader_turns(const struct reader *reader)
-{
-    return reader->auto_orient.orientation > 0;
-}
-
 const struct image_info *reader_info(const struct reader *reader)
 {
-    return reader_turns(reader) ? &reader->auto_orient.info : &reader->info;
+    return &reader->info;
 }
 
 const struct format *reader_format(const struct reader *reader)
@@ -207,12 +200,12 @@ int reader_page_count(const struct reader *reader)
 
 uint64_t reader_memory(const struct reader *reader)
 {
-    return reader->memory + reader->prefetch.size + auto_orient_memory(reader);
+    return reader->memory + reader->prefetch.size;
 }
 
 bool reader_is_plain(const struct reader *reader)
 {
-    return reader->plain && !reader_turns(reader);
+    return reader->plain;
 }
 
 const struct metadata *reader_trailing_warnings(struct reader *reader)
@@ -238,7 +231,8 @@ static enum status named(const struct reader *reader, enum status status, struct
 void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
 {
     struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(reader_info(reader)), whole = row * reader_info(reader)->height;
+    const struct reader_class *class = reader->format->reader;
+    size_t row = row_size(&reader->info), whole = row * reader->info.height;
     prefetch->size = size < whole ? size : whole;
     prefetch->rows = prefetch->size >= row ? allocate_pages(prefetch->size) : NULL;
     uint32_t room = prefetch->rows ? (uint32_t)(prefetch->size / row) : 0;
@@ -246,8 +240,7 @@ void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *con
     while (prefetch->count < room && prefetch->status == STATUS_OK && go_on(context)) {
         uint32_t some = room - prefetch->count < piece ? room - prefetch->count : piece;
         prefetch->status = named(
-            reader,
-            auto_orient_read(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
+            reader, class->read(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
             &prefetch->error);
         prefetch->count += prefetch->status == STATUS_OK ? some : 0;
     }
@@ -263,7 +256,7 @@ static void end_prefetch(struct prefetch *prefetch)
 static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
     struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(reader_info(reader));
+    size_t row = row_size(&reader->info);
     uint32_t left = prefetch->count - prefetch->next, some = left < count ? left : count;
     for (uint32_t y = 0; y < some; y++)
         memcpy(rows + y * pitch, prefetch->rows + (prefetch->next + y) * row, row);
@@ -284,14 +277,15 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
     }
     if (prefetch->rows)
         end_prefetch(prefetch);
-    return named(reader, auto_orient_read(reader, to + taken * pitch, pitch, count - taken, error), error);
+    return named(
+        reader, reader->format->reader->read(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
-    if (!class->skip || reader->prefetch.rows || reader_turns(reader) || !class->skip(reader, count))
+    if (!class->skip || reader->prefetch.rows || !class->skip(reader, count))
         return reader_read(reader, scratch, pitch, count, error);
     return STATUS_OK;
 }
@@ -306,12 +300,8 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
 {
     *more = false;
     end_prefetch(&reader->prefetch);
-    auto_orient_end(&reader->auto_orient);
     const struct reader_class *class = reader->format->reader;
-    enum status status = class->next_page == NULL ? STATUS_OK : class->next_page(reader, more, error);
-    if (status == STATUS_OK && *more)
-        status = auto_orient_begin(reader, error);
-    return named(reader, status, error);
+    return class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
 }
 
 /* Begins again at the first page. For readers with options.rewinds. */
@@ -324,7 +314,6 @@ static enum status rewind_reader(struct reader *reader, struct error *error)
                                 .file = reader->file,
                                 .page_count = 1};
     class->close(reader);
-    auto_orient_end(&reader->auto_orient);
     metadata_free(&reader->info.metadata);
     end_prefetch(&reader->prefetch);
     memset(reader, 0, class->size);

@@ -22,9 +22,6 @@ const struct format *reader_format(const struct reader *reader);
 /* The file's name, or "standard input", as messages have it. It belongs to the reader. */
 const char *reader_name(const struct reader *reader);
 
-/* True if the current page is rotated as it is read: reader_options.auto_orient. */
-bool reader_turns(const struct reader *reader);
-
 /* The number of pages in the file, without TIFF's reduced copies and masks. 0: unknown before they are read.
  */
 int reader_page_count(const struct reader *reader);

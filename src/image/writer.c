@@ -108,11 +108,10 @@ enum status writer_copy(struct writer *writer, struct reader *reader, struct err
 enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *places,
                         const struct image_info *info, struct lossless_move *move, struct error *error)
 {
-    const struct affine stored = auto_orient_places(reader), all = affine_through(places, &stored);
     *move = (struct lossless_move){.done = false};
     if (writer->format->turn == NULL || writer->format != reader->format)
         return STATUS_OK;
-    enum status status = writer->format->turn(reader, writer, &all, info, move, error);
+    enum status status = writer->format->turn(reader, writer, places, info, move, error);
     writer->copied = move->done;
     return named(writer, status, error);
 }

@@ -177,8 +177,8 @@ static bool text_is_true(const struct text_entry *entry, const struct change *ch
     if (entry->item != NULL || is_statistic(entry))
         return item_is_true(entry, change);
     if (is_repeated_exif(entry))
-        return !change_moves(change) && !change->reoriented;
-    return strcmp(entry->key, "Raw profile type 8bim") != 0 || (!change->processed && !change->reoriented);
+        return !change_moves(change);
+    return strcmp(entry->key, "Raw profile type 8bim") != 0 || !change->processed;
 }
 
 void texts_update(struct metadata *metadata, const struct change *change)

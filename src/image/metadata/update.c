@@ -157,7 +157,7 @@ static bool stays_true(const struct tiff_tag *tag, const struct change *change, 
     const struct rule *rule = find_rule(tag);
     switch (rule == NULL ? OF_NOTHING : rule->of) {
     case OF_PICTURE:
-        return !change->processed && !change->reoriented;
+        return !change->processed;
     case OF_NUMBERS:
         return !change->replaced && change->in_type == change->out_type && !change->rescaled;
     case OF_PLACES:
@@ -204,7 +204,7 @@ enum status metadata_update(struct metadata *metadata, const struct change *chan
         if (exif_orientation(&metadata->exif) > 1)
             status = exif_set_orientation(&metadata->exif, 1, error);
     }
-    if ((change->processed || change->reoriented) && exif_drop_thumbnail(&metadata->exif))
+    if (change->processed && exif_drop_thumbnail(&metadata->exif))
         metadata_leave_out(metadata, "the EXIF thumbnail");
     if (change_moves(change)) {
         exif_update(metadata, change);

@@ -139,7 +139,7 @@ void xmp_update(struct metadata *metadata, const struct change *change)
     const bool is_untrue[] = {[XMP_ALWAYS] = true,
                               [XMP_TURNED] = change->reoriented,
                               [XMP_MOVED] = change_moves(change),
-                              [XMP_LOOKS_OTHER] = change->processed || change->reoriented};
+                              [XMP_LOOKS_OTHER] = change->processed};
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)
         if (is_untrue[xmp_properties[i].reason] && cut_property(xmp->value, &xmp_properties[i]))

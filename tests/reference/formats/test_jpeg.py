@@ -232,6 +232,9 @@ def test_said_otherwise_without_being_coded_again(tmp_path, rng):
         assert "is written without being coded again" in said
         made = (tmp_path / "out.jpg").read_bytes()
         assert np.abs(jpegfile.decode(made) - expected).max() <= 4 and b"a phone" not in made, orientation
+        harness.run(tmp_path / "in.jpg", "--auto-orient", "--flip", "v", "--rotate", "90", tmp_path / "moved.jpg")
+        whole = np.rot90(jpegfile.decode(made)[::-1], -1).astype(int)
+        assert np.abs(jpegfile.decode((tmp_path / "moved.jpg").read_bytes()) - whole).max() <= 4, orientation
     piped = harness.run("--strip", stdin=data).out
     assert piped != data and np.array_equal(jpegfile.decode(piped), jpegfile.decode(data))
 
