@@ -217,7 +217,7 @@ static enum status open_writer(const struct worker *worker, struct job *job, con
 /* True if pixels only change places. */
 static bool only_moves(const struct job *job, const struct worker *worker, const struct page *page)
 {
-    return job_keeps_coding(job, worker) && !worker->verifier.open && chain_only_moves(&job->chain) &&
+    return job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
            conversion_keeps_samples(&page->from, &page->to);
 }
 

@@ -41,7 +41,7 @@ static int choose_room(struct job_group *g, const struct job *job)
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
     /* A file that is written without being coded again goes alone. */
-    const bool moves = job_keeps_coding(job, worker) && chain_only_moves(&job->chain);
+    const bool moves = job_keeps_coding(job, worker) && plan_only_moves(&plan);
     int most = moves ? 1 : group_most(&plan, &worker->run);
     g->output = *plan_output(&plan);
     g->from = job_input_conversion(job, worker);

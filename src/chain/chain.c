@@ -98,14 +98,6 @@ struct stage_caps step_caps(const struct step *step)
     return stage_get_caps(step->stage, step->params);
 }
 
-bool chain_only_moves(const struct chain *chain)
-{
-    for (size_t i = 0; i < chain->count; i++)
-        if (!step_caps(&chain->steps[i]).lossless_move)
-            return false;
-    return true;
-}
-
 bool chain_new_geometry(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)

@@ -49,9 +49,6 @@ enum kind chain_output(const struct chain *chain, enum kind input);
 
 struct stage_caps step_caps(const struct step *step);
 
-/* True if all stages only move pixels. */
-bool chain_only_moves(const struct chain *chain);
-
 /* True if a stage makes another picture, or other values, or amplifies (struct traits of engine/stage.h). */
 bool chain_new_geometry(const struct chain *chain);
 bool chain_new_values(const struct chain *chain);
