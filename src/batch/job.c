@@ -160,13 +160,18 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
 
 enum status job_resolve_chain(struct job *job, const struct worker *worker, struct error *error)
 {
+    const struct settings *settings = worker->context->settings;
     const int stored = reader_info(job->reader)->metadata.orientation;
-    const bool turns = worker->context->settings->auto_orient && stored > 1 && !job->pyramid;
     chain_free(&job->chain);
-    job->orientation = turns ? stored : 0;
+    job->orientation = 0;
     enum status status = chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
                                        format_holds_coefficients(job->format), &job->chain, error);
-    return status == STATUS_OK && turns ? chain_auto_orient(&job->chain, stored, error) : status;
+    const bool turns =
+        settings->auto_orient || (!settings->stored_orientation && chain_needs_upright(&job->chain));
+    if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
+        return status;
+    job->orientation = stored;
+    return chain_auto_orient(&job->chain, stored, error);
 }
 
 bool job_has_stages(const struct job *job)

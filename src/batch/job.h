@@ -70,7 +70,8 @@ const char *coding_option_without_use(const struct format *format, const struct 
  * it. Needs no device. On failure nothing is open. */
 enum status job_open(struct job *job, struct worker *worker, struct error *error);
 
-/* Makes the chain for the reader's page, which --auto-orient may turn first. */
+/* Makes the chain for the reader's page, with the stage that turns it if the chain or --auto-orient wants
+ * that. */
 enum status job_resolve_chain(struct job *job, const struct worker *worker, struct error *error);
 
 /* True if the page goes through a stage that is not --auto-orient's. */

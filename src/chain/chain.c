@@ -122,6 +122,14 @@ bool chain_amplifies(const struct chain *chain)
     return false;
 }
 
+bool chain_needs_upright(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        if (step_caps(&chain->steps[i]).needs_upright)
+            return true;
+    return false;
+}
+
 /* Fails: the pyramid stage at `index` gets an image. The message names the stage that made the mosaic, if
  * any. */
 static enum status reject_image(const struct chain *chain, size_t index, struct error *error)

@@ -54,6 +54,9 @@ bool chain_new_geometry(const struct chain *chain);
 bool chain_new_values(const struct chain *chain);
 bool chain_amplifies(const struct chain *chain);
 
+/* True if a stage's parameters are meant for the picture as it is seen (needs_upright). */
+bool chain_needs_upright(const struct chain *chain);
+
 /* Calls `prepare` of every stage, which reads files. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);
 

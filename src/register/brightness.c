@@ -201,7 +201,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     if (status != STATUS_OK)
         return status;
     struct image_info info = *reader_info(reader);
-    const bool turns = settings->auto_orient && info.metadata.orientation > 1;
+    const bool turns = !settings->stored_orientation && info.metadata.orientation > 1;
     if (turns && orientation_is_on_side(info.metadata.orientation)) {
         info.width = reader_info(reader)->height;
         info.height = reader_info(reader)->width;

@@ -76,6 +76,7 @@ struct settings {
     bool progressive; /* JPEG */
     bool strip;
     bool auto_orient;
+    bool stored_orientation;
     int jobs; /* threads that decode, encode and register; 0: not given, one for each processor */
     struct page_range pages;
     const char *output;     /* --output; NULL: not given */
