@@ -2,6 +2,7 @@
 #ifndef CLIMG_BASE_AFFINE_H
 #define CLIMG_BASE_AFFINE_H
 
+#include <math.h>
 #include <stdbool.h>
 
 /* Maps (x, y) to (xx x + xy y + x, yx x + yy y + y). */
@@ -42,6 +43,22 @@ static inline bool affine_is_upright(const struct affine *map)
 static inline bool affine_is_on_side(const struct affine *map)
 {
     return map->xx == 0 && map->yy == 0;
+}
+
+/* Returns the pixels per unit along an axis of the output, whose next pixel is (across, down) pixels away in
+ * the input; the input has x and y pixels per unit. Exact if one of the two is 0. */
+static inline double affine_density(double across, double down, double x, double y)
+{
+    return down == 0 ? x / fabs(across) : across == 0 ? y / fabs(down) : 1 / hypot(across / x, down / y);
+}
+
+/* Turns the pixels per unit of the input, along x and y, into those of the output, which the map leads from.
+ */
+static inline void affine_densities(const struct affine *map, double *x, double *y)
+{
+    const double along_x = affine_density(map->xx, map->yx, *x, *y);
+    *y = affine_density(map->xy, map->yy, *x, *y);
+    *x = along_x;
 }
 
 /* TIFF 6.0, Orientation: 2 to 4 mirror the picture, 5 to 8 exchange rows and columns and then mirror it. */

@@ -144,77 +144,51 @@ static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t va
         put_entry(exif, (size_t)entry.at, tag, TIFF_LONG, value);
 }
 
-struct rational {
-    uint32_t above, below;
-};
-
-static double rational_value(struct rational number)
-{
-    return (double)number.above / number.below;
-}
-
-/* Returns the offset of the tag's rational, or 0. */
-static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, struct rational *number)
+/* Returns the offset of the tag's rational, whose numerator and denominator have four bytes each; 0: it is
+ * missing, or its value is not a positive number. */
+static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, double *value)
 {
     struct ifd_entry entry;
     if (!find(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
         return 0;
-    *number = (struct rational){get(exif, (size_t)entry.offset, 4), get(exif, (size_t)entry.offset + 4, 4)};
-    return (size_t)entry.offset;
+    *value = (double)get(exif, (size_t)entry.offset, 4) / get(exif, (size_t)entry.offset + 4, 4);
+    return *value > 0 && isfinite(*value) ? (size_t)entry.offset : 0;
 }
 
-/* Exact if one of the two numbers can be multiplied or divided without a rest, else in thousandths. */
-static void put_scaled(struct blob *exif, size_t at, struct rational number, double factor)
+/* Rounds to millionths, or to fewer digits if the numerator would not fit. */
+static void put_rational(struct blob *exif, size_t at, double value)
 {
-    const double largest = UINT32_MAX, fine = 1000;
-    double above = number.above, below = number.below;
-    if (!(factor > 0 && factor < largest))
-        return;
-    if (above * factor == floor(above * factor) && above * factor <= largest)
-        above *= factor;
-    else if (below / factor == floor(below / factor) && below / factor <= largest)
-        below /= factor;
-    else {
-        above = fmin(round(above / below * factor * fine), largest);
-        below = fine;
-    }
-    put(exif, at, 4, (uint32_t)above);
-    put(exif, at + 4, 4, (uint32_t)below);
+    double denominator = 1e6;
+    while (denominator > 1 && value * denominator > UINT32_MAX)
+        denominator /= 10;
+    put(exif, at, 4, (uint32_t)fmin(round(value * denominator), UINT32_MAX));
+    put(exif, at + 4, 4, (uint32_t)denominator);
 }
 
 bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
 {
     struct ifd_source source;
     struct ifd_entry entry;
-    struct rational along_x, along_y;
     uint64_t ifd, said = RESUNIT_INCH;
-    if (!ifd_source_of_blob(exif, &source, &ifd) ||
-        find_rational(exif, 0, TIFFTAG_XRESOLUTION, &along_x) == 0 ||
-        find_rational(exif, 0, TIFFTAG_YRESOLUTION, &along_y) == 0)
+    if (!ifd_source_of_blob(exif, &source, &ifd) || find_rational(exif, 0, TIFFTAG_XRESOLUTION, x) == 0 ||
+        find_rational(exif, 0, TIFFTAG_YRESOLUTION, y) == 0)
         return false;
     if (ifd_find(&source, ifd, TIFFTAG_RESOLUTIONUNIT, &entry))
         ifd_unsigned(&source, &entry, &said);
-    *x = rational_value(along_x);
-    *y = rational_value(along_y);
     *unit = (int)said;
-    return *x > 0 && *y > 0 && isfinite(*x) && isfinite(*y) && said >= RESUNIT_NONE &&
-           said <= RESUNIT_CENTIMETER;
+    return said >= RESUNIT_NONE && said <= RESUNIT_CENTIMETER;
 }
 
-/* A quarter turn exchanges the two. */
 static void update_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uint16_t y_tag,
                              const struct change *change)
 {
-    struct rational x, y;
+    double x, y;
     const size_t x_at = find_rational(exif, in, x_tag, &x), y_at = find_rational(exif, in, y_tag, &y);
-    if (x_at == 0 || y_at == 0 || x.above == 0 || x.below == 0 || y.above == 0 || y.below == 0)
+    if (x_at == 0 || y_at == 0)
         return;
-    const bool on_side = affine_is_on_side(&change->from);
-    const struct rational from_x = on_side ? y : x, from_y = on_side ? x : y;
-    double along_x = rational_value(x), along_y = rational_value(y);
-    change_densities(change, &along_x, &along_y);
-    put_scaled(exif, x_at, from_x, along_x / rational_value(from_x));
-    put_scaled(exif, y_at, from_y, along_y / rational_value(from_y));
+    affine_densities(&change->from, &x, &y);
+    put_rational(exif, x_at, x);
+    put_rational(exif, y_at, y);
 }
 
 /* Takes an entry out of the EXIF IFD; returns whether there was one. */

@@ -234,19 +234,6 @@ void metadata_remove_tag(struct metadata *metadata, uint32_t number)
     metadata->tag_count--;
 }
 
-void metadata_strip(struct metadata *metadata)
-{
-    if (metadata->orientation == 0)
-        metadata->orientation = exif_orientation(&metadata->exif);
-    blob_free(&metadata->exif);
-    while (metadata->text_count > 0)
-        metadata_remove_entry(metadata, metadata->text_count - 1);
-    while (metadata->tag_count > 0)
-        metadata_remove_tag(metadata, metadata->tags[0].number);
-    metadata->resolution_unit = RESOLUTION_ABSENT;
-    metadata->left_out[0] = '\0';
-}
-
 /* True if a list of names, separated by ", ", has this one. */
 static bool has_name(const char *list, const char *name)
 {

@@ -144,6 +144,14 @@ struct change {
     bool replaced;   /* it is another picture: no pixel stays in place */
 };
 
+/* True if pixels move, have another size, or their number changes. */
+static inline bool change_moves(const struct change *change)
+{
+    const struct affine *from = &change->from;
+    return change->in_width != change->out_width || change->in_height != change->out_height ||
+           !affine_is_upright(from) || from->xx != 1 || from->yy != 1 || from->x != 0 || from->y != 0;
+}
+
 /* Makes what a file says true of what comes out of a chain: sets orientation, width, height, resolutions and
  * the size of a GeoTIFF's pixels, and removes what else is no longer true. What is removed is noted in
  * left_out. */
@@ -195,12 +203,6 @@ void exif_leave_out(struct metadata *metadata);
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
 /* ---------------- the parts of metadata_update, for this folder only */
-
-/* True if pixels move, have another size, or their number changes. */
-bool change_moves(const struct change *change);
-
-/* Turns the input's pixels per unit along x and y into the output's. */
-void change_densities(const struct change *change, double *x, double *y);
 
 /* For changes that move pixels: sets the width, height and resolutions that EXIF says, and drops the place of
  * the subject. */

@@ -7,33 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool change_moves(const struct change *change)
-{
-    const struct affine *from = &change->from;
-    return change->in_width != change->out_width || change->in_height != change->out_height ||
-           !affine_is_upright(from) || from->xx != 1 || from->yy != 1 || from->x != 0 || from->y != 0;
-}
-
 /* ---------------------------------------------------------------- resolution */
-
-/* Pixels per unit along one axis of the output, where a step to the next pixel goes (across, down) pixels in
- * the input, which has x and y pixels per unit. */
-static double density(double across, double down, double x, double y)
-{
-    if (down == 0) /* exactly */
-        return x / fabs(across);
-    if (across == 0)
-        return y / fabs(down);
-    return 1 / hypot(across / x, down / y);
-}
-
-void change_densities(const struct change *change, double *x, double *y)
-{
-    const struct affine *from = &change->from;
-    const double along_x = density(from->xx, from->yx, *x, *y), along_y = density(from->xy, from->yy, *x, *y);
-    *x = along_x;
-    *y = along_y;
-}
 
 /* A print keeps its size. If only the aspect is known, it changes where pixels get another aspect; ImageJ has
  * the unit of a resolution in its description. */
@@ -46,7 +20,7 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
         return;
     const bool on_side = affine_is_on_side(&change->from);
     const double old_x = on_side ? y : x, old_y = on_side ? x : y;
-    change_densities(change, &x, &y);
+    affine_densities(&change->from, &x, &y);
     const bool same = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;
     metadata->x_resolution = absolute || !same ? x : old_x;
     metadata->y_resolution = absolute || !same ? y : old_y;
@@ -194,6 +168,19 @@ static void update_colours(struct metadata *metadata, const struct change *chang
         metadata->has_cicp = false;
         metadata_leave_out(metadata, "cICP");
     }
+}
+
+void metadata_strip(struct metadata *metadata)
+{
+    if (metadata->orientation == 0)
+        metadata->orientation = exif_orientation(&metadata->exif);
+    blob_free(&metadata->exif);
+    while (metadata->text_count > 0)
+        metadata_remove_entry(metadata, metadata->text_count - 1);
+    while (metadata->tag_count > 0)
+        metadata_remove_tag(metadata, metadata->tags[0].number);
+    metadata->resolution_unit = RESOLUTION_ABSENT;
+    metadata->left_out[0] = '\0';
 }
 
 enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error)
