@@ -168,12 +168,12 @@ void png_metadata_expect(struct png_session *session, struct metadata *metadata,
 void png_metadata_note_trailing(struct metadata *trailing, const char *name);
 
 /* Adds the text of a tEXt, zTXt or iTXt chunk. A chunk that is damaged or too large is left out and noted. */
-enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk, struct error *error);
+enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk);
 
 /* Unpacks a zlib stream of a chunk and appends a NUL. The caller frees unpacked->data. It is NULL if the
  * stream is damaged, or too large, which is noted. */
 enum status png_metadata_unpack(struct png_session *session, const unsigned char *bytes, size_t size,
-                                struct blob *unpacked, struct error *error);
+                                struct blob *unpacked);
 
 /* ---------------- metadata_write.c */
 

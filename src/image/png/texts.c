@@ -188,8 +188,9 @@ static enum status png_add(struct png_session *session, const struct parts *part
     return status;
 }
 
-enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
+enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk)
 {
+    struct error *error = session->error;
     struct parts parts;
     struct blob text = {NULL, 0};
     enum status status = STATUS_OK;
@@ -197,7 +198,7 @@ enum status png_text_take(struct png_session *session, const png_unknown_chunk *
         return STATUS_OK;
     const bool whole = take_apart(chunk, &parts);
     if (whole && parts.packed)
-        status = png_metadata_unpack(session, (const unsigned char *)parts.text, parts.size, &text, error);
+        status = png_metadata_unpack(session, (const unsigned char *)parts.text, parts.size, &text);
     else if (whole) {
         text.data = (unsigned char *)strndup(parts.text, parts.size);
         status = text.data == NULL ? fail_memory(error, "out of memory for metadata") : STATUS_OK;
