@@ -44,7 +44,7 @@ struct image_info {
     int compression;              /* of the TIFF it came from (COMPRESSION_...), 0 if there was none */
     int predictor;                /* of that compression (PREDICTOR_...), 0 if it has none */
     int quality;                  /* of the JPEG it came from, 1 to 100; 0: there was none */
-    int colour_quality;           /* quality of the tables for colour; equal to quality if there are none */
+    int colour_quality;           /* quality of the tables for colour; equal to quality without such tables */
     enum subsampling subsampling; /* the same */
     const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct video video;

@@ -18,12 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes to decode ahead before go_on is asked again. */
+/* Bytes that reader_prefetch decodes between two calls of go_on: less than a millisecond of work. */
 enum { AHEAD_PIECE = 256 << 10 };
 
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error)
 {
-    /* Positions along an axis are ints, and borders are mirrored at twice the size. */
+    /* Positions along an axis are ints, and mirrored borders reach twice the size. */
     const uint64_t longest = 1 << 30;
     if (width == 0 || height == 0)
         return fail(error, STATUS_FAILED, "an image of %" PRIu64 "x%" PRIu64 " pixels is empty", width,
@@ -39,10 +39,10 @@ enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixel
     return STATUS_OK;
 }
 
+/* Opens the path, or stdin for "-". Fails for directories and for files that are open for writing only. */
 static FILE *open_file(const char *path, struct error *error)
 {
-    /* A duplicate of stdin: when the reader is closed, descriptor 0 stays in use, and no other file gets it.
-     */
+    /* stdin is duplicated: descriptor 0 stays in use when the reader is closed, so no other file gets it. */
     int descriptor =
         strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
     struct stat there;
@@ -51,7 +51,7 @@ static FILE *open_file(const char *path, struct error *error)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
     else if (S_ISDIR(there.st_mode))
         fail(error, STATUS_FAILED, "is a directory");
-    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* as main leaves it where it was closed */
+    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* main opens it so if it was closed */
         fail(error, STATUS_FAILED, "cannot read: it is closed, or open for writing only");
     else if ((file = fdopen(descriptor, "rb")) == NULL)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
@@ -70,6 +70,7 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+/* Fails: no format recognises the file. The message says which format it has, if that is known. */
 static enum status refuse(const struct reader *reader, const char *path, struct error *error)
 {
     unsigned char head[FOREIGN_SIZE];
@@ -85,7 +86,7 @@ static enum status refuse(const struct reader *reader, const char *path, struct 
     return fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
-/* Puts the file back to its start. What cannot seek is first copied to a temporary file. */
+/* Sets the file back to its start. A pipe is first copied to a temporary file. */
 static enum status make_seekable(struct reader *reader, struct error *error)
 {
     if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
@@ -99,7 +100,7 @@ static enum status make_seekable(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* Opens the file and finds its format. */
+/* Opens the file and finds its format by its first bytes. */
 static enum status identify(struct reader *common, const char *path, struct error *error)
 {
     common->name = copy_text(name_of(path), error);
@@ -111,7 +112,8 @@ static enum status identify(struct reader *common, const char *path, struct erro
     return common->format != NULL ? STATUS_OK : refuse(common, path, error);
 }
 
-/* A class that does not seek gets the first bytes in reader->head, and the file after them. */
+/* Reads the header of the first page. A class that does not seek finds the file's first bytes in
+ * reader->head, and the file after them. */
 static enum status open_page(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
@@ -120,7 +122,7 @@ static enum status open_page(struct reader *reader, struct error *error)
     return class->open(reader, error);
 }
 
-/* Allocates the format's own struct and moves what is known so far into it. */
+/* Allocates the format's own struct, moves the common fields into it, and reads the header. */
 static enum status open_format(struct reader **reader, const struct reader *common, struct error *error)
 {
     const struct reader_class *class = common->format->reader;
@@ -252,7 +254,7 @@ static void end_prefetch(struct prefetch *prefetch)
     *prefetch = (struct prefetch){.rows = NULL};
 }
 
-/* Copies rows that were decoded prefetch; returns how many there were. */
+/* Copies up to `count` prefetched rows; returns the number of rows. */
 static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
     struct prefetch *prefetch = &reader->prefetch;
@@ -271,6 +273,7 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
     uint32_t taken = prefetch->rows ? take_prefetched(reader, to, pitch, count) : 0;
     if (taken == count)
         return STATUS_OK;
+    /* All prefetched rows were read. Decoding went on after them, or had failed there. */
     if (prefetch->status != STATUS_OK) {
         *error = prefetch->error;
         return prefetch->status;
@@ -304,7 +307,8 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
     return class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
 }
 
-/* Begins again at the first page. For readers with options.rewinds. */
+/* Begins again at the first page: closes the format's reader, keeps the file, and reads the header again. For
+ * readers with options.rewinds. */
 static enum status rewind_reader(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
@@ -323,11 +327,12 @@ static enum status rewind_reader(struct reader *reader, struct error *error)
     return named(reader, open_page(reader, error), error);
 }
 
+/* The range of values; low > high if there are none. Integers are divided by their full scale. */
 struct extent {
     double low, high;
 };
 
-/* Alpha says nothing of brightness, and NaN and infinity nothing at all. */
+/* Extends the range by a row's colours. Alpha, NaN and infinity do not count. */
 static void take_row(struct extent *extent, const struct image_info *info, const void *row)
 {
     const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
@@ -341,6 +346,7 @@ static void take_row(struct extent *extent, const struct image_info *info, const
         }
 }
 
+/* Reads a page row by row. `extent` grows by its values; may be NULL. */
 static enum status pass_page(struct reader *reader, struct extent *extent, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
@@ -355,7 +361,7 @@ static enum status pass_page(struct reader *reader, struct extent *extent, struc
     return status;
 }
 
-/* `extent` grows by the values of all pages; may be NULL. */
+/* Reads all pages that are asked for. */
 static enum status pass_pages(struct reader *reader, struct extent *extent, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -387,6 +393,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
     char bytes[BUFSIZ];
     size_t size;
     reader->copied = true;
+    /* Decoding first finds damage before anything is written. */
     enum status status = reader_pass(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
         status = named(reader, fail_reading(error), error);

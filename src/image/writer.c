@@ -18,6 +18,7 @@ static enum status named(const struct writer *writer, enum status status, struct
     return status;
 }
 
+/* By default one thread for each processor. */
 static void choose_jobs(struct writer_options *options)
 {
     if (options->jobs == 0)
@@ -54,6 +55,7 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     return status;
 }
 
+/* Fails if the format cannot hold the page; the message names formats that can. */
 static enum status writer_check_page(const struct writer *writer, const struct image_info *info,
                                      struct error *error)
 {
