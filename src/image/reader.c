@@ -18,7 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that reader_prefetch decodes between two calls of go_on: less than a millisecond of work. */
+/* Bytes that reader_prefetch decodes between two calls of go_on, so that the device is used as soon as it is
+ * open. */
 enum { AHEAD_PIECE = 256 << 10 };
 
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error)
