@@ -249,7 +249,7 @@ enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
         return STATUS_FAILED;
     for (uint32_t i = 0; i < count; i++) {
         struct ifd_entry entry;
-        const bool whole = ifd_entry_at(source, ifd, i, &entry); /* sets the tag in any case */
+        const bool whole = ifd_entry_at(source, ifd, i, &entry); /* false: its value may be outside */
         if (keep(entry.tag, whole ? entry.size : 0) &&
             ifd_read_bytes(source, entry.at, selected->data + layout.head + kept * layout.entry,
                            layout.entry))

@@ -1,4 +1,10 @@
-/* EXIF data as PNG's eXIf chunk holds it: a small classic TIFF structure of either byte order. */
+/* EXIF data as PNG's eXIf chunk holds it: a small classic TIFF structure of either byte order.
+ *
+ *     header ─▶ first IFD: orientation, resolution, make ─▶ second IFD: the thumbnail
+ *                  └─▶ EXIF IFD: size, exposure, maker note ─▶ interoperability
+ *
+ * Numbers are changed in place and entries removed by moving the later ones up, so no value moves: offsets
+ * inside maker notes stay right. One new entry, the orientation, needs a longer table, which is appended. */
 #include "image/metadata/metadata.h"
 
 #include "base/text.h"
@@ -11,10 +17,10 @@
 #include <tiffio.h>
 
 enum {
-    HEADER_SIZE = 8, /* byte order, 42, offset of the first IFD */
-    ENTRY_SIZE = 12, /* tag, type, count, value */
-    FIRST_IFD = 4,   /* where the header has the offset of the first IFD */
-    GROWN_MAX = 1 << 30,
+    HEADER_SIZE = 8,     /* byte order, the number 42, offset of the first IFD */
+    ENTRY_SIZE = 12,     /* tag, type, count, value */
+    FIRST_IFD = 4,       /* where the header has the offset of the first IFD */
+    GROWN_MAX = 1 << 30, /* bytes of EXIF to which an entry is added: offsets have 32 bits */
 };
 
 int exif_orientation(const struct blob *exif)
@@ -29,7 +35,7 @@ int exif_orientation(const struct blob *exif)
     return value >= 1 && value <= 8 ? (int)value : 0;
 }
 
-/* Words of up to four bytes in the blob's byte order. */
+/* Read and write a number of up to four bytes in the blob's byte order. The caller has checked the bounds. */
 static uint32_t get(const struct blob *exif, size_t at, size_t size)
 {
     const bool big_endian = exif->data[0] == 'M';
@@ -46,7 +52,7 @@ static void put(struct blob *exif, size_t at, size_t size, uint32_t value)
         exif->data[at + (big_endian ? size - 1 - i : i)] = (unsigned char)value;
 }
 
-/* An entry of one number, of TIFF_SHORT or TIFF_LONG. */
+/* Writes an entry of one number, of TIFF_SHORT or TIFF_LONG. */
 static void put_entry(struct blob *exif, size_t at, uint16_t tag, uint16_t type, uint32_t value)
 {
     put(exif, at, 2, tag);
@@ -77,6 +83,7 @@ static enum status insert(struct blob *exif, uint16_t tag, uint16_t type, uint32
     size_t before = 0; /* entries with a smaller tag, which precede it */
     while (before < count && ifd_entry_at(&source, ifd, (uint32_t)before, &there) && there.tag < tag)
         before++;
+    /* Old data, the table's count, entries before the new one, the new one, the rest, the link. */
     struct blob made = {allocate_zeroed(size, 1, "EXIF data", error), size};
     if (made.data == NULL)
         return STATUS_FAILED;
@@ -115,7 +122,7 @@ enum status exif_set_orientation(struct blob *exif, int orientation, struct erro
 enum status exif_with_orientation(const struct metadata *metadata, bool copied, struct blob *exif,
                                   struct error *error)
 {
-    const int upright = 1; /* where nothing is said */
+    const int upright = 1; /* if nothing is said */
     enum status status = STATUS_OK;
     *exif = (struct blob){NULL, 0};
     if (copied && metadata->exif.data != NULL)
@@ -127,7 +134,8 @@ enum status exif_with_orientation(const struct metadata *metadata, bool copied, 
     return status;
 }
 
-/* The entry of this tag in the first IFD, or in the IFD that the first one's entry `in` points to. */
+/* Finds the entry of this tag in the first IFD (`in` is 0), or in the IFD that the first one's entry `in`
+ * points to. */
 static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_entry *entry)
 {
     struct ifd_source source;
@@ -136,6 +144,7 @@ static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_
            ifd_find(&source, ifd, tag, entry);
 }
 
+/* Sets a number that is present; a TIFF_SHORT becomes a TIFF_LONG. */
 static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t value)
 {
     struct ifd_entry entry;
@@ -179,6 +188,7 @@ bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
     return said >= RESUNIT_NONE && said <= RESUNIT_CENTIMETER;
 }
 
+/* Updates a pair of resolutions, if both are present. */
 static void update_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uint16_t y_tag,
                              const struct change *change)
 {
@@ -191,7 +201,7 @@ static void update_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uin
     put_rational(exif, y_at, y);
 }
 
-/* Takes an entry out of the EXIF IFD; returns whether there was one. */
+/* Removes an entry from the EXIF IFD; returns true if there was one. Its value stays, without a name. */
 static bool remove_entry(struct blob *exif, uint16_t tag)
 {
     struct ifd_source source;
@@ -246,13 +256,16 @@ void exif_move(struct metadata *metadata)
         metadata_leave_out(metadata, "the maker note, whose offsets count from the start of the file");
 }
 
-/* Overwrites a thumbnail with zeros, so that it does not show what was blurred in the picture. */
+/* Overwrites a thumbnail with zeros: a thumbnail that is merely cut off would still show what was blurred in
+ * the picture. */
 struct eraser {
     struct blob *exif;
     uint64_t table, table_end; /* of the first IFD, which is not overwritten */
-    uint64_t left; /* bytes that may still be overwritten: strips that overlap do not take for ever */
+    uint64_t left; /* bytes that may still be overwritten: a bound for files whose strips overlap */
 };
 
+/* Overwrites bytes that are inside the data and not part of the first IFD; at the end of the data they are
+ * cut off. */
 static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
 {
     struct blob *exif = eraser->exif;
@@ -265,7 +278,7 @@ static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
         exif->size = (size_t)start;
 }
 
-/* The element of an array at that index. */
+/* Reads the element of an array at that index. */
 static bool get_element(const struct ifd_source *source, const struct ifd_entry *array, uint64_t index,
                         uint64_t *value)
 {
@@ -274,7 +287,7 @@ static bool get_element(const struct ifd_source *source, const struct ifd_entry 
     return ifd_unsigned(source, &element, value);
 }
 
-/* A thumbnail that is not compressed is in strips. */
+/* Overwrites the strips of a thumbnail that is not compressed. */
 static void erase_strips(struct eraser *eraser, const struct ifd_source *source, uint64_t ifd)
 {
     struct ifd_entry starts, sizes;
@@ -304,7 +317,7 @@ bool exif_has_thumbnail(const struct blob *exif)
     return thumbnail_link(exif) != 0;
 }
 
-/* Tags of the first IFD that a TIFF has, too, or that describe how pixels are stored. */
+/* True for tags of the first IFD that a TIFF has, too, or that describe the storage of pixels. */
 static bool is_for_tiff(uint16_t tag)
 {
     static const uint16_t tags[] = {254, 255, 256, 257, 258, 259, 262,   270,   271,  272, 273,
@@ -367,7 +380,7 @@ enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct
         entry.type != TIFF_ASCII)
         return STATUS_OK;
     const char *value = (const char *)exif->data + entry.offset;
-    const bool several = tag == TIFFTAG_COPYRIGHT; /* the photographer's and the editor's */
+    const bool several = tag == TIFFTAG_COPYRIGHT; /* two texts: the photographer's and the editor's */
     const size_t size = (size_t)entry.size, length = several ? size : strnlen(value, size);
     if (length == 0 || value[0] == '\0')
         return STATUS_OK;

@@ -9,8 +9,8 @@
 
 /* ---------------------------------------------------------------- resolution */
 
-/* A print keeps its size. If only the aspect is known, it changes where pixels get another aspect; ImageJ has
- * the unit of a resolution in its description. */
+/* Updates the resolution so that a print keeps its size. If only the aspect is known, it changes only if
+ * pixels get another aspect. ImageJ has the unit of the resolution in its description. */
 static void update_resolution(struct metadata *metadata, const struct change *change)
 {
     const bool absolute =
@@ -19,7 +19,7 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return;
     const bool on_side = affine_is_on_side(&change->from);
-    const double old_x = on_side ? y : x, old_y = on_side ? x : y;
+    const double old_x = on_side ? y : x, old_y = on_side ? x : y; /* if only the axes are exchanged */
     affine_densities(&change->from, &x, &y);
     const bool same = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;
     metadata->x_resolution = absolute || !same ? x : old_x;
@@ -45,8 +45,10 @@ static size_t real_count(const struct blob *blob)
     return blob == NULL ? 0 : blob->size / sizeof(double);
 }
 
-/* Each key is four numbers: the key, where its value is (0: here), the number of values, the value. The
- * first four are a header, whose last is the number of keys. */
+/* True if positions count from the centre of the first pixel instead of its corner (GTRasterTypeGeoKey).
+ *
+ * A key is four numbers: the key, the tag that has its value (0: the key itself), the number of values, the
+ * value. The first four numbers are a header, whose last is the number of keys. */
 static bool counts_from_centres(const struct metadata *metadata)
 {
     enum { RASTER_TYPE = 1025, POINT = 2 };
@@ -63,8 +65,8 @@ static bool counts_from_centres(const struct metadata *metadata)
     return false;
 }
 
-/* Sets the size of a pixel and the one tie point (section 7.3: I, J, K in the raster, X, Y, Z in the model)
- * if the grid stays upright. False: it does not, or the file stores the place on earth in another form. */
+/* Sets the size of a pixel and the one tie point (section 7.3: I, J, K in the raster, X, Y, Z in the model).
+ * False: the grid is turned or sheared, or the file stores the place on earth in another form. */
 static bool update_geotiff(struct metadata *metadata, const struct change *change)
 {
     enum { TIE = 6 };
@@ -83,13 +85,13 @@ static bool update_geotiff(struct metadata *metadata, const struct change *chang
 
 /* ---------------------------------------------------------------- other tags */
 
-/* The subject of a tag, and so the changes that make it untrue. */
+/* The subject of a tag, which decides about the changes that make it untrue. */
 enum {
-    OF_NOTHING, /* of this picture */
-    OF_PICTURE, /* it may have a small copy of it: a stage, or another orientation */
-    OF_NUMBERS, /* another sample type, or another value for the same number */
+    OF_NOTHING, /* nothing that a stage changes: always true */
+    OF_PICTURE, /* may have a small copy of the picture: untrue after a stage */
+    OF_NUMBERS, /* untrue with another sample type, or another value for the same number */
     OF_PLACES,  /* update_geotiff decides */
-    OF_PAGES,   /* another size, or number of pages */
+    OF_PAGES,   /* untrue with another size, or number of pages */
 };
 
 static const struct rule {
@@ -157,7 +159,7 @@ static void update_tags(struct metadata *metadata, const struct change *change)
 
 /* ---------------------------------------------------------------- all of it */
 
-/* An ICC profile is for gray or for RGB. */
+/* Drops an ICC profile, which is for gray or for RGB, and cICP, if the number of channels no longer fits. */
 static void update_colours(struct metadata *metadata, const struct change *change)
 {
     if (metadata->icc.data != NULL && (change->in_channels <= 2) != (change->out_channels <= 2)) {
