@@ -41,7 +41,7 @@ int reader_last_page(const struct reader *reader);
 /* Refuses an image without pixels, with more than `max_pixels`, or with a side that is too long. */
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);
 
-/* The functions of a format. Their contracts are those of the functions of these names in image/reader.h.
+/* A format's functions. image/reader.h has the contracts, under the same names.
  * Messages leave out the file's name, which reader.c adds. A reader is used by one thread at a time. */
 struct reader_class {
     size_t size; /* bytes of the format's reader struct, which reader_open allocates and zeroes */
@@ -72,7 +72,7 @@ struct writer {
     bool copied;            /* the output is a copy of the input's bytes */
 };
 
-/* The functions of a format. Their contracts are those of the functions of these names in image/writer.h. */
+/* A format's functions. image/writer.h has the contracts, under the same names. */
 struct writer_class {
     /* Returns the bytes of memory that writing such a page takes. NULL: hardly any. options->jobs is set. */
     uint64_t (*memory)(const struct writer_options *options, const struct image_info *info);

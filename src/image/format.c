@@ -64,12 +64,12 @@ const char *format_words(void)
     return words;
 }
 
-bool format_holds(const struct format *format, const struct capacity *wanted)
+bool format_holds(const struct format *format, const struct capacity *content)
 {
     const struct capacity *held = &format->holds;
-    return (!wanted->masks || held->masks) && (wanted->types & ~held->types) == 0 &&
-           (wanted->channels & ~held->channels) == 0 && held->pages >= wanted->pages &&
-           held->video >= wanted->video && held->texts >= wanted->texts;
+    return (!content->masks || held->masks) && (content->types & ~held->types) == 0 &&
+           (content->channels & ~held->channels) == 0 && held->pages >= content->pages &&
+           held->video >= content->video && held->texts >= content->texts;
 }
 
 bool format_holds_coefficients(const struct format *format)
@@ -143,12 +143,12 @@ void format_leave_out(const struct format *format, struct image_info *info)
         format->leave_out(info);
 }
 
-struct format_names format_names(const struct capacity *wanted, const char *conjunction)
+struct format_names format_names(const struct capacity *content, const char *conjunction)
 {
     struct format_names names = {""};
     const struct format *last = NULL;
     for (const struct format *const *format = formats; *format != NULL; format++) {
-        if (wanted != NULL && !format_holds(*format, wanted))
+        if (content != NULL && !format_holds(*format, content))
             continue;
         if (last != NULL)
             text_append(names.text, sizeof names.text, "%s%s", names.text[0] != '\0' ? ", " : "", last->name);

@@ -77,8 +77,8 @@ const struct format *format_by_content(const char *path);
 /* Returns the words of --format: "png|tif|tiff". Valid until the next call; not thread-safe. */
 const char *format_words(void);
 
-/* True if a file of the format can hold all of `wanted`. */
-bool format_holds(const struct format *format, const struct capacity *wanted);
+/* True if a file of the format can hold all that `content` has. */
+bool format_holds(const struct format *format, const struct capacity *content);
 
 /* True if it can hold a pyramid: complex samples in many pages, and a text that describes them. */
 bool format_holds_coefficients(const struct format *format);
@@ -89,11 +89,12 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
 /* Notes in the metadata what a file of the format cannot hold. Removes nothing: writers skip it. */
 void format_leave_out(const struct format *format, struct image_info *info);
 
-/* Returns a list of the formats that hold all of `wanted` (NULL: of all formats): "PNG, PAM or TIFF". */
+/* Returns a list of the formats that hold all that `content` has (NULL: of all formats): "PNG, PAM or TIFF".
+ */
 struct format_names {
     char text[160];
 };
-struct format_names format_names(const struct capacity *wanted, const char *conjunction);
+struct format_names format_names(const struct capacity *content, const char *conjunction);
 
 /* Returns the name of a format that climg neither reads nor writes ("GIF"), by a file's first bytes or its
  * extension, or NULL. */

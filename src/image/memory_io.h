@@ -6,7 +6,7 @@
 #include "image/reader.h"
 #include "image/writer.h"
 
-/* The source of the rows. Contracts are those of the functions of these names in image/reader.h. A message
+/* The source of the rows. image/reader.h has the contracts, under the same names. A message
  * without a file's name gets the name that memory_reader was given. */
 struct memory_source {
     void *context; /* first argument of the functions */
@@ -15,7 +15,7 @@ struct memory_source {
     enum status (*next_page)(void *context, struct image_info *info, bool *more, struct error *error);
 };
 
-/* The sink of the rows. Contracts are those of the functions of these names in image/writer.h. */
+/* The sink of the rows. image/writer.h has the contracts, under the same names. */
 struct memory_sink {
     void *context; /* first argument of the functions */
     enum status (*begin_page)(void *context, const struct image_info *info, struct error *error);

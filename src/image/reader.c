@@ -328,7 +328,7 @@ static enum status rewind_reader(struct reader *reader, struct error *error)
     return named(reader, open_page(reader, error), error);
 }
 
-/* The range of values; low > high if there are none. Integers are divided by their full scale. */
+/* The range of values; low > high before the first value. Integers are divided by their full scale. */
 struct extent {
     double low, high;
 };

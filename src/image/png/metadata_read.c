@@ -1,5 +1,8 @@
-/* Reads the chunks before the pixels. libpng hands them over as they are: it would derive some from
- * others, drop those that contradict each other, and each of its versions would do so differently. */
+/* Reads the chunks before the pixels, one function for each kind.
+ *
+ * libpng checks the CRCs and hands the chunks over as they are (png_set_read_user_chunk_fn). Its getters are
+ * not used: libpng would derive some chunks from others, drop those that contradict each other, and each of
+ * its versions would do so differently. */
 #include "image/inflate.h"
 #include "image/png/png.h"
 
@@ -215,6 +218,7 @@ void png_metadata_note_trailing(struct metadata *trailing, const char *name)
         metadata_leave_out(trailing, name);
 }
 
+/* Reads a chunk, or notes that it is left out. */
 static enum status take(struct png_session *session, const png_unknown_chunk *chunk)
 {
     const struct kind *kind = kind_of((const char *)chunk->name);
@@ -232,8 +236,8 @@ static enum status take(struct png_session *session, const png_unknown_chunk *ch
     return kind->take == NULL ? STATUS_OK : kind->take(session, chunk);
 }
 
-/* libpng's callback. Returns 0 where the picture cannot be understood without the chunk, which is an error.
- */
+/* libpng's callback for each chunk that it does not read itself. Returns 0, which is an error, if the picture
+ * cannot be understood without the chunk. */
 static int take_chunk(png_structp png, png_unknown_chunkp chunk)
 {
     struct png_session *session = png_get_user_chunk_ptr(png);
