@@ -4,6 +4,7 @@
 #ifndef CLIMG_BASE_AFFINE_H
 #define CLIMG_BASE_AFFINE_H
 
+#include <math.h>
 #include <stdbool.h>
 
 /* Maps (x, y) to (xx x + xy y + x, yx x + yy y + y). */
@@ -46,6 +47,40 @@ static inline bool affine_is_upright(const struct affine *map)
 static inline bool affine_is_on_side(const struct affine *map)
 {
     return map->xx == 0 && map->yy == 0;
+}
+
+/* Returns the pixels per unit along an axis of the output, whose next pixel is (across, down) pixels away in
+ * the input; the input has x and y pixels per unit. Exact if one of the two is 0. */
+static inline double affine_density(double across, double down, double x, double y)
+{
+    return down == 0 ? x / fabs(across) : across == 0 ? y / fabs(down) : 1 / hypot(across / x, down / y);
+}
+
+/* Turns the pixels per unit of the input, along x and y, into those of the output, which the map leads from.
+ */
+static inline void affine_densities(const struct affine *map, double *x, double *y)
+{
+    const double along_x = affine_density(map->xx, map->yx, *x, *y);
+    *y = affine_density(map->xy, map->yy, *x, *y);
+    *x = along_x;
+}
+
+/* TIFF 6.0, Orientation: 2 to 4 mirror the picture, 5 to 8 exchange rows and columns and then mirror it. */
+static inline bool orientation_is_on_side(int orientation)
+{
+    return orientation >= 5;
+}
+
+/* Returns the map from the picture as it is seen to the stored one, which is width x height pixels, in pixels
+ * from the top left corners. */
+static inline struct affine orientation_map(int orientation, double width, double height)
+{
+    /* 1 if the picture begins at the right, or the bottom, of the stored one. */
+    const int right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    const int bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    const struct affine mirror = {1 - 2 * right, 0, right * width, 0, 1 - 2 * bottom, bottom * height};
+    const struct affine transposed = {0, mirror.xx, mirror.x, mirror.yy, 0, mirror.y};
+    return orientation_is_on_side(orientation) ? transposed : mirror;
 }
 
 #endif

@@ -26,7 +26,7 @@ static struct conversion output_conversion(const struct job *job, const struct w
     struct conversion to = *from;
     to.type = out->type;
     /* Floats are light already, and stay so. */
-    to.linear = worker->context->settings->linear && job->chain.count > 0 &&
+    to.linear = worker->context->settings->linear && job_has_stages(job) &&
                 !(sample_is_float(from->type) && sample_is_float(to.type));
     to.ranged = from->ranged && sample_is_float(from->type) && sample_is_float(to.type);
     to.counted = transfer_clips(job_input_type(job), to.type,
@@ -75,6 +75,7 @@ static struct change change_of(const struct job *job, const struct page *page)
                                   .out_type = out->type,
                                   .processed = job->chain.count > 0 || ranges(page),
                                   .rescaled = renumbers(job, page),
+                                  .reoriented = job->orientation > 0,
                                   .replaced = chain_new_geometry(&job->chain)};
     return change;
 }
@@ -216,8 +217,8 @@ static enum status open_writer(const struct worker *worker, struct job *job, con
 /* True if pixels only change places. */
 static bool only_moves(const struct job *job, const struct worker *worker, const struct page *page)
 {
-    return job_keeps_coding(job, worker) && !worker->verifier.open &&
-           (job->chain.count == 0 || chain_only_moves(page->plan, &page->from, &page->to));
+    return job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
+           conversion_keeps_samples(&page->from, &page->to);
 }
 
 static enum status write_page(struct worker *worker, struct job *job, struct page *page,
@@ -301,10 +302,13 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     return status;
 }
 
-static enum status next_page(const struct job *job, bool *more, struct error *error)
+static enum status next_page(const struct worker *worker, struct job *job, bool *more, struct error *error)
 {
     enum status status = reader_next_page(job->reader, more, error);
-    return status == STATUS_OK && *more ? job_check_more(job, error) : status;
+    if (status != STATUS_OK || !*more)
+        return status;
+    status = job_resolve_chain(job, worker, error);
+    return status == STATUS_OK ? job_check_more(job, error) : status;
 }
 
 enum status convert_commit(struct worker *worker, const struct job *job, struct error *error)
@@ -334,7 +338,7 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
         if (page_ends_memory(job))
             run_trim(&worker->run);
         if (status == STATUS_OK)
-            status = next_page(job, &more, &result->error);
+            status = next_page(worker, job, &more, &result->error);
     }
     return status;
 }

@@ -36,11 +36,12 @@ static int choose_room(struct job_group *g, const struct job *job)
     struct error ignored;
     struct plan plan;
     g->input = job_shape(job);
+    g->orientation = job->orientation;
     if (!job_is_one_image(job) || !group_takes(&job->chain, &g->input, &worker->run) ||
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
     /* A file that is written without being coded again goes alone. */
-    const bool moves = job_keeps_coding(job, worker) && (size_t)plan.moved == job->chain.count;
+    const bool moves = job_keeps_coding(job, worker) && plan_only_moves(&plan);
     int most = moves ? 1 : group_most(&plan, &worker->run);
     g->output = *plan_output(&plan);
     g->from = job_input_conversion(job, worker);
@@ -85,10 +86,10 @@ static bool is_like_first(const struct job_group *g, const struct job *job)
 {
     const struct shape input = job_shape(job);
     const struct conversion from = job_input_conversion(job, g->worker), *first = &g->from;
-    return job_is_one_image(job) && input.width == g->input.width && input.height == g->input.height &&
-           from.type == first->type && from.channels == first->channels && from.alpha == first->alpha &&
-           from.linear == first->linear && from.exponent == first->exponent && from.low == first->low &&
-           from.high == first->high && job_output_type(job, g->worker) == g->type;
+    return job_is_one_image(job) && job->orientation == g->orientation && input.width == g->input.width &&
+           input.height == g->input.height && from.type == first->type && from.channels == first->channels &&
+           from.alpha == first->alpha && from.linear == first->linear && from.exponent == first->exponent &&
+           from.low == first->low && from.high == first->high && job_output_type(job, g->worker) == g->type;
 }
 
 static void item_free(struct group_item *item)

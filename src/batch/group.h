@@ -30,6 +30,7 @@ struct job_group {
     struct group_item items[GROUP_IMAGES]; /* in the order of the list */
     int count;
     int images;                 /* images in the group */
+    int orientation;            /* job->orientation of all jobs */
     int room;                   /* jobs that may be taken, including the first */
     int expected;               /* expected size of the next group, from the groups before it */
     struct conversion from;     /* the first job's; the same for all */

@@ -158,6 +158,27 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
     return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
 }
 
+enum status job_resolve_chain(struct job *job, const struct worker *worker, struct error *error)
+{
+    const struct settings *settings = worker->context->settings;
+    const int stored = reader_info(job->reader)->metadata.orientation;
+    chain_free(&job->chain);
+    job->orientation = 0;
+    enum status status = chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
+                                       format_holds_coefficients(job->format), &job->chain, error);
+    const bool turns =
+        settings->auto_orient || (!settings->stored_orientation && chain_needs_upright(&job->chain));
+    if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
+        return status;
+    job->orientation = stored;
+    return chain_auto_orient(&job->chain, stored, error);
+}
+
+bool job_has_stages(const struct job *job)
+{
+    return job->chain.count > (job->orientation > 0);
+}
+
 /* Decides from the input's header what the job does. */
 static enum status decide(struct job *job, const struct worker *worker, struct error *error)
 {
@@ -167,15 +188,13 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
     if (status == STATUS_OK)
         status = read_pyramid(job, settings, error);
     if (status == STATUS_OK)
-        status = chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
-                               format_holds_coefficients(job->format), &job->chain, error);
+        status = job_resolve_chain(job, worker, error);
     if (status == STATUS_OK)
         status = check_depth(job, settings, error);
     if (status == STATUS_OK)
         status = check_video(job, settings, error);
-    job->copied = status == STATUS_OK && job_keeps_coding(job, worker) &&
-                  worker->context->chain->count == 0 && !settings->strip && !settings->progressive &&
-                  !reader_turns(job->reader);
+    job->copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
+                  !settings->strip && !settings->progressive;
     return status == STATUS_OK ? check_pages(job, error) : status;
 }
 
@@ -272,7 +291,6 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     const struct settings *settings = worker->context->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
-                                           .auto_orient = settings->auto_orient,
                                            .rewinds = settings->range.automatic,
                                            .copies =
                                                worker->context->chain->count == 0 && keeps_coding(settings),
@@ -313,7 +331,7 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
 {
     const struct image_info *in = reader_info(job->reader);
     /* Without stages colours stay as they are, also where alpha is 0. */
-    bool work = job->chain.count > 0;
+    bool work = job_has_stages(job);
     bool floats = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     return (struct conversion){.type = in->type,
                                .channels = in->channels,

@@ -31,9 +31,10 @@ struct job {
     struct reader *reader;       /* at the next page; NULL: the job is not open */
     struct writer *writer;       /* opened with the first page's plan */
     const struct format *format; /* of the output */
-    struct chain chain;          /* as it runs on this input */
-    struct chain colour;         /* of the colour of video */
-    bool adapted;                /* `colour` is made: the first page of brightness has a plan */
+    struct chain chain;          /* as it runs on this page */
+    int orientation;     /* of TIFF, 2 to 8: `chain` begins with the stage that turns the page; else 0 */
+    struct chain colour; /* of the colour of video */
+    bool adapted;        /* `colour` is made: the first page of brightness has a plan */
     double low, high; /* with --range: the values that become 0 and full scale; for integers as fractions of
                          their full scale */
     enum sample_type samples; /* of the input, or of the image that a coefficient file was made from */
@@ -68,6 +69,13 @@ const char *coding_option_without_use(const struct format *format, const struct 
 /* Makes the output's folders, opens the input, reads its header, and checks that the command can be done with
  * it. Needs no device. On failure nothing is open. */
 enum status job_open(struct job *job, struct worker *worker, struct error *error);
+
+/* Makes the chain for the reader's page, with the stage that turns it if the chain or --auto-orient wants
+ * that. */
+enum status job_resolve_chain(struct job *job, const struct worker *worker, struct error *error);
+
+/* True if the page goes through a stage that is not --auto-orient's. */
+bool job_has_stages(const struct job *job);
 
 /* True if the output can have the input's coded pixels: both have the same lossy format, and no option asks
  * for another coding. */

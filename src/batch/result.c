@@ -23,14 +23,6 @@ void job_print(const struct job *job, const char *format, ...)
     fprintf(stderr, "%s\n", line); /* in one call, as other workers print, too */
 }
 
-/* True if the chain's result depends on the picture's orientation. */
-static bool depends_on_orientation(const struct job *job, const struct plan *plan)
-{
-    const struct affine from = plan_inverse_map(plan);
-    return chain_new_geometry(&job->chain) || !affine_is_upright(&from) || from.xx != from.yy ||
-           from.x != 0 || from.y != 0;
-}
-
 static void print_page(const struct job *job, const struct worker *worker, const struct page *page)
 {
     const struct shape *in = &page->plan->shapes[0];
@@ -52,11 +44,10 @@ static void print_page(const struct job *job, const struct worker *worker, const
     if (page->from.ranged)
         job_print(job, "values from %s become 0 to full scale%s", conversion_range(&page->from).text,
                   page->to.ranged ? " for the stages, and are restored in the output" : "");
-    if (out->metadata.orientation > 1 && depends_on_orientation(job, page->plan))
-        job_print(job,
-                  "has orientation %d and is processed as it is stored; "
-                  "--auto-orient turns it first",
-                  out->metadata.orientation);
+    if (job->orientation > 0)
+        job_print(job, "is turned first, as its orientation is %d%s", job->orientation,
+                  worker->context->settings->auto_orient ? ""
+                                                         : "; --stored-orientation takes it as it is stored");
     if (out->metadata.left_out[0] != '\0')
         job_print(job, "left out: %s", out->metadata.left_out);
 }
@@ -115,7 +106,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
     result->output_type = page->out.type;
     result->as_floats = result->as_floats || sample_is_float(page->from.type) ||
-                        !chain_only_moves(plan, &page->from, &page->to);
+                        !plan_moves_samples(plan, &page->from, &page->to);
     if (page->to.counted)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;

@@ -41,7 +41,6 @@ static struct pages inspect(const struct list *list, const struct settings *sett
                           count_files(list)};
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
-                                           .auto_orient = settings->auto_orient,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = 1,
                                            .spool = settings->environment.spool};

@@ -122,6 +122,14 @@ bool chain_amplifies(const struct chain *chain)
     return false;
 }
 
+bool chain_needs_upright(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        if (step_caps(&chain->steps[i]).needs_upright)
+            return true;
+    return false;
+}
+
 /* Fails: the pyramid stage at `index` gets an image. The message names the stage that made the mosaic, if
  * any. */
 static enum status reject_image(const struct chain *chain, size_t index, struct error *error)
@@ -186,6 +194,12 @@ enum status chain_resolve(const struct chain *written, enum kind input, bool kee
     if (status != STATUS_OK)
         chain_free(resolved);
     return status;
+}
+
+enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error)
+{
+    static const char *const values[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
+    return insert_stage(chain, 0, &stage_auto_orient, values[orientation], NULL, error);
 }
 
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error)

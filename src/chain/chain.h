@@ -40,6 +40,10 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
+/* Inserts a step in front of the chain that turns a picture of that orientation, 2 to 8 (auto_orient.c). */
+enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error);
+extern const struct stage stage_auto_orient;
+
 /* Returns the kind of value at the end of the chain. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 
@@ -49,6 +53,9 @@ struct stage_caps step_caps(const struct step *step);
 bool chain_new_geometry(const struct chain *chain);
 bool chain_new_values(const struct chain *chain);
 bool chain_amplifies(const struct chain *chain);
+
+/* True if a stage's parameters are meant for the picture as it is seen (needs_upright). */
+bool chain_needs_upright(const struct chain *chain);
 
 /* Calls `prepare` of every stage, which reads files. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);

@@ -171,6 +171,17 @@ static struct affine shape_inverse_map(const struct shape *in, const struct shap
     return affine_scaling((double)in->width / out->width, (double)in->height / out->height);
 }
 
+bool plan_only_moves(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->chain->count; i++) {
+        const struct shape *in = &plan->shapes[i], *out = &plan->shapes[i + 1];
+        if (!step_caps(&plan->chain->steps[i]).lossless_move ||
+            (i > 0 && (int64_t)in->width * in->height != (int64_t)out->width * out->height))
+            return false;
+    }
+    return true;
+}
+
 struct affine plan_inverse_map(const struct plan *plan)
 {
     struct affine all = affine_scaling(1, 1);

@@ -72,6 +72,10 @@ void plan_set_part(struct plan *plan, struct rows part);
  * freed. *most, at first 0, is the most rows that entered the stages so far; updated. */
 bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most);
 
+/* True if all stages only move pixels, and none after the first cuts off or adds any: plan_inverse_map and
+ * the output's size say all then. */
+bool plan_only_moves(const struct plan *plan);
+
 /* Returns the map from output to input positions of the whole chain (`places` of engine/stage.h). */
 struct affine plan_inverse_map(const struct plan *plan);
 

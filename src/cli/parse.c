@@ -375,6 +375,9 @@ static enum status resolve(const struct parser *parser, struct error *error)
         return fail(error, STATUS_USAGE, "--info shows files as they are; leave out stages and --output");
     if (command->settings.in_place && command->settings.output != NULL)
         return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
+    if (command->settings.auto_orient && command->settings.stored_orientation)
+        return fail(error, STATUS_USAGE,
+                    "--auto-orient and --stored-orientation cannot be used together; leave one out");
     enum status status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK)
         status = check_names(command, error);

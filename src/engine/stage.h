@@ -142,6 +142,10 @@ struct stage_caps {
      * unless samples are floats. */
     bool takes_fractions;
 
+    /* Positions, sizes or angles are parameters, which are meant for the picture as it is seen: it is first
+     * turned as its orientation says, unless --stored-orientation is given. */
+    bool needs_upright;
+
     /* new_geometry: pixel positions are not related to the input's; metadata about positions is dropped.
      * new_values: values have another meaning, as a gradient's; metadata about values is dropped. */
     bool new_geometry, new_values;

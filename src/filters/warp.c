@@ -325,5 +325,5 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
 struct stage_caps move_caps(const void *params)
 {
     (void)params;
-    return (struct stage_caps){.lossless_move = true, .groups = true};
+    return (struct stage_caps){.lossless_move = true, .groups = true, .needs_upright = true};
 }

@@ -118,7 +118,7 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
  * a square of pixels, each in *units units of the largest possible size (kernels/units.h). */
 struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units);
 
-/* Callback `caps` of a stage that only moves pixels. */
+/* Callback `caps` of a stage that only moves pixels, by parameters for the picture as it is seen. */
 struct stage_caps move_caps(const void *params);
 
 #endif

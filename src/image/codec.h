@@ -7,21 +7,13 @@
 
 #include <stdio.h>
 
-/* Rows that were decoded before they were asked for, without padding. */
+/* Rows that were decoded before reader_read asked for them, without padding. */
 struct prefetch {
-    unsigned char *rows; /* NULL if all were read */
-    size_t size;         /* bytes allocated */
-    uint32_t next, count;
-    enum status status; /* not STATUS_OK: the row after the last one cannot be read */
-    struct error error; /* why */
-};
-
-/* A page that is rotated as it is read (auto_orient.c). All zero: the page is not rotated. */
-struct auto_orient {
-    int orientation;        /* TIFF's, 2 to 8; 0: rows are handed on as they are */
-    struct image_info info; /* of the page as it is shown; owns the page's metadata */
-    unsigned char *stored;  /* the page as stored in the file; NULL before the first row is read */
-    uint32_t row;           /* the next */
+    unsigned char *rows;  /* owned; NULL once all of them were read */
+    size_t size;          /* bytes allocated */
+    uint32_t next, count; /* the next row to be read, and the number of rows */
+    enum status status;   /* not STATUS_OK: the row after the last one cannot be read */
+    struct error error;   /* the reason */
 };
 
 /* A format's reader embeds this first. */
@@ -33,9 +25,8 @@ struct reader {
     unsigned char head[SIGNATURE_SIZE]; /* the file's first bytes, which were read to recognise it */
     size_t head_size;                   /* 0 if the class seeks: the file is at its start again */
     struct prefetch prefetch;
-    struct auto_orient auto_orient;
     struct metadata trailing; /* only left_out and warning: see reader_trailing_warnings */
-    bool copied;              /* the output gets the file's bytes, and so all that follows the picture */
+    bool copied;              /* reader_copy was called: the output has the data after the picture, too */
     /* The format fills in the rest. */
     struct image_info info; /* reader.c frees its metadata */
     int page_count;         /* 1 unless the format sets it */
@@ -50,29 +41,16 @@ int reader_last_page(const struct reader *reader);
 /* Refuses an image without pixels, with more than `max_pixels`, or with a side that is too long. */
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);
 
-/* For --auto-orient: a page whose Orientation asks for it is rotated as it is read, which needs all of its
- * rows before the first. Begins after the class has begun a page; reads in place of the class; ends before
- * the next page. */
-enum status auto_orient_begin(struct reader *reader, struct error *error);
-enum status auto_orient_read(struct reader *reader, void *rows, size_t pitch, uint32_t count,
-                             struct error *error);
-void auto_orient_end(struct auto_orient *turned);
-
-/* Returns the map from the upright page to the stored one. */
-struct affine auto_orient_places(const struct reader *reader);
-
-/* Bytes that rotating the page takes. */
-uint64_t auto_orient_memory(const struct reader *reader);
-
-/* See the functions of these names in image/reader.h. Messages leave out the file's name, which reader.c
- * adds.
- */
+/* A format's functions. image/reader.h has the contracts, under the same names.
+ * Messages leave out the file's name, which reader.c adds. A reader is used by one thread at a time. */
 struct reader_class {
-    size_t size; /* of the format's reader struct; allocated zeroed by reader_open */
-    bool seeks;  /* it needs a seekable file: reader.c copies a pipe to one */
+    size_t size; /* bytes of the format's reader struct, which reader_open allocates and zeroes */
+    bool seeks;  /* needs a seekable file: reader.c copies a pipe to a temporary one */
+    /* Reads the header and sets the fields of struct reader that the format fills in. */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
-    /* Passes over the next rows without decoding them; false: they must be read. May be NULL. */
+    /* Skips the next rows without decoding them. False: nothing was skipped, and they must be read. May be
+     * NULL. */
     bool (*skip)(struct reader *reader, uint32_t count);
     /* Goes back to the first row of a plain page. False: not possible. May be NULL. */
     bool (*go_back)(struct reader *reader);
@@ -94,17 +72,18 @@ struct writer {
     bool copied;            /* the output is a copy of the input's bytes */
 };
 
+/* A format's functions. image/writer.h has the contracts, under the same names. */
 struct writer_class {
-    /* Bytes that writing such a page takes. NULL: next to none. options->jobs is not 0. */
+    /* Returns the bytes of memory that writing such a page takes. NULL: hardly any. options->jobs is set. */
     uint64_t (*memory)(const struct writer_options *options, const struct image_info *info);
-    size_t size; /* of the format's writer struct; allocated zeroed by writer_open */
-    bool seeks;  /* it needs a seekable output.file: for a pipe it is a temporary file */
+    size_t size; /* bytes of the format's writer struct, which writer_open allocates and zeroes */
+    bool seeks;  /* needs a seekable output.file: for a pipe it is a temporary file */
     enum status (*open)(struct writer *writer, struct error *error); /* may be NULL */
     enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
     enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);
     enum status (*end_page)(struct writer *writer, struct error *error);
-    /* Writes the end of the file. May be NULL. */
+    /* Writes the end of the file, after the last page. May be NULL. */
     enum status (*finish)(struct writer *writer, struct error *error);
     void (*close)(struct writer *writer); /* frees what the format allocated, not the struct */
 };

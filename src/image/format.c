@@ -13,20 +13,14 @@
 #include <strings.h>
 #include <unistd.h>
 
-static bool has_extension(const struct format *format, const char *word)
-{
-    for (const char *const *extension = format->extensions; *extension != NULL; extension++)
-        if (strcasecmp(*extension, word) == 0)
-            return true;
-    return false;
-}
-
 const struct format *format_by_word(const char *word)
 {
-    const struct format *const *format = formats;
-    while (*format != NULL && !has_extension(*format, word[0] == '.' ? word + 1 : word))
-        format++;
-    return *format;
+    word += word[0] == '.';
+    for (const struct format *const *format = formats; *format != NULL; format++)
+        for (const char *const *extension = (*format)->extensions; *extension != NULL; extension++)
+            if (strcasecmp(*extension, word) == 0)
+                return *format;
+    return NULL;
 }
 
 /* Returns the text after the last dot of the name, or NULL if there is no dot or the file is hidden. */
@@ -53,7 +47,7 @@ const struct format *format_by_signature(const unsigned char *head, size_t size)
 const struct format *format_by_content(const char *path)
 {
     unsigned char head[SIGNATURE_SIZE];
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe must not wait for a writer */
     ssize_t size = file < 0 ? -1 : read(file, head, sizeof head);
     if (file >= 0)
         close(file);
@@ -70,12 +64,12 @@ const char *format_words(void)
     return words;
 }
 
-bool format_holds(const struct format *format, const struct capacity *wanted)
+bool format_holds(const struct format *format, const struct capacity *content)
 {
     const struct capacity *held = &format->holds;
-    return (!wanted->masks || held->masks) && (wanted->types & ~held->types) == 0 &&
-           (wanted->channels & ~held->channels) == 0 && held->pages >= wanted->pages &&
-           held->video >= wanted->video && held->texts >= wanted->texts;
+    return (!content->masks || held->masks) && (content->types & ~held->types) == 0 &&
+           (content->channels & ~held->channels) == 0 && held->pages >= content->pages &&
+           held->video >= content->video && held->texts >= content->texts;
 }
 
 bool format_holds_coefficients(const struct format *format)
@@ -88,6 +82,8 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
 {
     if ((format->holds.types & 1u << type) != 0)
         return type;
+    /* 16 bits keep more of any other type than 8 bits; floats are the choice of PFM, which holds nothing
+     * else. */
     if (type == SAMPLE_INT8 && (format->holds.types & 1u << SAMPLE_UINT8) != 0)
         return SAMPLE_UINT8;
     if ((format->holds.types & 1u << SAMPLE_UINT16) != 0)
@@ -95,7 +91,7 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
     return (format->holds.types & 1u << SAMPLE_FLOAT) != 0 ? SAMPLE_FLOAT : SAMPLE_UINT8;
 }
 
-/* For formats that hold only pixels. */
+/* Notes all metadata, for formats that hold only pixels. */
 static void leave_out_all(struct metadata *metadata)
 {
     if (metadata->icc.data != NULL)
@@ -112,7 +108,7 @@ static void leave_out_all(struct metadata *metadata)
         metadata_leave_out(metadata, "texts");
 }
 
-/* Names it by its keyword. A long one is cut off, but not within a character of UTF-8. */
+/* Notes a text by its keyword. A long keyword is cut off, but not within a character of UTF-8. */
 static void leave_out_text(struct metadata *metadata, const struct text_entry *text)
 {
     enum { SHOWN = 40 };
@@ -147,12 +143,12 @@ void format_leave_out(const struct format *format, struct image_info *info)
         format->leave_out(info);
 }
 
-struct format_names format_names(const struct capacity *wanted, const char *conjunction)
+struct format_names format_names(const struct capacity *content, const char *conjunction)
 {
     struct format_names names = {""};
     const struct format *last = NULL;
     for (const struct format *const *format = formats; *format != NULL; format++) {
-        if (wanted != NULL && !format_holds(*format, wanted))
+        if (content != NULL && !format_holds(*format, content))
             continue;
         if (last != NULL)
             text_append(names.text, sizeof names.text, "%s%s", names.text[0] != '\0' ? ", " : "", last->name);
@@ -168,10 +164,11 @@ struct format_names format_names(const struct capacity *wanted, const char *conj
 
 static const char CAMERA_RAW[] = "raw files of cameras";
 
-/* Raw files whose first bytes are a TIFF's are refused by its reader. */
+/* Formats that climg neither reads nor writes, and their signatures. A longer signature precedes a shorter
+ * one that begins as it does. TIFF's reader refuses raw files whose first bytes are a TIFF's. */
 static const struct {
-    size_t offset;
-    const char *bytes, *name; /* no bytes: found by the extension alone */
+    size_t offset;            /* of the signature in the file, in bytes */
+    const char *bytes, *name; /* the signature; NULL: found by the extension alone */
     const char *extensions;   /* each followed by a space */
 } foreign_formats[] = {
     {0, "GIF8", "GIF", "gif "},
@@ -191,7 +188,7 @@ static const struct {
     {0, "BM", "BMP", "bmp dib "},
     {0, "FUJIFILMCCD-RAW", CAMERA_RAW, "raf "},
     {4, "ftypcrx ", CAMERA_RAW, "cr3 "},
-    {4, "ftyp", "MPEG-4 video", "mp4 m4v mov "}, /* no picture that is named above */
+    {4, "ftyp", "MPEG-4 video", "mp4 m4v mov "}, /* unless a row above matches */
     {0, "IIRO", CAMERA_RAW, "orf "},
     {0, "IIRS", CAMERA_RAW, ""},
     {0, "MMOR", CAMERA_RAW, ""},
@@ -202,20 +199,18 @@ static const struct {
 
 enum { FOREIGN_COUNT = sizeof foreign_formats / sizeof foreign_formats[0] };
 
-/* Many texts begin with "BM"; in a BMP the reserved bytes after the file's size are zero. */
-static bool is_bmp(const unsigned char *head, size_t size)
-{
-    return size >= 10 && memcmp(head + 6, "\0\0\0\0", 4) == 0;
-}
-
 const char *foreign_name(const unsigned char *head, size_t size)
 {
     for (size_t i = 0; i < FOREIGN_COUNT; i++) {
         size_t length = foreign_formats[i].bytes == NULL ? 0 : strlen(foreign_formats[i].bytes);
-        if (length > 0 && size >= foreign_formats[i].offset + length &&
-            memcmp(head + foreign_formats[i].offset, foreign_formats[i].bytes, length) == 0 &&
-            (strcmp(foreign_formats[i].name, "BMP") != 0 || is_bmp(head, size)))
-            return foreign_formats[i].name;
+        if (length == 0 || size < foreign_formats[i].offset + length ||
+            memcmp(head + foreign_formats[i].offset, foreign_formats[i].bytes, length) != 0)
+            continue;
+        /* Many texts begin with "BM", too. In a BMP the reserved bytes after the file's size are zero. */
+        if (strcmp(foreign_formats[i].name, "BMP") == 0 &&
+            (size < 10 || memcmp(head + 6, "\0\0\0\0", 4) != 0))
+            continue;
+        return foreign_formats[i].name;
     }
     return NULL;
 }
@@ -234,8 +229,8 @@ const char *foreign_name_by_path(const char *path)
     return NULL;
 }
 
-/* Prints the file's name and that of a PNG in the same folder, for a command line. FILE replaces a name that
- * a shell would split. */
+/* Prints the file's name, and the name of a PNG in the same folder, for a command line. FILE replaces a name
+ * that a shell would split. */
 static void name_both(const char *path, char *foreign, char *png, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";

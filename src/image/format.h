@@ -27,9 +27,10 @@ struct writer;
 /* The result of an attempt to move pixels without coding them again. */
 struct lossless_move {
     bool done;
-    char obstacle[120]; /* why not: "its width, 173, is no multiple of 16"; "" if it was no question */
+    char obstacle[120]; /* why not: "its width, 173, is no multiple of 16"; "" if it was not tried */
 };
 
+/* A format. Constant; defined in its folder. */
 struct format {
     const char *name;              /* in messages: "PNG" */
     const char *const *extensions; /* in lower case, without dots, ending with NULL; outputs get the first */
@@ -60,39 +61,40 @@ enum { SIGNATURE_SIZE = 8 };
 /* In the order of their folders' names, ending with NULL. */
 extern const struct format *const formats[];
 
-/* By an extension, in any case, with or without a dot, as --format takes it. NULL: there is no such format.
+/* Returns the format with that extension, in any case, with or without a dot, as --format takes it, or NULL.
  */
 const struct format *format_by_word(const char *word);
 
-/* By the extension of a path. NULL: it has none that is known. */
+/* Returns the format by the extension of a path, or NULL if that is unknown. */
 const struct format *format_by_path(const char *path);
 
-/* By a file's first bytes. NULL: climg does not read such files. */
+/* Returns the format by a file's first bytes, or NULL if climg does not read such files. */
 const struct format *format_by_signature(const unsigned char *head, size_t size);
 
-/* By the first bytes of the file at that path. NULL: the same, or the file cannot be read. */
+/* Returns the format by the first bytes of the file at that path; NULL also if it cannot be read. */
 const struct format *format_by_content(const char *path);
 
-/* The words of --format: "png|tif|tiff". */
+/* Returns the words of --format: "png|tif|tiff". Valid until the next call; not thread-safe. */
 const char *format_words(void);
 
-bool format_holds(const struct format *format, const struct capacity *wanted);
+/* True if a file of the format can hold all that `content` has. */
+bool format_holds(const struct format *format, const struct capacity *content);
 
 /* True if it can hold a pyramid: complex samples in many pages, and a text that describes them. */
 bool format_holds_coefficients(const struct format *format);
 
-/* The type of samples that a file gets: `type`, or the one that loses least if the format does not hold that.
- */
+/* Returns the sample type of a file: `type`, or the one that loses least if the format does not hold that. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
 
-/* Notes in the metadata what such a file cannot hold. */
+/* Notes in the metadata what a file of the format cannot hold. Removes nothing: writers skip it. */
 void format_leave_out(const struct format *format, struct image_info *info);
 
-/* "PNG, PAM or TIFF": the formats that hold all of these (NULL: all formats). */
+/* Returns a list of the formats that hold all that `content` has (NULL: of all formats): "PNG, PAM or TIFF".
+ */
 struct format_names {
     char text[160];
 };
-struct format_names format_names(const struct capacity *wanted, const char *conjunction);
+struct format_names format_names(const struct capacity *content, const char *conjunction);
 
 /* Returns the name of a format that climg neither reads nor writes ("GIF"), by a file's first bytes or its
  * extension, or NULL. */
@@ -100,19 +102,20 @@ enum { FOREIGN_SIZE = 15 /* bytes that are looked at */ };
 const char *foreign_name(const unsigned char *head, size_t size);
 const char *foreign_name_by_path(const char *path);
 
+/* A sentence of advice. */
 struct foreign_hint {
     char text[400];
 };
 
-/* Advice: "climg does not read GIF; convert it first, as with ImageMagick: convert a.gif a.png",
- * "climg does not write GIF; write out.png and convert that, ...". The path may be "-". */
+/* Return advice: "climg does not read GIF; convert it first, as with ImageMagick: convert a.gif a.png",
+ * "climg does not write GIF; write out.png and convert that, ...". `kind` is a name that the two functions
+ * above returned. The path may be "-". */
 struct foreign_hint foreign_reading(const char *kind, const char *path);
 struct foreign_hint foreign_writing(const char *kind, const char *path);
 
 struct reader_options {
     int page;            /* the first page to read, from 1 on; 0: all pages */
     int last_page;       /* the last one; the file may have fewer; 0: only `page` */
-    bool auto_orient;    /* rotate pages as their Orientation says */
     bool rewinds;        /* the file will be read twice: reader_measure */
     bool copies;         /* reader_copy may follow, if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before memory is allocated */

@@ -30,7 +30,8 @@ static struct ifd_layout layout_of(bool big)
                : (struct ifd_layout){.head = 2, .entry = 12, .word = 4, .value = 8};
 }
 
-/* Bytes of an element, and of each word in it that has a byte order; 0: unknown type. */
+/* Returns the bytes of an element, 0 for an unknown type. *word is the bytes of each number in it that has a
+ * byte order: a rational consists of two. */
 static size_t element_size(uint16_t type, size_t *word)
 {
     static const struct {
@@ -103,6 +104,7 @@ static bool ifd_read_bytes(const struct ifd_source *source, uint64_t offset, voi
            source->read(source->context, offset, to, size);
 }
 
+/* Reads an unsigned number of 1, 2, 4 or 8 bytes in the source's byte order. */
 static bool read_word(const struct ifd_source *source, uint64_t offset, size_t size, uint64_t *value)
 {
     unsigned char bytes[8];
@@ -175,10 +177,12 @@ bool ifd_entry_at(const struct ifd_source *source, uint64_t ifd, uint32_t index,
     entry->tag = (uint16_t)tag;
     entry->type = (uint16_t)type;
 
+    /* The count is checked before it is multiplied: the product must not overflow. */
     size_t element = element_size(entry->type, &word);
     if (element == 0 || entry->count > source->size / element)
         return false;
     entry->size = entry->count * element;
+    /* A value that fits is in the entry itself, else the entry has its offset. */
     entry->offset = entry->at + layout.value;
     if (entry->size > layout.word &&
         !read_word(source, entry->at + layout.value, layout.word, &entry->offset))
@@ -245,7 +249,7 @@ enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
         return STATUS_FAILED;
     for (uint32_t i = 0; i < count; i++) {
         struct ifd_entry entry;
-        const bool whole = ifd_entry_at(source, ifd, i, &entry);
+        const bool whole = ifd_entry_at(source, ifd, i, &entry); /* false: its value may be outside */
         if (keep(entry.tag, whole ? entry.size : 0) &&
             ifd_read_bytes(source, entry.at, selected->data + layout.head + kept * layout.entry,
                            layout.entry))
@@ -310,7 +314,7 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
 static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                               int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error);
 
-/* The kind of pointer to an IFD; negative: the tag is none. */
+/* Returns the kind of pointer to an IFD, or -1 if the tag is not a pointer. */
 static int pointer_kind(uint16_t tag)
 {
     static const uint16_t tags[] = {IFD_EXIF, IFD_GPS, IFD_INTEROP};
@@ -393,7 +397,7 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
 enum status ifd_copy(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                      struct ifd_sink *sink, uint64_t *offset, struct error *error)
 {
-    /* IFD0 points to EXIF, EXIF to interoperability. Nothing lies deeper: an IFD that points to itself ends
-     * here. */
+    /* IFD0 points to EXIF, EXIF to interoperability, and nothing is deeper. The limit ends an IFD that points
+     * to itself. */
     return copy_level(source, ifd, keep, 2, sink, offset, error);
 }

@@ -1,4 +1,4 @@
-/* Pixels on the host as a file holds them, and what files say about them. */
+/* A page of a file: the layout of its samples on the host, what the file says of them, and its metadata. */
 #ifndef CLIMG_IMAGE_IMAGE_H
 #define CLIMG_IMAGE_IMAGE_H
 
@@ -12,8 +12,8 @@
 
 /* Resolution of the two colour differences of a JPEG. */
 enum subsampling {
-    SUBSAMPLING_UNKNOWN, /* JPEG: as the input, or else by the quality */
-    SUBSAMPLING_AUTO,    /* the same, as the user may say it */
+    SUBSAMPLING_UNKNOWN, /* --subsampling is not given: the input's, or else by the quality */
+    SUBSAMPLING_AUTO,    /* --subsampling auto: the same */
     SUBSAMPLING_444,
     SUBSAMPLING_422,
     SUBSAMPLING_420,
@@ -24,10 +24,11 @@ enum subsampling {
 struct video {
     const char *header; /* the stream's first line; NULL: the page is a picture. Belongs to the reader */
     const char *frame;  /* the line before the frame */
-    int part, parts;    /* the page's number in the frame, and the frame's pages */
-    int across, down;   /* pixels of brightness for one of the colour differences */
-    double left, top;   /* position of the first sample of colour, in pixels right of and below the first of
-                           brightness */
+    int part,
+        parts; /* the page's number in the frame, from 0, and the number of pages of a frame; 0: no video */
+    int across, down; /* a pixel of the colour differences covers across x down pixels of brightness */
+    double left, top; /* position of the first sample of colour, in pixels right of and below the first of
+                         brightness */
 };
 
 /* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,
@@ -38,14 +39,15 @@ struct image_info {
     bool alpha;             /* the last channel is alpha */
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
-    int bits;                     /* of a sample in the file that was read, where the type has more; else 0 */
-    bool palette;                 /* the file's pixels are numbers of colours */
-    bool inverted;                /* the file's 0 is white, and its largest value 0 here; but for alpha */
-    int compression;              /* of the TIFF it came from (COMPRESSION_...), 0 if there was none */
-    int predictor;                /* of that compression (PREDICTOR_...), 0 if it has none */
-    int quality;                  /* of the JPEG it came from, 1 to 100; 0: there was none */
-    int colour_quality;           /* quality of the tables for colour; equal to quality if there are none */
-    enum subsampling subsampling; /* the same */
+    /* The next six describe the file that was read. */
+    int bits;                     /* bits of its samples, if `type` has more; else 0 */
+    bool palette;                 /* its pixels are indices into a palette */
+    bool inverted;                /* its 0 is white, which became full scale; alpha is as it was */
+    int compression;              /* of a TIFF, libtiff's COMPRESSION_...; 0: another format */
+    int predictor;                /* of that compression, libtiff's PREDICTOR_...; 0: it has no predictor */
+    int quality;                  /* of a JPEG, 1 to 100; 0: another format */
+    int colour_quality;           /* quality of the tables for colour; equal to quality without such tables */
+    enum subsampling subsampling; /* of a JPEG */
     const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct video video;
     struct metadata metadata;

@@ -1,9 +1,10 @@
-/* Inflation of zlib streams by ISA-L, whose Adler-32 is compared by ISA-L, too. */
+/* Inflates zlib streams by ISA-L, which compares the Adler-32, too. A stream is fed in pieces: the caller
+ * reads more of the file when all bytes are used up. */
 #include "image/inflate.h"
 
 #include "base/sums.h"
 
-enum { PIECE_SIZE = 1 << 30 /* ISA-L counts in 32 bits */ };
+enum { PIECE_SIZE = 1 << 30 /* bytes at a time, as ISA-L counts in 32 bits */ };
 
 void inflate_begin(struct inflate_state *state)
 {

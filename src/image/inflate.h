@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Begins a stream. The struct needs no freeing: it has some 80 KiB inside, so it belongs on the heap. */
 void inflate_begin(struct inflate_state *state);
 
 /* Sets the next bytes of the stream, which must stay valid until they are used up. */
@@ -16,11 +17,11 @@ void inflate_feed(struct inflate_state *state, const unsigned char *bytes, size_
 /* True if all bytes are used up. */
 bool inflate_is_hungry(const struct inflate_state *state);
 
-/* True after the checksum was read and was right. */
+/* True after the end of the stream, if its checksum was right. */
 bool inflate_has_ended(const struct inflate_state *state);
 
-/* Inflates up to `size` bytes, fewer if the input or the stream ends. Returns 0, or an error code of ISA-L,
- * after which the stream must not be used. */
+/* Inflates up to `size` bytes, fewer if the input or the stream ends; *made is their number. Returns 0, or an
+ * error code of ISA-L, after which the stream must not be used: ISA-L would read beyond its buffers. */
 int inflate_some(struct inflate_state *state, unsigned char *to, size_t size, size_t *made);
 
 #endif

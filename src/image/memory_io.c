@@ -1,5 +1,6 @@
-/* A reader and a writer whose rows come from and go to functions, for dry runs, the self-test and --verify.
- */
+/* A reader and a writer whose rows come from and go to functions, for the self-test, --verify and the passes
+ * over a page whose rows are in a temporary file. Both are formats like others, so the chain has no second
+ * path. */
 #include "image/memory_io.h"
 
 #include "image/codec.h"
@@ -67,7 +68,7 @@ static const struct writer_class writer_class = {.size = sizeof(struct memory_wr
                                                  .end_page = memory_end_page,
                                                  .close = memory_close_writer};
 
-/* Not in `formats`: no file has it. */
+/* Not in `formats`, as no file has it. */
 static const struct format memory_io = {
     .name = "rows in memory",
     .holds =
@@ -84,7 +85,7 @@ enum status memory_reader(const char *name, const struct image_info *first,
         return STATUS_FAILED;
     opened->source = *source;
     opened->base = (struct reader){.format = &memory_io, .info = *first, .page_count = 1};
-    opened->base.info.metadata = (struct metadata){.icc = {.data = NULL}};
+    opened->base.info.metadata = (struct metadata){.icc = {.data = NULL}}; /* the caller's, which frees it */
     opened->base.name = copy_text(name, error);
     *reader = &opened->base;
     if (opened->base.name != NULL)

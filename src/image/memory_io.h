@@ -6,27 +6,30 @@
 #include "image/reader.h"
 #include "image/writer.h"
 
-/* See the functions of these names in image/reader.h and image/writer.h. Messages without a name get the
- * given one. */
+/* The source of the rows. image/reader.h has the contracts, under the same names. A message
+ * without a file's name gets the name that memory_reader was given. */
 struct memory_source {
-    void *context;
+    void *context; /* first argument of the functions */
     enum status (*read)(void *context, void *rows, size_t pitch, uint32_t count, struct error *error);
     /* Sets *info if there is a next page. NULL: there is one page. */
     enum status (*next_page)(void *context, struct image_info *info, bool *more, struct error *error);
 };
 
+/* The sink of the rows. image/writer.h has the contracts, under the same names. */
 struct memory_sink {
-    void *context;
+    void *context; /* first argument of the functions */
     enum status (*begin_page)(void *context, const struct image_info *info, struct error *error);
     enum status (*write)(void *context, const void *rows, size_t pitch, uint32_t count, struct error *error);
     enum status (*end_page)(void *context, struct error *error);
 };
 
-/* `first` is the first page, whose metadata is not used. Close it with reader_close. */
+/* Opens a reader. `first` describes the first page; its metadata is not used. The caller closes it with
+ * reader_close. On failure *reader is NULL. */
 enum status memory_reader(const char *name, const struct image_info *first,
                           const struct memory_source *source, struct reader **reader, struct error *error);
 
-/* Takes any page. Close it with writer_close; there is nothing to commit. */
+/* Opens a writer that holds any page. The caller closes it with writer_close; there is nothing to commit. On
+ * failure *writer is NULL. */
 enum status memory_writer(const char *name, const struct memory_sink *sink, struct writer **writer,
                           struct error *error);
 

@@ -9,15 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_A_JOB = 2 /* one under way, one filled or waiting to be written */ };
+enum { PARTS_A_JOB = 2 /* for each thread: one is being encoded, one is filled or waits to be emitted */ };
 
 struct parts {
     struct parts_options options;
-    struct ordered pool;
+    struct ordered pool;  /* its slots are the parts */
     struct part *filling; /* the next to be submitted; NULL: it has no rows yet */
     uint32_t rows_left;
 };
 
+/* Returns the number of parts in memory: as many as the threads need, the memory holds and the picture has.
+ */
 static size_t parts_choose_count(const struct parts_options *options)
 {
     const uint64_t wanted = (uint64_t)options->jobs * PARTS_A_JOB,
@@ -71,6 +73,7 @@ void parts_close(struct parts *parts)
     free(parts);
 }
 
+/* Passes the oldest part on, or its error. */
 static enum status emit(struct parts *parts, struct part *part, struct error *error)
 {
     enum status status = part->status;
@@ -82,6 +85,7 @@ static enum status emit(struct parts *parts, struct part *part, struct error *er
     return status;
 }
 
+/* Allocates the rows of a part at its first use. */
 static enum status open_part(const struct parts *parts, struct part *part, struct error *error)
 {
     const struct parts_options *options = &parts->options;
@@ -94,7 +98,7 @@ static enum status open_part(const struct parts *parts, struct part *part, struc
     return STATUS_OK;
 }
 
-/* The row above comes from the part before, which may be in the same slot. */
+/* Copies the row above from the part before, which may be in the same slot. */
 static void copy_above(const struct parts *parts, struct part *part, size_t number)
 {
     const size_t size = parts->options.row_size;
@@ -106,6 +110,7 @@ static void copy_above(const struct parts *parts, struct part *part, size_t numb
     memmove(part->rows - size, before->rows + (parts->options.part_rows - 1) * size, size);
 }
 
+/* Makes the next part the one that is filled; its slot may first have to be emitted. */
 static enum status begin_part(struct parts *parts, struct error *error)
 {
     const size_t number = parts->pool.submitted;
@@ -126,6 +131,7 @@ static enum status begin_part(struct parts *parts, struct error *error)
     return STATUS_OK;
 }
 
+/* Copies a row into the part that is filled, and submits the part if it is full. */
 static void add_row(struct parts *parts, const void *row)
 {
     const struct parts_options *options = &parts->options;

@@ -18,12 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes to decode ahead before go_on is asked again. */
+/* Bytes that reader_prefetch decodes between two calls of go_on, so that the device is used as soon as it is
+ * open. */
 enum { AHEAD_PIECE = 256 << 10 };
 
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error)
 {
-    /* Positions along an axis are ints, and borders are mirrored at twice the size. */
+    /* Positions along an axis are ints, and mirrored borders reach twice the size. */
     const uint64_t longest = 1 << 30;
     if (width == 0 || height == 0)
         return fail(error, STATUS_FAILED, "an image of %" PRIu64 "x%" PRIu64 " pixels is empty", width,
@@ -39,10 +40,10 @@ enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixel
     return STATUS_OK;
 }
 
+/* Opens the path, or stdin for "-". Fails for directories and for files that are open for writing only. */
 static FILE *open_file(const char *path, struct error *error)
 {
-    /* A duplicate of stdin: when the reader is closed, descriptor 0 stays in use, and no other file gets it.
-     */
+    /* stdin is duplicated: descriptor 0 stays in use when the reader is closed, so no other file gets it. */
     int descriptor =
         strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
     struct stat there;
@@ -51,7 +52,7 @@ static FILE *open_file(const char *path, struct error *error)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
     else if (S_ISDIR(there.st_mode))
         fail(error, STATUS_FAILED, "is a directory");
-    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* as main leaves it where it was closed */
+    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* main opens it so if it was closed */
         fail(error, STATUS_FAILED, "cannot read: it is closed, or open for writing only");
     else if ((file = fdopen(descriptor, "rb")) == NULL)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
@@ -70,6 +71,7 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+/* Fails: no format recognises the file. The message says which format it has, if that is known. */
 static enum status refuse(const struct reader *reader, const char *path, struct error *error)
 {
     unsigned char head[FOREIGN_SIZE];
@@ -85,7 +87,7 @@ static enum status refuse(const struct reader *reader, const char *path, struct 
     return fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
-/* Puts the file back to its start. What cannot seek is first copied to a temporary file. */
+/* Sets the file back to its start. A pipe is first copied to a temporary file. */
 static enum status make_seekable(struct reader *reader, struct error *error)
 {
     if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
@@ -99,7 +101,7 @@ static enum status make_seekable(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* Opens the file and finds its format. */
+/* Opens the file and finds its format by its first bytes. */
 static enum status identify(struct reader *common, const char *path, struct error *error)
 {
     common->name = copy_text(name_of(path), error);
@@ -111,17 +113,17 @@ static enum status identify(struct reader *common, const char *path, struct erro
     return common->format != NULL ? STATUS_OK : refuse(common, path, error);
 }
 
-/* A class that does not seek gets the first bytes in reader->head, and the file after them. */
+/* Reads the header of the first page. A class that does not seek finds the file's first bytes in
+ * reader->head, and the file after them. */
 static enum status open_page(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
     if (!class->seeks && reader->head_size == 0)
         reader->head_size = fread(reader->head, 1, sizeof reader->head, reader->file);
-    enum status status = class->open(reader, error);
-    return status == STATUS_OK ? auto_orient_begin(reader, error) : status;
+    return class->open(reader, error);
 }
 
-/* Allocates the format's own struct and moves what is known so far into it. */
+/* Allocates the format's own struct, moves the common fields into it, and reads the header. */
 static enum status open_format(struct reader **reader, const struct reader *common, struct error *error)
 {
     const struct reader_class *class = common->format->reader;
@@ -139,7 +141,6 @@ static enum status open_format(struct reader **reader, const struct reader *comm
 static void release(struct reader *common)
 {
     free_pages(common->prefetch.rows, common->prefetch.size);
-    auto_orient_end(&common->auto_orient);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
         fclose(common->file);
@@ -165,14 +166,9 @@ enum status reader_open(const char *path, const struct reader_options *options, 
     return status;
 }
 
-bool reader_turns(const struct reader *reader)
-{
-    return reader->auto_orient.orientation > 0;
-}
-
 const struct image_info *reader_info(const struct reader *reader)
 {
-    return reader_turns(reader) ? &reader->auto_orient.info : &reader->info;
+    return &reader->info;
 }
 
 const struct format *reader_format(const struct reader *reader)
@@ -207,12 +203,12 @@ int reader_page_count(const struct reader *reader)
 
 uint64_t reader_memory(const struct reader *reader)
 {
-    return reader->memory + reader->prefetch.size + auto_orient_memory(reader);
+    return reader->memory + reader->prefetch.size;
 }
 
 bool reader_is_plain(const struct reader *reader)
 {
-    return reader->plain && !reader_turns(reader);
+    return reader->plain;
 }
 
 const struct metadata *reader_trailing_warnings(struct reader *reader)
@@ -238,7 +234,8 @@ static enum status named(const struct reader *reader, enum status status, struct
 void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
 {
     struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(reader_info(reader)), whole = row * reader_info(reader)->height;
+    const struct reader_class *class = reader->format->reader;
+    size_t row = row_size(&reader->info), whole = row * reader->info.height;
     prefetch->size = size < whole ? size : whole;
     prefetch->rows = prefetch->size >= row ? allocate_pages(prefetch->size) : NULL;
     uint32_t room = prefetch->rows ? (uint32_t)(prefetch->size / row) : 0;
@@ -246,8 +243,7 @@ void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *con
     while (prefetch->count < room && prefetch->status == STATUS_OK && go_on(context)) {
         uint32_t some = room - prefetch->count < piece ? room - prefetch->count : piece;
         prefetch->status = named(
-            reader,
-            auto_orient_read(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
+            reader, class->read(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
             &prefetch->error);
         prefetch->count += prefetch->status == STATUS_OK ? some : 0;
     }
@@ -259,11 +255,11 @@ static void end_prefetch(struct prefetch *prefetch)
     *prefetch = (struct prefetch){.rows = NULL};
 }
 
-/* Copies rows that were decoded prefetch; returns how many there were. */
+/* Copies up to `count` prefetched rows; returns the number of rows. */
 static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
     struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(reader_info(reader));
+    size_t row = row_size(&reader->info);
     uint32_t left = prefetch->count - prefetch->next, some = left < count ? left : count;
     for (uint32_t y = 0; y < some; y++)
         memcpy(rows + y * pitch, prefetch->rows + (prefetch->next + y) * row, row);
@@ -278,20 +274,22 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
     uint32_t taken = prefetch->rows ? take_prefetched(reader, to, pitch, count) : 0;
     if (taken == count)
         return STATUS_OK;
+    /* All prefetched rows were read. Decoding went on after them, or had failed there. */
     if (prefetch->status != STATUS_OK) {
         *error = prefetch->error;
         return prefetch->status;
     }
     if (prefetch->rows)
         end_prefetch(prefetch);
-    return named(reader, auto_orient_read(reader, to + taken * pitch, pitch, count - taken, error), error);
+    return named(
+        reader, reader->format->reader->read(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
-    if (!class->skip || reader->prefetch.rows || reader_turns(reader) || !class->skip(reader, count))
+    if (!class->skip || reader->prefetch.rows || !class->skip(reader, count))
         return reader_read(reader, scratch, pitch, count, error);
     return STATUS_OK;
 }
@@ -306,15 +304,12 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
 {
     *more = false;
     end_prefetch(&reader->prefetch);
-    auto_orient_end(&reader->auto_orient);
     const struct reader_class *class = reader->format->reader;
-    enum status status = class->next_page == NULL ? STATUS_OK : class->next_page(reader, more, error);
-    if (status == STATUS_OK && *more)
-        status = auto_orient_begin(reader, error);
-    return named(reader, status, error);
+    return class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
 }
 
-/* Begins again at the first page. For readers with options.rewinds. */
+/* Begins again at the first page: closes the format's reader, keeps the file, and reads the header again. For
+ * readers with options.rewinds. */
 static enum status rewind_reader(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
@@ -324,7 +319,6 @@ static enum status rewind_reader(struct reader *reader, struct error *error)
                                 .file = reader->file,
                                 .page_count = 1};
     class->close(reader);
-    auto_orient_end(&reader->auto_orient);
     metadata_free(&reader->info.metadata);
     end_prefetch(&reader->prefetch);
     memset(reader, 0, class->size);
@@ -334,11 +328,12 @@ static enum status rewind_reader(struct reader *reader, struct error *error)
     return named(reader, open_page(reader, error), error);
 }
 
+/* The range of values; low > high before the first value. Integers are divided by their full scale. */
 struct extent {
     double low, high;
 };
 
-/* Alpha says nothing of brightness, and NaN and infinity nothing at all. */
+/* Extends the range by a row's colours. Alpha, NaN and infinity do not count. */
 static void take_row(struct extent *extent, const struct image_info *info, const void *row)
 {
     const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
@@ -352,6 +347,7 @@ static void take_row(struct extent *extent, const struct image_info *info, const
         }
 }
 
+/* Reads a page row by row. `extent` grows by its values; may be NULL. */
 static enum status pass_page(struct reader *reader, struct extent *extent, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
@@ -366,7 +362,7 @@ static enum status pass_page(struct reader *reader, struct extent *extent, struc
     return status;
 }
 
-/* `extent` grows by the values of all pages; may be NULL. */
+/* Reads all pages that are asked for. */
 static enum status pass_pages(struct reader *reader, struct extent *extent, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -398,6 +394,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
     char bytes[BUFSIZ];
     size_t size;
     reader->copied = true;
+    /* Decoding first finds damage before anything is written. */
     enum status status = reader_pass(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
         status = named(reader, fail_reading(error), error);

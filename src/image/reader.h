@@ -1,4 +1,10 @@
-/* Reading images, row after row. Palette, 1/2/4-bit samples and tRNS arrive expanded. */
+/* Reads images, row after row. Samples arrive in the host's byte order with whole bytes: palettes, samples of
+ * 1, 2 and 4 bits and PNG's tRNS are expanded. Pixels are as they are stored; the orientation is in the
+ * metadata.
+ *
+ *     reader_open ─▶ reader_info ─▶ reader_read, until all rows are read ─▶ reader_next_page ─▶ ... ─▶ close
+ *
+ * Thread safety: a reader is used by one thread at a time. Several readers may be open. */
 #ifndef CLIMG_IMAGE_READER_H
 #define CLIMG_IMAGE_READER_H
 
@@ -22,9 +28,6 @@ const struct format *reader_format(const struct reader *reader);
 /* The file's name, or "standard input", as messages have it. It belongs to the reader. */
 const char *reader_name(const struct reader *reader);
 
-/* True if the current page is rotated as it is read: reader_options.auto_orient. */
-bool reader_turns(const struct reader *reader);
-
 /* The number of pages in the file, without TIFF's reduced copies and masks. 0: unknown before they are read.
  */
 int reader_page_count(const struct reader *reader);
@@ -39,13 +42,14 @@ uint64_t reader_memory(const struct reader *reader);
  * is a programming error. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
 
-/* Passes over the next `count` rows, of which the file need not be read where its format can do without.
- * Others are decoded to `scratch`. */
+/* Skips the next `count` rows. If the format cannot skip them without decoding, they are decoded to
+ * `scratch`.
+ */
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error);
 
-/* Goes back to the page's first row, of which nothing may have been read ahead; false: it cannot, or its rows
- * would be decoded again. */
+/* Goes back to the page's first row. False: the file cannot seek, rows were prefetched, or they would have to
+ * be decoded again. */
 bool reader_go_back(struct reader *reader);
 
 /* True if the current page's rows need no decoding, only copying. */
@@ -58,15 +62,15 @@ const struct metadata *reader_trailing_warnings(struct reader *reader);
 /* True if some samples lost precision when they became floats of 32 bits. */
 bool reader_rounded(const struct reader *reader);
 
-/* The smallest and the largest finite value of colour in all pages that are asked for, as the chain takes
- * them; 0 and 0 if no value is finite. Reads all pages and begins again: reader_options.rewinds must be set.
- */
+/* Finds the smallest and the largest finite value of colour in all pages that are asked for; integers are
+ * divided by their full scale. Both are 0 if no value is finite. Reads all pages and begins again:
+ * reader_options.rewinds must be set. */
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
 
 /* Decodes all pages that are asked for, to find damage. */
 enum status reader_pass(struct reader *reader, struct error *error);
 
-/* The same, and then writes the file's bytes as they are. For lossy formats, with
+/* Decodes all pages, to find damage, and then writes the file's bytes as they are. For lossy formats, with
  * reader_options.copies. */
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error);
 

@@ -47,7 +47,8 @@ const char *sample_name(enum sample_type type)
     return types[type].name;
 }
 
-/* IEEE 754 binary16. */
+/* Decodes IEEE 754 binary16: a sign bit, 5 bits of exponent with bias 15, 10 bits of fraction. Exponent 0 has
+ * no implicit leading bit; 31 is infinity or NaN. */
 static double half_value(uint16_t bits)
 {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -57,17 +58,18 @@ static double half_value(uint16_t bits)
     return sign * (exponent > 0 ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
 }
 
-/* The nearest one, halfway the even one. */
+/* Encodes binary16: the nearest value, halfway the one with an even fraction; beyond the range infinity. */
 static uint16_t half_bits(double value)
 {
     const uint16_t sign = signbit(value) ? 0x8000 : 0;
-    int exponent = -13; /* of the smallest normal number and of all that are smaller */
+    int exponent = -13; /* as frexp counts: of 2^-14, the smallest normal number, and of all smaller ones */
     if (isnan(value))
         return 0x7e00;
     if (fabs(value) >= 0x1p-14)
         (void)frexp(value, &exponent);
     const double fraction = nearbyint(ldexp(fabs(value), 11 - exponent));
-    const double bits = fraction + ldexp(exponent + 13, 10); /* the first bit of 11 adds to the exponent */
+    const double bits =
+        fraction + ldexp(exponent + 13, 10); /* the leading bit of 11 adds 1 to the exponent */
     return (uint16_t)(sign | (uint16_t)fmin(bits, 0x7c00));
 }
 
@@ -94,7 +96,7 @@ double sample_value(enum sample_type type, const void *samples, size_t index)
     }
 }
 
-/* Types with fewer bits use the lowest ones. */
+/* Encodes an integer in two's complement. Types of fewer bits use the lowest ones. */
 static uint32_t whole_bits(enum sample_type type, double value)
 {
     const double full = sample_full_scale(type), low = sample_is_signed(type) ? -full - 1 : 0;
@@ -103,6 +105,7 @@ static uint32_t whole_bits(enum sample_type type, double value)
 
 void sample_set(enum sample_type type, void *samples, size_t index, double value)
 {
+    /* One variable for each size, as the bytes are copied in the host's order. */
     const float real = (float)value;
     const uint32_t word = whole_bits(type, value);
     const uint16_t half = type == SAMPLE_HALF ? half_bits(value) : (uint16_t)word;
@@ -117,6 +120,7 @@ void sample_set(enum sample_type type, void *samples, size_t index, double value
 
 void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values)
 {
+    /* Two loops that compilers vectorise, for the types of nearly all files. */
     const uint8_t *bytes = (const uint8_t *)samples + first;
     const uint16_t *words = (const uint16_t *)samples + first;
     if (type == SAMPLE_UINT8)

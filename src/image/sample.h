@@ -1,4 +1,5 @@
-/* The types of samples in files. A sample is the value of one channel of a pixel. */
+/* The types of samples in files. A sample is the value of one channel of a pixel. All functions are pure and
+ * may be called by several threads. */
 #ifndef CLIMG_IMAGE_SAMPLE_H
 #define CLIMG_IMAGE_SAMPLE_H
 
@@ -19,15 +20,15 @@ enum sample_type {
 
 size_t sample_size(enum sample_type type); /* bytes */
 
-/* Sample number `index` as a stage sees it: integers divided by their full scale. A SAMPLE_COMPLEX counts as
- * two floats. */
+/* Returns sample number `index` as a stage sees it: integers divided by their full scale. A SAMPLE_COMPLEX
+ * counts as two floats. */
 double sample_value(enum sample_type type, const void *samples, size_t index);
 
-/* The same for `count` samples from `first` on, faster. */
+/* Converts `count` samples from `first` on, as sample_value does, but faster. */
 void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values);
 
-/* Sets it from that value, rounded half to even and clamped to what the type holds. Not for SAMPLE_COMPLEX.
- */
+/* Sets sample number `index`: the inverse of sample_value, rounded half to even and clamped to what the type
+ * holds; NaN becomes 0 in integers. Not for SAMPLE_COMPLEX. */
 void sample_set(enum sample_type type, void *samples, size_t index, double value);
 
 /* Copies samples of 16 bits, `size` bytes, in the other byte order. */

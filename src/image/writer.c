@@ -18,6 +18,7 @@ static enum status named(const struct writer *writer, enum status status, struct
     return status;
 }
 
+/* By default one thread for each processor. */
 static void choose_jobs(struct writer_options *options)
 {
     if (options->jobs == 0)
@@ -54,6 +55,7 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     return status;
 }
 
+/* Fails if the format cannot hold the page; the message names formats that can. */
 static enum status writer_check_page(const struct writer *writer, const struct image_info *info,
                                      struct error *error)
 {
@@ -108,11 +110,10 @@ enum status writer_copy(struct writer *writer, struct reader *reader, struct err
 enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *places,
                         const struct image_info *info, struct lossless_move *move, struct error *error)
 {
-    const struct affine stored = auto_orient_places(reader), all = affine_through(places, &stored);
     *move = (struct lossless_move){.done = false};
     if (writer->format->turn == NULL || writer->format != reader->format)
         return STATUS_OK;
-    enum status status = writer->format->turn(reader, writer, &all, info, move, error);
+    enum status status = writer->format->turn(reader, writer, places, info, move, error);
     writer->copied = move->done;
     return named(writer, status, error);
 }

@@ -1,5 +1,9 @@
-/* Writing images, row after row, to a temporary file that gets its name at the end: a failed run leaves
- * nothing. */
+/* Writes images, row after row, to a temporary file that gets its name at the end: a failed run leaves
+ * nothing.
+ *
+ *     writer_open ─▶ begin_page ─▶ write, until all rows are written ─▶ end_page ─▶ ... ─▶ commit ─▶ close
+ *
+ * Messages begin with the output's name. Thread safety: a writer is used by one thread at a time. */
 #ifndef CLIMG_IMAGE_WRITER_H
 #define CLIMG_IMAGE_WRITER_H
 
@@ -13,12 +17,13 @@ struct writer;
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error);
 
-/* Bytes that writing such a page takes. */
+/* Returns the bytes of memory that writing such a page takes. */
 uint64_t writer_memory(const struct writer_options *options, const struct image_info *info);
 
 /* Begins a page. Fails if the format cannot hold it, and says which formats can. */
 enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error);
 
+/* Writes the page's next `count` rows, `pitch` bytes apart. */
 enum status writer_write(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);
 

@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_PIXELS = 3 << 19, TEXEL = 4 };
 
@@ -87,7 +88,11 @@ _Static_assert(MAX_FACTOR == 1 << MOST_HALVINGS, "a reduction is so many halving
 /* A file that is halved several times as its rows come. */
 struct halving {
     struct reader *reader;
-    void *samples; /* a row of the file */
+    struct image_info info; /* of the picture as it is seen */
+    unsigned char *samples; /* a row of it */
+    struct affine map;      /* to the stored picture; for a picture that is turned */
+    unsigned char *stored;  /* the stored picture; NULL: rows are as they are stored */
+    uint32_t row;           /* the next row of the picture that is turned */
     struct step {
         struct row_filter filter;
         struct gray_plane row; /* of the source */
@@ -95,13 +100,28 @@ struct halving {
     } steps[MOST_HALVINGS];
 };
 
+/* Copies the next row of a picture that is turned. */
+static void turn_row(struct halving *halving)
+{
+    const size_t pixel = pixel_size(&halving->info), row = row_size(reader_info(halving->reader));
+    const struct affine *map = &halving->map;
+    const double y = halving->row++;
+    for (uint32_t x = 0; x < halving->info.width; x++) {
+        const double column = map->xx * x + map->xy * y + map->x, line = map->yx * x + map->yy * y + map->y;
+        memcpy(halving->samples + x * pixel, halving->stored + (size_t)line * row + (size_t)column * pixel,
+               pixel);
+    }
+}
+
 /* Computes the next row after so many halvings. */
 static enum status next_row(struct halving *halving, int halvings, float *values, float *weights,
                             struct error *error)
 {
     if (halvings == 0) {
-        const struct image_info *info = reader_info(halving->reader);
-        if (reader_read(halving->reader, halving->samples, row_size(info), 1, error) != STATUS_OK)
+        const struct image_info *info = &halving->info;
+        if (halving->stored)
+            turn_row(halving);
+        else if (reader_read(halving->reader, halving->samples, row_size(info), 1, error) != STATUS_OK)
             return STATUS_FAILED;
         convert_row(info, halving->samples, values, weights);
         return STATUS_OK;
@@ -116,14 +136,25 @@ static enum status next_row(struct halving *halving, int halvings, float *values
     return STATUS_OK;
 }
 
-static enum status halving_make(struct halving *halving, struct reader *reader, int halvings,
-                                struct error *error)
+/* `info` describes the picture as it is seen. A picture that is turned is read whole, as its first row may
+ * need the last one that is stored. */
+static enum status halving_make(struct halving *halving, struct reader *reader, const struct image_info *info,
+                                bool turns, int halvings, struct error *error)
 {
-    const struct image_info *info = reader_info(reader);
+    const struct image_info *stored = reader_info(reader);
     int width = (int)info->width, height = (int)info->height;
-    *halving = (struct halving){.reader = reader};
+    *halving = (struct halving){.reader = reader, .info = *info};
     halving->samples = allocate(row_size(info), "a row of the reference", error);
     enum status status = halving->samples ? STATUS_OK : STATUS_FAILED;
+    if (status == STATUS_OK && turns) {
+        const struct affine corners =
+            orientation_map(stored->metadata.orientation, stored->width, stored->height);
+        halving->map = affine_counted(&corners, -0.5);
+        halving->stored = allocate_zeroed(stored->height, row_size(stored), "the reference", error);
+        status = halving->stored
+                     ? reader_read(reader, halving->stored, row_size(stored), stored->height, error)
+                     : STATUS_FAILED;
+    }
     for (int i = 0; status == STATUS_OK && i < halvings; i++) {
         struct step *step = &halving->steps[i];
         status = gray_plane_make(&step->row, width, 1, error);
@@ -142,13 +173,14 @@ static void halving_free(struct halving *halving)
         row_filter_free(&halving->steps[i].filter);
     }
     free(halving->samples);
+    free(halving->stored);
 }
 
-static enum status brightness_read_rows(struct reader *reader, int halvings, struct gray_plane *gray,
-                                        struct error *error)
+static enum status brightness_read_rows(struct reader *reader, const struct image_info *info, bool turns,
+                                        int halvings, struct gray_plane *gray, struct error *error)
 {
     struct halving halving;
-    enum status status = halving_make(&halving, reader, halvings, error);
+    enum status status = halving_make(&halving, reader, info, turns, halvings, error);
     for (size_t y = 0; status == STATUS_OK && y < (size_t)gray->height; y++) {
         const size_t at = y * (size_t)gray->width;
         status = next_row(&halving, halvings, gray->values + at, gray->weights + at, error);
@@ -161,7 +193,6 @@ enum status brightness_read(const char *path, const struct settings *settings, s
                             int *reduction, int *width, int *height, struct error *error)
 {
     const struct reader_options options = {.page = 1,
-                                           .auto_orient = settings->auto_orient,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = settings->jobs,
                                            .spool = settings->environment.spool};
@@ -169,18 +200,23 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     enum status status = reader_open(path, &options, &reader, error);
     if (status != STATUS_OK)
         return status;
-    const struct image_info *info = reader_info(reader);
+    struct image_info info = *reader_info(reader);
+    const bool turns = !settings->stored_orientation && info.metadata.orientation > 1;
+    if (turns && orientation_is_on_side(info.metadata.orientation)) {
+        info.width = reader_info(reader)->height;
+        info.height = reader_info(reader)->width;
+    }
     int halvings = 0;
-    *width = (int)info->width;
-    *height = (int)info->height;
+    *width = (int)info.width;
+    *height = (int)info.height;
     *reduction = choose_reduction(*width, *height);
     while (1 << halvings < *reduction)
         halvings++;
-    status = info->type == SAMPLE_COMPLEX
+    status = info.type == SAMPLE_COMPLEX
                  ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)
                  : gray_plane_make(gray, ceil_div(*width, *reduction), ceil_div(*height, *reduction), error);
     if (status == STATUS_OK)
-        status = brightness_read_rows(reader, halvings, gray, error);
+        status = brightness_read_rows(reader, &info, turns, halvings, gray, error);
     reader_close(reader);
     return status;
 }

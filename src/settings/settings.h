@@ -96,6 +96,7 @@ struct settings {
     bool progressive; /* JPEG */
     bool strip;       /* drop most metadata */
     bool auto_orient;
+    bool stored_orientation; /* geometry stages work on the picture as stored */
 
     /* Files. */
     struct page_range pages;

@@ -143,8 +143,11 @@ static enum status align_shape(const void *params, const struct shape *in, struc
 static struct stage_caps align_caps(const void *params)
 {
     const struct align *align = params;
-    return (struct stage_caps){
-        .file = align->path, .writes = align->matrix, .new_geometry = true, .relative_cost = 6};
+    return (struct stage_caps){.file = align->path,
+                               .writes = align->matrix,
+                               .needs_upright = true,
+                               .new_geometry = true,
+                               .relative_cost = 6};
 }
 
 /* Downloads the picture's brightness and registers it. The result of a dry run is the identity. */
@@ -232,8 +235,8 @@ const struct stage stage_align = {
         "device: --timing shows it as registration, and reading the reference as reading files of "
         "stages.\n\n"
         "filter, outside and antialias work as in --warp, but nothing is antialiased if the picture "
-        "shrinks by less than a tenth. Orientations are ignored unless --auto-orient is given, which "
-        "also turns the reference.",
+        "shrinks by less than a tenth. Picture and reference are first turned as their orientations say, "
+        "unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct align),

@@ -88,8 +88,8 @@ const struct stage stage_crop = {
         "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is where "
         "the part begins; without it the part is in the middle, or where gravity= says. The part must be "
         "inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
-        "Left and top refer to the rows as the file stores them; --auto-orient, anywhere in the command, "
-        "turns a photo upright first (its EXIF orientation).",
+        "Left and top are those of the picture as it is seen: a photo that is stored on its side is turned "
+        "first, unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct crop),

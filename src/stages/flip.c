@@ -76,7 +76,8 @@ static struct stage_caps flip_caps(const void *params)
     struct stage_caps caps = move_caps(params);
     caps.needs_all_rows = flip->axis == VERTICALLY;
     if (interpolates(flip))
-        caps = (struct stage_caps){.needs_all_rows = true, .groups = true, .relative_cost = 6};
+        caps = (struct stage_caps){
+            .needs_all_rows = true, .groups = true, .needs_upright = true, .relative_cost = 6};
     return caps;
 }
 
@@ -106,8 +107,8 @@ const struct stage stage_flip = {
     .manual =
         "Mirrors the picture: --flip h exchanges left and right, --flip v top and bottom. Samples are "
         "copied unchanged, but 64-bit floats become 32-bit. Quarter turns are --rotate 90.\n\n"
-        "Left and top refer to the rows as the file stores them; --auto-orient, anywhere in the command, "
-        "turns a photo upright first (its EXIF orientation).",
+        "Left and top are those of the picture as it is seen: a photo that is stored on its side is turned "
+        "first, unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct flip),

@@ -181,7 +181,7 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
 static struct stage_caps mosaic_caps(const void *params)
 {
     (void)params;
-    return (struct stage_caps){.new_geometry = true, .new_values = true};
+    return (struct stage_caps){.needs_upright = true, .new_geometry = true, .new_values = true};
 }
 
 const struct stage stage_mosaic = {

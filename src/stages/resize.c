@@ -257,6 +257,14 @@ static enum status resize_adapt_to_chroma(void *params, const struct chroma *chr
     return STATUS_OK;
 }
 
+/* A percentage is the same for both sides. */
+static struct stage_caps resize_caps(const void *params)
+{
+    struct stage_caps caps = product_caps(params);
+    caps.needs_upright = ((const struct params *)params)->size.percent == 0;
+    return caps;
+}
+
 static enum status run_resize(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
@@ -291,7 +299,7 @@ const struct stage stage_resize = {
     .out = KIND_IMAGE,
     .shape = resize_shape,
     .rows = resize_rows,
-    .caps = product_caps,
+    .caps = resize_caps,
     .inverse_map = resize_inverse_map,
     .adapt_to_chroma = resize_adapt_to_chroma,
     .run = run_resize,

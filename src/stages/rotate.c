@@ -208,6 +208,7 @@ static struct stage_caps rotate_caps(const void *params)
                                .lossless_move =
                                    quarter_turns(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
                                .groups = true,
+                               .needs_upright = true,
                                .relative_cost = quarter_turns(rotate) >= 0 && is_whole ? 1 : 6};
 }
 

@@ -1,4 +1,10 @@
-/* EXIF data as PNG's eXIf chunk holds it: a small classic TIFF structure of either byte order. */
+/* EXIF data as PNG's eXIf chunk holds it: a small classic TIFF structure of either byte order.
+ *
+ *     header ─▶ first IFD: orientation, resolution, make ─▶ second IFD: the thumbnail
+ *                  └─▶ EXIF IFD: size, exposure, maker note ─▶ interoperability
+ *
+ * Numbers are changed in place and entries removed by moving the later ones up, so no value moves: offsets
+ * inside maker notes stay right. One new entry, the orientation, needs a longer table, which is appended. */
 #include "image/metadata/metadata.h"
 
 #include "base/text.h"
@@ -11,10 +17,10 @@
 #include <tiffio.h>
 
 enum {
-    HEADER_SIZE = 8, /* byte order, 42, offset of the first IFD */
-    ENTRY_SIZE = 12, /* tag, type, count, value */
-    FIRST_IFD = 4,   /* where the header has the offset of the first IFD */
-    GROWN_MAX = 1 << 30,
+    HEADER_SIZE = 8,     /* byte order, the number 42, offset of the first IFD */
+    ENTRY_SIZE = 12,     /* tag, type, count, value */
+    FIRST_IFD = 4,       /* where the header has the offset of the first IFD */
+    GROWN_MAX = 1 << 30, /* bytes of EXIF to which an entry is added: offsets have 32 bits */
 };
 
 int exif_orientation(const struct blob *exif)
@@ -29,7 +35,7 @@ int exif_orientation(const struct blob *exif)
     return value >= 1 && value <= 8 ? (int)value : 0;
 }
 
-/* Words of up to four bytes in the blob's byte order. */
+/* Read and write a number of up to four bytes in the blob's byte order. The caller has checked the bounds. */
 static uint32_t get(const struct blob *exif, size_t at, size_t size)
 {
     const bool big_endian = exif->data[0] == 'M';
@@ -46,7 +52,7 @@ static void put(struct blob *exif, size_t at, size_t size, uint32_t value)
         exif->data[at + (big_endian ? size - 1 - i : i)] = (unsigned char)value;
 }
 
-/* An entry of one number, of TIFF_SHORT or TIFF_LONG. */
+/* Writes an entry of one number, of TIFF_SHORT or TIFF_LONG. */
 static void put_entry(struct blob *exif, size_t at, uint16_t tag, uint16_t type, uint32_t value)
 {
     put(exif, at, 2, tag);
@@ -77,6 +83,7 @@ static enum status insert(struct blob *exif, uint16_t tag, uint16_t type, uint32
     size_t before = 0; /* entries with a smaller tag, which precede it */
     while (before < count && ifd_entry_at(&source, ifd, (uint32_t)before, &there) && there.tag < tag)
         before++;
+    /* Old data, the table's count, entries before the new one, the new one, the rest, the link. */
     struct blob made = {allocate_zeroed(size, 1, "EXIF data", error), size};
     if (made.data == NULL)
         return STATUS_FAILED;
@@ -115,7 +122,7 @@ enum status exif_set_orientation(struct blob *exif, int orientation, struct erro
 enum status exif_with_orientation(const struct metadata *metadata, bool copied, struct blob *exif,
                                   struct error *error)
 {
-    const int upright = 1; /* where nothing is said */
+    const int upright = 1; /* if nothing is said */
     enum status status = STATUS_OK;
     *exif = (struct blob){NULL, 0};
     if (copied && metadata->exif.data != NULL)
@@ -127,7 +134,8 @@ enum status exif_with_orientation(const struct metadata *metadata, bool copied, 
     return status;
 }
 
-/* The entry of this tag in the first IFD, or in the IFD that the first one's entry `in` points to. */
+/* Finds the entry of this tag in the first IFD (`in` is 0), or in the IFD that the first one's entry `in`
+ * points to. */
 static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_entry *entry)
 {
     struct ifd_source source;
@@ -136,6 +144,7 @@ static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_
            ifd_find(&source, ifd, tag, entry);
 }
 
+/* Sets a number that is present; a TIFF_SHORT becomes a TIFF_LONG. */
 static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t value)
 {
     struct ifd_entry entry;
@@ -144,80 +153,55 @@ static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t va
         put_entry(exif, (size_t)entry.at, tag, TIFF_LONG, value);
 }
 
-struct rational {
-    uint32_t above, below;
-};
-
-static double rational_value(struct rational number)
-{
-    return (double)number.above / number.below;
-}
-
-/* Returns the offset of the tag's rational, or 0. */
-static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, struct rational *number)
+/* Returns the offset of the tag's rational, whose numerator and denominator have four bytes each; 0: it is
+ * missing, or its value is not a positive number. */
+static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, double *value)
 {
     struct ifd_entry entry;
     if (!find(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
         return 0;
-    *number = (struct rational){get(exif, (size_t)entry.offset, 4), get(exif, (size_t)entry.offset + 4, 4)};
-    return (size_t)entry.offset;
+    *value = (double)get(exif, (size_t)entry.offset, 4) / get(exif, (size_t)entry.offset + 4, 4);
+    return *value > 0 && isfinite(*value) ? (size_t)entry.offset : 0;
 }
 
-/* Exact if one of the two numbers can be multiplied or divided without a rest, else in thousandths. */
-static void put_scaled(struct blob *exif, size_t at, struct rational number, double factor)
+/* Rounds to millionths, or to fewer digits if the numerator would not fit. */
+static void put_rational(struct blob *exif, size_t at, double value)
 {
-    const double largest = UINT32_MAX, fine = 1000;
-    double above = number.above, below = number.below;
-    if (!(factor > 0 && factor < largest))
-        return;
-    if (above * factor == floor(above * factor) && above * factor <= largest)
-        above *= factor;
-    else if (below / factor == floor(below / factor) && below / factor <= largest)
-        below /= factor;
-    else {
-        above = fmin(round(above / below * factor * fine), largest);
-        below = fine;
-    }
-    put(exif, at, 4, (uint32_t)above);
-    put(exif, at + 4, 4, (uint32_t)below);
+    double denominator = 1e6;
+    while (denominator > 1 && value * denominator > UINT32_MAX)
+        denominator /= 10;
+    put(exif, at, 4, (uint32_t)fmin(round(value * denominator), UINT32_MAX));
+    put(exif, at + 4, 4, (uint32_t)denominator);
 }
 
 bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
 {
     struct ifd_source source;
     struct ifd_entry entry;
-    struct rational along_x, along_y;
     uint64_t ifd, said = RESUNIT_INCH;
-    if (!ifd_source_of_blob(exif, &source, &ifd) ||
-        find_rational(exif, 0, TIFFTAG_XRESOLUTION, &along_x) == 0 ||
-        find_rational(exif, 0, TIFFTAG_YRESOLUTION, &along_y) == 0)
+    if (!ifd_source_of_blob(exif, &source, &ifd) || find_rational(exif, 0, TIFFTAG_XRESOLUTION, x) == 0 ||
+        find_rational(exif, 0, TIFFTAG_YRESOLUTION, y) == 0)
         return false;
     if (ifd_find(&source, ifd, TIFFTAG_RESOLUTIONUNIT, &entry))
         ifd_unsigned(&source, &entry, &said);
-    *x = rational_value(along_x);
-    *y = rational_value(along_y);
     *unit = (int)said;
-    return *x > 0 && *y > 0 && isfinite(*x) && isfinite(*y) && said >= RESUNIT_NONE &&
-           said <= RESUNIT_CENTIMETER;
+    return said >= RESUNIT_NONE && said <= RESUNIT_CENTIMETER;
 }
 
-/* A quarter turn exchanges the two. */
+/* Updates a pair of resolutions, if both are present. */
 static void update_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uint16_t y_tag,
                              const struct change *change)
 {
-    struct rational x, y;
+    double x, y;
     const size_t x_at = find_rational(exif, in, x_tag, &x), y_at = find_rational(exif, in, y_tag, &y);
-    if (x_at == 0 || y_at == 0 || x.above == 0 || x.below == 0 || y.above == 0 || y.below == 0)
+    if (x_at == 0 || y_at == 0)
         return;
-    const bool on_side = affine_is_on_side(&change->from);
-    const struct rational from_x = on_side ? y : x, from_y = on_side ? x : y;
-    double along_x = rational_value(x), along_y = rational_value(y);
-    change_densities(change, &along_x, &along_y);
-    put_scaled(exif, x_at, from_x, along_x / rational_value(from_x));
-    put_scaled(exif, y_at, from_y, along_y / rational_value(from_y));
+    affine_densities(&change->from, &x, &y);
+    put_rational(exif, x_at, x);
+    put_rational(exif, y_at, y);
 }
 
-/* Takes an entry out of the EXIF IFD; returns whether there was one. */
+/* Removes an entry from the EXIF IFD; returns true if there was one. Its value stays, without a name. */
 static bool remove_entry(struct blob *exif, uint16_t tag)
 {
     struct ifd_source source;
@@ -272,13 +256,16 @@ void exif_move(struct metadata *metadata)
         metadata_leave_out(metadata, "the maker note, whose offsets count from the start of the file");
 }
 
-/* Overwrites a thumbnail with zeros, so that it does not show what was blurred in the picture. */
+/* Overwrites a thumbnail with zeros: a thumbnail that is merely cut off would still show what was blurred in
+ * the picture. */
 struct eraser {
     struct blob *exif;
     uint64_t table, table_end; /* of the first IFD, which is not overwritten */
-    uint64_t left; /* bytes that may still be overwritten: strips that overlap do not take for ever */
+    uint64_t left; /* bytes that may still be overwritten: a bound for files whose strips overlap */
 };
 
+/* Overwrites bytes that are inside the data and not part of the first IFD; at the end of the data they are
+ * cut off. */
 static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
 {
     struct blob *exif = eraser->exif;
@@ -291,7 +278,7 @@ static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
         exif->size = (size_t)start;
 }
 
-/* The element of an array at that index. */
+/* Reads the element of an array at that index. */
 static bool get_element(const struct ifd_source *source, const struct ifd_entry *array, uint64_t index,
                         uint64_t *value)
 {
@@ -300,7 +287,7 @@ static bool get_element(const struct ifd_source *source, const struct ifd_entry 
     return ifd_unsigned(source, &element, value);
 }
 
-/* A thumbnail that is not compressed is in strips. */
+/* Overwrites the strips of a thumbnail that is not compressed. */
 static void erase_strips(struct eraser *eraser, const struct ifd_source *source, uint64_t ifd)
 {
     struct ifd_entry starts, sizes;
@@ -330,7 +317,7 @@ bool exif_has_thumbnail(const struct blob *exif)
     return thumbnail_link(exif) != 0;
 }
 
-/* Tags of the first IFD that a TIFF has, too, or that describe how pixels are stored. */
+/* True for tags of the first IFD that a TIFF has, too, or that describe the storage of pixels. */
 static bool is_for_tiff(uint16_t tag)
 {
     static const uint16_t tags[] = {254, 255, 256, 257, 258, 259, 262,   270,   271,  272, 273,
@@ -393,7 +380,7 @@ enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct
         entry.type != TIFF_ASCII)
         return STATUS_OK;
     const char *value = (const char *)exif->data + entry.offset;
-    const bool several = tag == TIFFTAG_COPYRIGHT; /* the photographer's and the editor's */
+    const bool several = tag == TIFFTAG_COPYRIGHT; /* two texts: the photographer's and the editor's */
     const size_t size = (size_t)entry.size, length = several ? size : strnlen(value, size);
     if (length == 0 || value[0] == '\0')
         return STATUS_OK;

@@ -39,6 +39,7 @@ void metadata_free(struct metadata *metadata)
 enum status metadata_copy(struct metadata *to, const struct metadata *from, struct error *error)
 {
     enum status status = STATUS_OK;
+    /* Numbers are copied at once; what pointers lead to follows. */
     *to = *from;
     to->icc = (struct blob){0};
     to->exif = (struct blob){0};
@@ -90,7 +91,8 @@ struct text_entry *metadata_find_text(const struct metadata *metadata, const cha
     return NULL;
 }
 
-/* Makes room for one more element; the capacity doubles each time. NULL on failure. */
+/* Makes room for one more element and returns the array, or NULL on failure. The capacity is the power of two
+ * from the count on, so it need not be stored. */
 static void *grow(void *array, size_t count, size_t size, struct error *error)
 {
     if ((count & (count - 1)) != 0)
@@ -101,7 +103,7 @@ static void *grow(void *array, size_t count, size_t size, struct error *error)
     return grown;
 }
 
-/* A copy; of NULL it is NULL. False: out of memory. */
+/* Copies a text, or NULL. False: out of memory. */
 static bool copy_part(char **to, const char *from, struct error *error)
 {
     *to = from == NULL ? NULL : copy_text(from, error);
@@ -186,6 +188,7 @@ void metadata_remove_text(struct metadata *metadata, const char *key)
             metadata_remove_entry(metadata, i);
 }
 
+/* Returns the tag, or NULL. */
 static struct tiff_tag *find_tag(const struct metadata *metadata, uint32_t number)
 {
     for (size_t i = 0; i < metadata->tag_count; i++)
@@ -232,19 +235,6 @@ void metadata_remove_tag(struct metadata *metadata, uint32_t number)
     const size_t behind = (size_t)(metadata->tags + metadata->tag_count - found) - 1;
     memmove(found, found + 1, behind * sizeof *found);
     metadata->tag_count--;
-}
-
-void metadata_strip(struct metadata *metadata)
-{
-    if (metadata->orientation == 0)
-        metadata->orientation = exif_orientation(&metadata->exif);
-    blob_free(&metadata->exif);
-    while (metadata->text_count > 0)
-        metadata_remove_entry(metadata, metadata->text_count - 1);
-    while (metadata->tag_count > 0)
-        metadata_remove_tag(metadata, metadata->tags[0].number);
-    metadata->resolution_unit = RESOLUTION_ABSENT;
-    metadata->left_out[0] = '\0';
 }
 
 /* True if a list of names, separated by ", ", has this one. */

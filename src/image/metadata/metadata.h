@@ -1,4 +1,13 @@
-/* Metadata of a file, in the same form for all formats. */
+/* Metadata of a file, in the same form for all formats.
+ *
+ *     file ─▶ reader ─▶ struct metadata ─▶ metadata_copy ─▶ metadata_update (of a chain's change) ─▶ writer
+ * ─▶ file
+ *
+ * A blob is copied or dropped. Orientation, width, height and resolution alone are changed inside of blobs.
+ * What is dropped is noted in left_out, for -v. docs/metadata.md has the rule for each kind.
+ *
+ * metadata.c stores; exif.c, xmp.c and texts.c each know one kind of blob; update.c applies a change to all
+ * of them. Thread safety: a struct metadata belongs to one thread. */
 #ifndef CLIMG_IMAGE_METADATA_METADATA_H
 #define CLIMG_IMAGE_METADATA_METADATA_H
 
@@ -10,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes on the heap. */
 struct blob {
     unsigned char *data; /* NULL: absent */
     size_t size;         /* bytes */
@@ -18,6 +28,7 @@ struct blob {
 /* XMP is a text like others, with PNG's keyword for it as its key. */
 #define XMP_KEY "XML:com.adobe.xmp"
 
+/* A text. All strings are owned and end in NUL. */
 struct text_entry {
     char *key;   /* PNG keyword: Title, Author, Description, Copyright, Creation Time, Software, ... */
     char *value; /* UTF-8 */
@@ -53,6 +64,7 @@ enum resolution_unit {
     RESOLUTION_PER_METRE
 };
 
+/* Zeroed, it is empty. */
 struct metadata {
     struct blob icc;  /* ICC profile */
     struct blob exif; /* as PNG's eXIf: starts at the TIFF byte-order mark */
@@ -70,51 +82,54 @@ struct metadata {
     size_t text_count;
     struct tiff_tag *tags;
     size_t tag_count;
-    size_t bytes;       /* of all texts and tags that were ever added */
+    size_t bytes;       /* of all texts and tags that were ever added: a bound on the work, too */
     char left_out[400]; /* for -v: "the EXIF thumbnail, IPTC" */
-    char warning[200];  /* for everybody; "" if all is well */
+    char warning[200];  /* is printed without -v, too; "" if there is no warning */
 };
 
+/* Frees everything and zeroes the struct. */
 void metadata_free(struct metadata *metadata);
 
-/* Deep copy into an uninitialised struct; on failure the copy is left empty. */
+/* Makes a deep copy in an uninitialised struct; on failure the copy is empty. */
 enum status metadata_copy(struct metadata *to, const struct metadata *from, struct error *error);
 
-/* Frees the data: the blob is absent then. */
+/* Frees the data and zeroes the blob. */
 void blob_free(struct blob *blob);
 
-/* Copies the data; of no bytes the blob becomes absent. */
+/* Replaces the blob by a copy of the data; without bytes it becomes absent. */
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 
-/* Removes all but what says how the pixels are to be shown: the ICC profile, PNG's chunks of colour and the
- * orientation. */
+/* Removes all but what viewers need to show the pixels: the ICC profile, PNG's chunks of colour and the
+ * orientation. For --strip. */
 void metadata_strip(struct metadata *metadata);
 
 /* Replaces the first entry of that key, or appends one. The value is `size` bytes and need not end in NUL. */
 enum status metadata_set_text(struct metadata *metadata, const char *key, const char *value, size_t size,
                               struct error *error);
 
-/* Appends a copy of an entry; there may be several of one key. What is beyond the limits at the top of
- * metadata.c is left out and noted. */
+/* Appends a copy of an entry; several may have one key. Texts beyond the limits at the top of metadata.c are
+ * left out and noted. An XMP text of no bytes is ignored. */
 enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error);
 
-/* Removes all entries of that key, or one. */
+/* Remove all entries of that key, or the entry at that index. */
 void metadata_remove_text(struct metadata *metadata, const char *key);
 void metadata_remove_entry(struct metadata *metadata, size_t index);
 
-/* Replaces the tag, or appends one, with the same limits. */
+/* Replaces the tag, or appends one, with the limits of metadata_add_text. */
 enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const void *data, size_t size,
                              struct error *error);
+
+/* Returns the tag's data, or NULL. */
 struct blob *metadata_tag(const struct metadata *metadata, uint32_t number);
 void metadata_remove_tag(struct metadata *metadata, uint32_t number);
 
 /* Notes that something is left out; the same name is noted once. */
 void metadata_leave_out(struct metadata *metadata, const char *name);
 
-/* The same of the languages of texts, for formats that hold texts without them. */
+/* Notes that languages of texts are left out, if there are any, for formats that hold texts without them. */
 void metadata_leave_out_languages(struct metadata *metadata);
 
-/* Sets the warning: "is damaged in its tEXt chunk". The first one stays. */
+/* Sets the warning, which follows the file's name: "is damaged in its tEXt chunk". The first one stays. */
 void metadata_warn(struct metadata *metadata, const char *what);
 
 /* Returns the first entry of that key, and its value, or NULL. */
@@ -128,28 +143,36 @@ struct tone_curve {
                             else NULL */
 };
 
+/* Finds the curve by the order of PNG's third edition: cICP, ICC profile, sRGB, gAMA; without any sRGB's. */
 struct tone_curve metadata_tone_curve(const struct metadata *metadata);
 
 /* Differences of an output from its input. */
 struct change {
-    uint32_t in_width, in_height, out_width, out_height;
-    struct affine from; /* maps the output to the input, in pixels from the top left corners */
-    int in_pages, out_pages;
+    uint32_t in_width, in_height, out_width, out_height; /* pixels */
+    struct affine from;      /* maps the output to the input, in pixels from the top left corners */
+    int in_pages, out_pages; /* of the files; 0: unknown */
     int in_channels, out_channels;
     enum sample_type in_type, out_type;
-    bool processed;  /* by stages or --range: the picture looks different */
-    bool rescaled;   /* a number means another value: another depth, --range, a palette, --invert
-                      */
-    bool reoriented; /* by --auto-orient: Orientation becomes 1 */
+    bool processed;  /* by stages or --range: small copies of the picture show something else */
+    bool rescaled;   /* a number means another value: another depth, --range, a palette, --invert */
+    bool reoriented; /* turned as its orientation says: Orientation becomes 1 */
     bool replaced;   /* it is another picture: no pixel stays in place */
 };
 
-/* Makes what a file says true of what comes out of a chain: sets orientation, width, height, resolutions and
- * the size of a GeoTIFF's pixels, and removes what else is no longer true. What is removed is noted in
- * left_out. */
+/* True if pixels move, have another size, or their number changes. */
+static inline bool change_moves(const struct change *change)
+{
+    const struct affine *from = &change->from;
+    return change->in_width != change->out_width || change->in_height != change->out_height ||
+           !affine_is_upright(from) || from->xx != 1 || from->yy != 1 || from->x != 0 || from->y != 0;
+}
+
+/* Makes the metadata of a chain's input true of its output: sets orientation, width, height, resolutions and
+ * the size of a GeoTIFF's pixels, and removes all else that is no longer true. Notes in left_out what is
+ * removed. */
 enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error);
 
-/* For people: "IPTC", "tag 65000". Valid until the next call in this thread. */
+/* Returns a name for messages: "IPTC", "tag 65000". Valid until the next call in this thread. */
 const char *tiff_tag_name(const struct tiff_tag *tag);
 
 /* True if the description is ImageJ's or tifffile's, of images that may follow each other without a gap. */
@@ -161,52 +184,50 @@ void description_drop_tifffile(struct metadata *metadata);
 /* True if tifffile wrote one directory for several images. */
 bool description_is_truncated(const struct metadata *metadata);
 
-/* The number of images that, as ImageJ says, follow each other in the file without a gap; 0: it says nothing.
- */
+/* Returns the number of images that follow each other in the file without a gap, by ImageJ's description; 0:
+ * it does not say. */
 int description_image_count(const struct metadata *metadata);
 
-/* TIFF's orientation, 1 to 8; 0: EXIF does not say it, or cannot be read. */
+/* Returns TIFF's orientation, 1 to 8; 0: EXIF does not say it, or cannot be read. */
 int exif_orientation(const struct blob *exif);
 
-/* The EXIF of a file that can hold the orientation nowhere else: a copy of the metadata's EXIF (`copied`), or
- * nothing else, with the metadata's orientation. The caller frees exif->data; it is NULL if there is nothing
- * to say. */
+/* Makes the EXIF of a file that can hold the orientation nowhere else: a copy of the metadata's EXIF if
+ * `copied`, else an empty one, with the metadata's orientation. The caller frees exif->data; it is NULL if
+ * neither says anything.
+ */
 enum status exif_with_orientation(const struct metadata *metadata, bool copied, struct blob *exif,
                                   struct error *error);
 
-/* Sets it and moves no other byte. Absent or unreadable EXIF becomes EXIF that says only this. */
+/* Sets the orientation and moves no other value. Absent or unreadable EXIF becomes EXIF that says only this.
+ */
 enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error);
 
-/* Pixels per unit along both axes, and TIFF's number of the unit. False: the first IFD does not say it. */
+/* Reads the pixels per unit along both axes, and TIFF's number of the unit. False: the first IFD does not say
+ * it. */
 bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit);
 
+/* True if there is a second IFD, which describes a thumbnail. */
 bool exif_has_thumbnail(const struct blob *exif);
 
 /* For EXIF that gets another place in its file: drops a maker note whose offsets would be wrong there, and
  * notes that. */
 void exif_move(struct metadata *metadata);
 
-/* For EXIF that is written to a TIFF: the same, and notes what a TIFF cannot hold: other tags of the first
+/* For EXIF that is written to a TIFF: exif_move, and notes what a TIFF cannot hold: other tags of the first
  * IFD, a thumbnail. */
 void exif_leave_out(struct metadata *metadata);
 
-/* A copy of a text of the first IFD, up to its NUL; of Copyright all parts, a line each. The caller frees
- * *text, which may be NULL. */
+/* Copies a text of the first IFD, up to its NUL; of Copyright all parts, a line each. The caller frees *text;
+ * it is NULL if the tag is missing. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
-/* ---------------- the parts of metadata_update, for this folder only */
-
-/* True if pixels move, have another size, or their number changes. */
-bool change_moves(const struct change *change);
-
-/* Turns the input's pixels per unit along x and y into the output's. */
-void change_densities(const struct change *change, double *x, double *y);
+/* ---------------- the parts of metadata_update, for this folder only. Each notes what it removes. */
 
 /* For changes that move pixels: sets the width, height and resolutions that EXIF says, and drops the place of
  * the subject. */
 void exif_update(struct metadata *metadata, const struct change *change);
 
-/* Overwrites the thumbnail with zeros; returns whether there was one. */
+/* Overwrites the thumbnail with zeros and cuts its IFD off; returns true if there was one. */
 bool exif_drop_thumbnail(struct blob *exif);
 
 /* Cuts size, resolution, orientation and thumbnails out of XMP where they are not true of the output. */

@@ -59,20 +59,8 @@ int description_image_count(const struct metadata *metadata)
     return count > 0 && count < 1 << 30 ? (int)count : 0;
 }
 
-/* Start of a line, and its state in the output. */
-struct line {
-    const char *key, *people;
-    bool is_true;
-};
-
-/* NULL: the line is about something else, such as the unit or the spacing of slices, and stays. */
-static const struct line *find_line(const struct line *lines, const char *text)
-{
-    while (lines->key != NULL && strncmp(text, lines->key, strlen(lines->key)) != 0)
-        lines++;
-    return lines->key == NULL ? NULL : lines;
-}
-
+/* Drops the lines of ImageJ's description that are not true of the output. All others stay, such as the unit
+ * and the spacing of slices, without which the resolution would be lost. */
 static void imagej_update(struct metadata *metadata, char *text, const struct change *change)
 {
     static const char dimensions[] = "ImageJ's dimensions", range[] = "ImageJ's range",
@@ -83,26 +71,29 @@ static void imagej_update(struct metadata *metadata, char *text, const struct ch
                        (images == 0 || images == change->out_pages);
     /* images=N makes ImageJ read N images without gaps from the first; without it ImageJ follows the
      * directories. */
-    const struct line lines[] = {{"images=", stack ? NULL : dimensions, stack && images == 1},
-                                 {"channels=", dimensions, stack},
-                                 {"slices=", dimensions, stack},
-                                 {"frames=", dimensions, stack},
-                                 {"hyperstack=", dimensions, stack},
-                                 {"min=", range, !change->rescaled},
-                                 {"max=", range, !change->rescaled},
-                                 {"xorigin=", origin, stays}, /* in pixels */
-                                 {"yorigin=", origin, stays},
-                                 {NULL, NULL, true}};
+    const struct {
+        const char *key, *people; /* the line's start; its name for messages, or NULL */
+        bool is_true;
+    } lines[] = {{"images=", stack ? NULL : dimensions, stack && images == 1},
+                 {"channels=", dimensions, stack},
+                 {"slices=", dimensions, stack},
+                 {"frames=", dimensions, stack},
+                 {"hyperstack=", dimensions, stack},
+                 {"min=", range, !change->rescaled},
+                 {"max=", range, !change->rescaled},
+                 {"xorigin=", origin, stays}, /* in pixels */
+                 {"yorigin=", origin, stays}};
     char *to = text;
     while (*text != '\0') {
-        const struct line *line = find_line(lines, text);
-        size_t length = strcspn(text, "\n");
+        size_t length = strcspn(text, "\n"), i = 0;
         length += text[length] == '\n';
-        if (line == NULL || line->is_true) {
+        while (i < sizeof lines / sizeof lines[0] && strncmp(text, lines[i].key, strlen(lines[i].key)) != 0)
+            i++;
+        if (i == sizeof lines / sizeof lines[0] || lines[i].is_true) {
             memmove(to, text, length);
             to += length;
-        } else if (line->people != NULL) {
-            metadata_leave_out(metadata, line->people);
+        } else if (lines[i].people != NULL) {
+            metadata_leave_out(metadata, lines[i].people);
         }
         text += length;
     }
@@ -111,7 +102,7 @@ static void imagej_update(struct metadata *metadata, char *text, const struct ch
 
 /* ---------------------------------------------------------------- OME: <OME ...> <Pixels ...> */
 
-/* Bio-Formats writes a comment before the root. */
+/* True for XML with a root OME, with or without a namespace. Bio-Formats writes a comment before the root. */
 static bool is_ome(const char *text)
 {
     return text[strspn(text, " \t\r\n\xef\xbb\xbf")] == '<' && strstr(text, "Pixels") != NULL &&
@@ -126,6 +117,7 @@ static bool is_same_layout(const struct change *change)
            change->in_channels == change->out_channels && (change->out_pages == 1 || change->out_height > 1);
 }
 
+/* Drops the description and notes its name. */
 static void drop_description(struct metadata *metadata, const char *people)
 {
     metadata_remove_text(metadata, DESCRIPTION);
@@ -150,13 +142,15 @@ void description_update(struct metadata *metadata, const struct change *change)
 
 /* ---------------------------------------------------------------- GDAL's items, and ImageMagick's texts */
 
+/* True for an item that GDAL computed from the pixels. */
 static bool is_statistic(const struct text_entry *entry)
 {
     return strncmp(entry->key, "STATISTICS_", strlen("STATISTICS_")) == 0;
 }
 
-/* An item of a domain (RPC) is of all kinds of things. Items of a channel (scale, offset, unit,
- * description) is true while the same number means the same value. */
+/* True if a statistic or an item is true of the output. An item of a domain, such as RPC, may be about
+ * anything. An item of a channel (scale, offset, unit, description) is true while the same number means the
+ * same value. */
 static bool item_is_true(const struct text_entry *entry, const struct change *change)
 {
     const bool same_channels = !change->replaced && change->in_channels == change->out_channels;
@@ -165,8 +159,8 @@ static bool item_is_true(const struct text_entry *entry, const struct change *ch
     return entry->item == NULL || (same_channels && !change->rescaled);
 }
 
-/* ImageMagick and GraphicsMagick repeat EXIF in texts of a PNG ("exif:PixelXDimension", "tiff:ImageWidth"),
- * and Photoshop's resources, which may have a small copy of the picture ("Raw profile type 8bim"). */
+/* True for a text in which ImageMagick or GraphicsMagick repeats EXIF in a PNG: "exif:PixelXDimension",
+ * "tiff:ImageWidth". */
 static bool is_repeated_exif(const struct text_entry *entry)
 {
     return strncasecmp(entry->key, "exif:", 5) == 0 || strncasecmp(entry->key, "tiff:", 5) == 0;
@@ -177,8 +171,9 @@ static bool text_is_true(const struct text_entry *entry, const struct change *ch
     if (entry->item != NULL || is_statistic(entry))
         return item_is_true(entry, change);
     if (is_repeated_exif(entry))
-        return !change_moves(change) && !change->reoriented;
-    return strcmp(entry->key, "Raw profile type 8bim") != 0 || (!change->processed && !change->reoriented);
+        return !change_moves(change);
+    /* Photoshop's resources, which may have a small copy of the picture. */
+    return strcmp(entry->key, "Raw profile type 8bim") != 0 || !change->processed;
 }
 
 void texts_update(struct metadata *metadata, const struct change *change)

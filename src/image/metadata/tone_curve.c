@@ -15,22 +15,13 @@ enum { PLACES = 64 };
  * sRGB's curve. */
 static const double ALIKE = 0.005;
 
-static double srgb_light(double v)
-{
-    return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
-}
-
+/* Reads a big-endian number. */
 static uint32_t get_number(const unsigned char *at, size_t size)
 {
     uint32_t number = 0;
     for (size_t i = 0; i < size; i++)
         number = number << 8 | at[i];
     return number;
-}
-
-static double get_fixed(const unsigned char *at)
-{
-    return (int32_t)get_number(at, 4) / 65536.0;
 }
 
 /* Reads a curveType at PLACES. False: it is damaged. */
@@ -55,7 +46,8 @@ static bool read_table(const unsigned char *curve, size_t size, double *light)
     return true;
 }
 
-/* The same of a parametricCurveType, whose five forms have more and more parameters. */
+/* Reads a parametricCurveType at PLACES. Form 0 is v^g; the others are (a v + b)^g + an offset from some v
+ * on, and below it a constant or a line. False: it is damaged. */
 static bool read_parameters(const unsigned char *curve, size_t size, double *light)
 {
     enum { HEAD = 12, FORMS = 5 };
@@ -65,7 +57,7 @@ static bool read_parameters(const unsigned char *curve, size_t size, double *lig
     if (form >= FORMS || size < HEAD + 4 * counts[form])
         return false;
     for (size_t i = 0; i < counts[form]; i++)
-        p[i] = get_fixed(curve + HEAD + 4 * i);
+        p[i] = (int32_t)get_number(curve + HEAD + 4 * i, 4) / 65536.0; /* s15Fixed16Number */
     const double offset = form == 2 ? p[3] : p[5];
     const double from = form == 0 ? 0 : form < 3 ? -p[2] / p[1] : p[4];
     for (int i = 0; i < PLACES; i++) {
@@ -95,34 +87,34 @@ static bool read_curve(const struct blob *icc, const char *tag, double *light)
     return false;
 }
 
-static bool is_power(const double *light, double exponent)
+/* True if the curve is near the power law, or near sRGB's curve (IEC 61966-2-1) if the exponent is 0. */
+static bool is_near(const double *light, double exponent)
 {
-    for (int i = 0; i < PLACES; i++)
-        if (!(fabs(light[i] - pow((double)i / (PLACES - 1), exponent)) <= ALIKE))
+    for (int i = 0; i < PLACES; i++) {
+        const double v = (double)i / (PLACES - 1);
+        const double wanted = exponent > 0   ? pow(v, exponent)
+                              : v <= 0.04045 ? v / 12.92
+                                             : pow((v + 0.055) / 1.055, 2.4);
+        if (!(fabs(light[i] - wanted) <= ALIKE)) /* NaN is not near */
             return false;
+    }
     return true;
 }
 
-static bool is_srgb(const double *light)
-{
-    for (int i = 0; i < PLACES; i++)
-        if (!(fabs(light[i] - srgb_light((double)i / (PLACES - 1))) <= ALIKE))
-            return false;
-    return true;
-}
-
-/* The exponent is that in the middle, rounded to what profiles have: 1/256. */
+/* Finds the curve of a channel. The exponent is taken in the middle and rounded to what profiles have: 1/256.
+ */
 static struct tone_curve classify(const double *light)
 {
     enum { MIDDLE = PLACES / 2 };
     const double exponent = round(256 * log(light[MIDDLE]) / log((double)MIDDLE / (PLACES - 1))) / 256;
-    if (is_srgb(light))
+    if (is_near(light, 0))
         return (struct tone_curve){.exponent = 0};
-    if (exponent > 0 && is_power(light, exponent))
+    if (exponent > 0 && is_near(light, exponent))
         return (struct tone_curve){.exponent = exponent};
     return (struct tone_curve){.unknown = "its ICC profile"};
 }
 
+/* Finds the curve of a profile: gray's, or the one that red, green and blue share. */
 static struct tone_curve profile_curve(const struct blob *icc)
 {
     static const char *const tags[] = {"rTRC", "gTRC", "bTRC"};

@@ -7,36 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-bool change_moves(const struct change *change)
-{
-    const struct affine *from = &change->from;
-    return change->in_width != change->out_width || change->in_height != change->out_height ||
-           !affine_is_upright(from) || from->xx != 1 || from->yy != 1 || from->x != 0 || from->y != 0;
-}
-
 /* ---------------------------------------------------------------- resolution */
 
-/* Pixels per unit along one axis of the output, where a step to the next pixel goes (across, down) pixels in
- * the input, which has x and y pixels per unit. */
-static double density(double across, double down, double x, double y)
-{
-    if (down == 0) /* exactly */
-        return x / fabs(across);
-    if (across == 0)
-        return y / fabs(down);
-    return 1 / hypot(across / x, down / y);
-}
-
-void change_densities(const struct change *change, double *x, double *y)
-{
-    const struct affine *from = &change->from;
-    const double along_x = density(from->xx, from->yx, *x, *y), along_y = density(from->xy, from->yy, *x, *y);
-    *x = along_x;
-    *y = along_y;
-}
-
-/* A print keeps its size. If only the aspect is known, it changes where pixels get another aspect; ImageJ has
- * the unit of a resolution in its description. */
+/* Updates the resolution so that a print keeps its size. If only the aspect is known, it changes only if
+ * pixels get another aspect. ImageJ has the unit of the resolution in its description. */
 static void update_resolution(struct metadata *metadata, const struct change *change)
 {
     const bool absolute =
@@ -45,8 +19,8 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return;
     const bool on_side = affine_is_on_side(&change->from);
-    const double old_x = on_side ? y : x, old_y = on_side ? x : y;
-    change_densities(change, &x, &y);
+    const double old_x = on_side ? y : x, old_y = on_side ? x : y; /* if only the axes are exchanged */
+    affine_densities(&change->from, &x, &y);
     const bool same = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;
     metadata->x_resolution = absolute || !same ? x : old_x;
     metadata->y_resolution = absolute || !same ? y : old_y;
@@ -71,8 +45,10 @@ static size_t real_count(const struct blob *blob)
     return blob == NULL ? 0 : blob->size / sizeof(double);
 }
 
-/* Each key is four numbers: the key, where its value is (0: here), the number of values, the value. The
- * first four are a header, whose last is the number of keys. */
+/* True if positions count from the centre of the first pixel instead of its corner (GTRasterTypeGeoKey).
+ *
+ * A key is four numbers: the key, the tag that has its value (0: the key itself), the number of values, the
+ * value. The first four numbers are a header, whose last is the number of keys. */
 static bool counts_from_centres(const struct metadata *metadata)
 {
     enum { RASTER_TYPE = 1025, POINT = 2 };
@@ -89,8 +65,8 @@ static bool counts_from_centres(const struct metadata *metadata)
     return false;
 }
 
-/* Sets the size of a pixel and the one tie point (section 7.3: I, J, K in the raster, X, Y, Z in the model)
- * if the grid stays upright. False: it does not, or the file stores the place on earth in another form. */
+/* Sets the size of a pixel and the one tie point (section 7.3: I, J, K in the raster, X, Y, Z in the model).
+ * False: the grid is turned or sheared, or the file stores the place on earth in another form. */
 static bool update_geotiff(struct metadata *metadata, const struct change *change)
 {
     enum { TIE = 6 };
@@ -109,13 +85,13 @@ static bool update_geotiff(struct metadata *metadata, const struct change *chang
 
 /* ---------------------------------------------------------------- other tags */
 
-/* The subject of a tag, and so the changes that make it untrue. */
+/* The subject of a tag, which decides about the changes that make it untrue. */
 enum {
-    OF_NOTHING, /* of this picture */
-    OF_PICTURE, /* it may have a small copy of it: a stage, or another orientation */
-    OF_NUMBERS, /* another sample type, or another value for the same number */
+    OF_NOTHING, /* nothing that a stage changes: always true */
+    OF_PICTURE, /* may have a small copy of the picture: untrue after a stage */
+    OF_NUMBERS, /* untrue with another sample type, or another value for the same number */
     OF_PLACES,  /* update_geotiff decides */
-    OF_PAGES,   /* another size, or number of pages */
+    OF_PAGES,   /* untrue with another size, or number of pages */
 };
 
 static const struct rule {
@@ -157,7 +133,7 @@ static bool stays_true(const struct tiff_tag *tag, const struct change *change, 
     const struct rule *rule = find_rule(tag);
     switch (rule == NULL ? OF_NOTHING : rule->of) {
     case OF_PICTURE:
-        return !change->processed && !change->reoriented;
+        return !change->processed;
     case OF_NUMBERS:
         return !change->replaced && change->in_type == change->out_type && !change->rescaled;
     case OF_PLACES:
@@ -183,7 +159,7 @@ static void update_tags(struct metadata *metadata, const struct change *change)
 
 /* ---------------------------------------------------------------- all of it */
 
-/* An ICC profile is for gray or for RGB. */
+/* Drops an ICC profile, which is for gray or for RGB, and cICP, if the number of channels no longer fits. */
 static void update_colours(struct metadata *metadata, const struct change *change)
 {
     if (metadata->icc.data != NULL && (change->in_channels <= 2) != (change->out_channels <= 2)) {
@@ -196,6 +172,19 @@ static void update_colours(struct metadata *metadata, const struct change *chang
     }
 }
 
+void metadata_strip(struct metadata *metadata)
+{
+    if (metadata->orientation == 0)
+        metadata->orientation = exif_orientation(&metadata->exif);
+    blob_free(&metadata->exif);
+    while (metadata->text_count > 0)
+        metadata_remove_entry(metadata, metadata->text_count - 1);
+    while (metadata->tag_count > 0)
+        metadata_remove_tag(metadata, metadata->tags[0].number);
+    metadata->resolution_unit = RESOLUTION_ABSENT;
+    metadata->left_out[0] = '\0';
+}
+
 enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -204,7 +193,7 @@ enum status metadata_update(struct metadata *metadata, const struct change *chan
         if (exif_orientation(&metadata->exif) > 1)
             status = exif_set_orientation(&metadata->exif, 1, error);
     }
-    if ((change->processed || change->reoriented) && exif_drop_thumbnail(&metadata->exif))
+    if (change->processed && exif_drop_thumbnail(&metadata->exif))
         metadata_leave_out(metadata, "the EXIF thumbnail");
     if (change_moves(change)) {
         exif_update(metadata, change);

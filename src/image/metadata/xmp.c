@@ -7,11 +7,16 @@
 
 #include <string.h>
 
-/* Properties that may become untrue. The name may end with *. */
+/* The reasons for which a property is removed: it is never true of an output; the picture was turned as its
+ * orientation says; pixels moved; the picture looks different. */
 enum xmp_reason { XMP_ALWAYS, XMP_TURNED, XMP_MOVED, XMP_LOOKS_OTHER };
 
+/* All properties that may become untrue. */
 static const struct xmp_property {
-    const char *namespace, *prefix /* that is usual */, *name, *people;
+    const char *namespace; /* URI */
+    const char *prefix;    /* the usual one; another may be declared */
+    const char *name;      /* of the property; may end with * */
+    const char *people;    /* name for messages */
     enum xmp_reason reason;
 } xmp_properties[] = {
     {"http://ns.adobe.com/tiff/1.0/", "tiff", "Orientation", "XMP's orientation", XMP_TURNED},
@@ -52,6 +57,7 @@ static char *property_end(char *name, size_t length)
         end = *end == '"' || *end == '\'' ? strchr(end + 1, *end) : NULL;
         return end == NULL ? NULL : end + 1;
     }
+    /* An element: its start tag, which may also be the end, or text and other elements up to its end tag. */
     end = strchr(end, '>');
     if (end == NULL || end[-1] == '/')
         return end == NULL ? NULL : end + 1;
@@ -69,6 +75,7 @@ static bool cut_properties(char *xmp, const char *prefix, const char *name)
 {
     const bool is_pattern = name[strlen(name) - 1] == '*';
     const size_t name_length = strlen(name) - is_pattern, prefix_length = strlen(prefix);
+    /* Bytes before `to` are final; those from `from` on are to be copied there; `at` searches colons. */
     char *to = xmp, *from = xmp, *at = xmp + 1;
     while (xmp[0] != '\0' && (at = strchr(at, ':')) != NULL) {
         const bool has_room = (size_t)(at - from) > prefix_length;
@@ -94,8 +101,8 @@ static bool cut_properties(char *xmp, const char *prefix, const char *name)
     return any;
 }
 
-/* Copies the prefix that is declared for the namespace in the attribute whose value begins at `value`. False:
- * it is no such attribute. */
+/* Copies the prefix that is declared for the namespace in the attribute whose value begins at `value`, as in
+ * xmlns:PREFIX="NAMESPACE". False: this is another attribute, or the prefix is too long. */
 static bool copy_prefix(const char *xmp, const char *value, const char *namespace, char *prefix, size_t size)
 {
     static const char declaration[] = "xmlns:";
@@ -120,7 +127,7 @@ static bool copy_prefix(const char *xmp, const char *value, const char *namespac
  * declaration goes, too. */
 static bool cut_property(char *xmp, const struct xmp_property *property)
 {
-    enum { DECLARATIONS_MAX = 8 };
+    enum { DECLARATIONS_MAX = 8 }; /* bounds the time; honest files have one */
     bool any = cut_properties(xmp, property->prefix, property->name);
     char *value = xmp, prefix[64];
     for (int i = 0; i < DECLARATIONS_MAX && (value = strstr(value, property->namespace)) != NULL; i++) {
@@ -139,7 +146,7 @@ void xmp_update(struct metadata *metadata, const struct change *change)
     const bool is_untrue[] = {[XMP_ALWAYS] = true,
                               [XMP_TURNED] = change->reoriented,
                               [XMP_MOVED] = change_moves(change),
-                              [XMP_LOOKS_OTHER] = change->processed || change->reoriented};
+                              [XMP_LOOKS_OTHER] = change->processed};
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)
         if (is_untrue[xmp_properties[i].reason] && cut_property(xmp->value, &xmp_properties[i]))

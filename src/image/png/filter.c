@@ -1,4 +1,8 @@
-/* Loops over bytes that the compiler turns into vector code: the Makefile compiles this file with -O3. */
+/* PNG's row filters, as loops that the compiler turns into vector code: the Makefile compiles this file with
+ * -O3.
+ *
+ * Filtering depends on the picture alone, so whole rows are computed at once. The inverse of Sub, Average and
+ * Paeth needs the pixel to the left: there a vector has the bytes of one pixel. */
 #include "image/png/png.h"
 
 #include <stdint.h>
@@ -7,14 +11,15 @@
 
 typedef unsigned char byte;
 
+/* Up: subtracts the prediction, byte by byte. */
 static void subtract(const byte *restrict row, const byte *restrict guess, size_t size, byte *restrict to)
 {
     for (size_t i = 0; i < size; i++)
         to[i] = (byte)(row[i] - guess[i]);
 }
 
-/* The prediction is left, above or above-left, whichever is nearest to left + above - above-left; the first
- * of equals. */
+/* Paeth: the prediction is left, above or above-left, whichever is nearest to left + above - above-left; the
+ * first of equals. */
 static void subtract_paeth(const byte *restrict row, const byte *restrict left, const byte *restrict above,
                            const byte *restrict corner, size_t size, byte *restrict to)
 {
@@ -38,7 +43,8 @@ void png_filter_row(enum png_filter filter, const struct png_row *row, byte *to)
         memcpy(to, bytes, row->size);
         return;
     }
-    subtract(bytes, above, step, to); /* what is left of the first pixel counts as zero */
+    subtract(bytes, above, step,
+             to); /* left of the first pixel all is zero, so Paeth predicts the byte above */
     subtract_paeth(bytes + step, bytes, above + step, above, rest, to + step);
 }
 
@@ -60,7 +66,7 @@ void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *eight
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* `to` may be `row`. */
+/* The inverse of Up. `to` may be `row`. */
 static void png_add(const byte *row, const byte *above, size_t size, byte *to)
 {
     INDEPENDENT
@@ -68,11 +74,12 @@ static void png_add(const byte *row, const byte *above, size_t size, byte *to)
         to[i] = (byte)(row[i] + above[i]);
 }
 
-/* The bytes of one pixel. Each pixel depends on the one before it, so no more can be computed at once. */
+/* The bytes of one pixel, with 16 bits each for sums and differences. Each pixel depends on the one before
+ * it, so no more can be computed at once. */
 typedef int16_t lanes __attribute__((vector_size(16)));
 typedef byte narrow __attribute__((vector_size(8)));
 
-/* `size` is 1, 2, 4 or 8. */
+/* Loads 1, 2, 4 or 8 bytes. */
 static inline lanes load_bytes(const byte *from, size_t size)
 {
     uint64_t word = 0;
@@ -82,6 +89,7 @@ static inline lanes load_bytes(const byte *from, size_t size)
     return __builtin_convertvector(bytes, lanes);
 }
 
+/* Stores a pixel of `step` bytes, and no more: `to` may be followed by filtered bytes. */
 static inline void store_pixel(byte *to, lanes pixel, size_t step)
 {
     narrow bytes = __builtin_convertvector(pixel, narrow);
@@ -96,12 +104,14 @@ static inline void store_pixel(byte *to, lanes pixel, size_t step)
     }
 }
 
+/* Absolute values. */
 static inline lanes magnitude(lanes v)
 {
     const lanes sign = v >> 15;
     return (v ^ sign) - sign;
 }
 
+/* Paeth's prediction, as in subtract_paeth, by masks. */
 static inline lanes guess_paeth(lanes left, lanes above, lanes corner)
 {
     const lanes from_left = magnitude(above - corner), from_above = magnitude(left - corner);
@@ -116,7 +126,8 @@ struct pixels {
     lanes left, corner;
 };
 
-/* Inlined with constant `filter`, `load` and `step`. Reads `load` bytes, of which the first `step` count. */
+/* Unfilters a pixel and returns what the next one needs. Inlined with constant `filter`, `load` and `step`.
+ * Reads `load` bytes, of which the first `step` count. */
 __attribute__((always_inline)) static inline struct pixels
 unfilter_pixel(enum png_filter filter, struct pixels before, const byte *bytes, const byte *above_bytes,
                size_t load, size_t step, byte *to)
@@ -130,8 +141,8 @@ unfilter_pixel(enum png_filter filter, struct pixels before, const byte *bytes, 
     return (struct pixels){pixel, above};
 }
 
-/* Pixels of three and six bytes are loaded as four and eight, but not the last ones, where the row would be
- * overrun. */
+/* Unfilters a row. Pixels of three and six bytes are loaded as four and eight, but not the last ones, where
+ * the row would be overrun. */
 __attribute__((always_inline)) static inline void unfilter(enum png_filter filter, const struct png_row *row,
                                                            byte *to, size_t step)
 {
@@ -145,6 +156,7 @@ __attribute__((always_inline)) static inline void unfilter(enum png_filter filte
         before = unfilter_pixel(filter, before, bytes + i, above + i, step, step, to + i);
 }
 
+/* A copy of the loop for each size of a pixel. */
 __attribute__((always_inline)) static inline void unfilter_pixels(enum png_filter filter,
                                                                   const struct png_row *row, byte *to)
 {

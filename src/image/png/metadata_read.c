@@ -1,5 +1,8 @@
-/* Reads the chunks before the pixels. libpng hands them over as they are: it would derive some from
- * others, drop those that contradict each other, and each of its versions would do so differently. */
+/* Reads the chunks before the pixels, one function for each kind.
+ *
+ * libpng checks the CRCs and hands the chunks over as they are (png_set_read_user_chunk_fn). Its getters are
+ * not used: libpng would derive some chunks from others, drop those that contradict each other, and each of
+ * its versions would do so differently. */
 #include "image/inflate.h"
 #include "image/png/png.h"
 
@@ -13,25 +16,13 @@ enum {
     CHUNK_SIZE_MAX = 16 << 20,
 };
 
-/* Makes room for at least one more byte, and for the NUL. */
-static enum status grow(struct blob *unpacked, size_t *capacity, size_t most, struct error *error)
-{
-    enum { CAPACITY_MIN = 4096 };
-    const size_t wanted = *capacity < CAPACITY_MIN ? CAPACITY_MIN : 2 * *capacity;
-    *capacity = wanted < most + 1 ? wanted : most + 1;
-    unsigned char *grown = realloc(unpacked->data, *capacity + 1);
-    if (grown == NULL)
-        return fail_memory(error, "out of memory for metadata");
-    unpacked->data = grown;
-    return STATUS_OK;
-}
-
-/* Inflates a stream that is in memory, and appends a NUL. unpacked->data: to be freed; NULL where the
- * stream is damaged or longer than `most`. unpacked->size: bytes that were inflated; most + 1 where it is
- * longer. */
+/* Inflates a zlib stream and appends a NUL. unpacked->data, which the caller frees, is NULL if the stream is
+ * damaged or longer than `most`. unpacked->size is the number of bytes that were inflated; larger than `most`
+ * if the stream is longer. */
 static enum status unpack(const unsigned char *bytes, size_t size, size_t most, struct blob *unpacked,
                           struct error *error)
 {
+    enum { CAPACITY_MIN = 4096 };
     struct inflate_state *stream = allocate(sizeof *stream, "metadata", error);
     enum status status = stream == NULL ? STATUS_FAILED : STATUS_OK;
     size_t capacity = 0, made = 1;
@@ -42,17 +33,23 @@ static enum status unpack(const unsigned char *bytes, size_t size, size_t most, 
         inflate_feed(stream, bytes, size);
     }
     while (status == STATUS_OK && made > 0 && !whole && !damaged && unpacked->size <= most) {
-        made = 0;
-        if (unpacked->size == capacity)
-            status = grow(unpacked, &capacity, most, error);
-        if (status == STATUS_OK)
-            damaged =
-                inflate_some(stream, unpacked->data + unpacked->size, capacity - unpacked->size, &made) != 0;
-        whole = status == STATUS_OK && !damaged && inflate_has_ended(stream);
+        if (unpacked->size == capacity) { /* for at least one more byte, and the NUL */
+            capacity = capacity < CAPACITY_MIN ? CAPACITY_MIN : 2 * capacity;
+            capacity = capacity < most + 1 ? capacity : most + 1;
+            unsigned char *grown = realloc(unpacked->data, capacity + 1);
+            if (grown == NULL) {
+                status = fail_memory(error, "out of memory for metadata");
+                break;
+            }
+            unpacked->data = grown;
+        }
+        damaged =
+            inflate_some(stream, unpacked->data + unpacked->size, capacity - unpacked->size, &made) != 0;
+        whole = !damaged && inflate_has_ended(stream);
         unpacked->size += made;
     }
     free(stream);
-    if (whole && unpacked->data != NULL && unpacked->size <= most) {
+    if (whole && unpacked->size <= most) {
         unpacked->data[unpacked->size] = '\0';
         return STATUS_OK;
     }
@@ -62,10 +59,10 @@ static enum status unpack(const unsigned char *bytes, size_t size, size_t most, 
 }
 
 enum status png_metadata_unpack(struct png_session *session, const unsigned char *bytes, size_t size,
-                                struct blob *unpacked, struct error *error)
+                                struct blob *unpacked)
 {
     const size_t most = session->room < CHUNK_SIZE_MAX ? session->room : CHUNK_SIZE_MAX;
-    enum status status = unpack(bytes, size, most, unpacked, error);
+    enum status status = unpack(bytes, size, most, unpacked, session->error);
     if (unpacked->size > most) {
         session->room -= most; /* the time that it took must be bounded, too */
         png_session_reserve_budget(session, SIZE_MAX);
@@ -74,40 +71,30 @@ enum status png_metadata_unpack(struct png_session *session, const unsigned char
     return status;
 }
 
-/* Warns of a damaged or unknown chunk. */
+/* Notes a chunk that is damaged or unknown. */
 static enum status png_leave_out(struct png_session *session, const char *what)
 {
     metadata_leave_out(session->metadata, what);
     return STATUS_OK;
 }
 
-static enum status take_gamma(struct png_session *session, const png_unknown_chunk *chunk,
-                              struct error *error)
+static enum status take_gamma(struct png_session *session, const png_unknown_chunk *chunk)
 {
-    (void)error;
-    if (chunk->size != 4)
-        return png_leave_out(session, "gAMA");
     session->metadata->gamma = png_get_uint_32(chunk->data) / (double)PNG_FP_1;
     return STATUS_OK;
 }
 
-static enum status take_chromaticities(struct png_session *session, const png_unknown_chunk *chunk,
-                                       struct error *error)
+static enum status take_chromaticities(struct png_session *session, const png_unknown_chunk *chunk)
 {
-    struct metadata *metadata = session->metadata;
-    (void)error;
-    if (chunk->size != 32)
-        return png_leave_out(session, "cHRM");
-    metadata->has_chromaticities = true;
+    session->metadata->has_chromaticities = true;
     for (int i = 0; i < 8; i++)
-        metadata->chromaticities[i] = png_get_uint_32(chunk->data + 4 * i) / (double)PNG_FP_1;
+        session->metadata->chromaticities[i] = png_get_uint_32(chunk->data + 4 * i) / (double)PNG_FP_1;
     return STATUS_OK;
 }
 
-static enum status take_srgb(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
+static enum status take_srgb(struct png_session *session, const png_unknown_chunk *chunk)
 {
-    (void)error;
-    if (chunk->size != 1 || chunk->data[0] > 3)
+    if (chunk->data[0] > 3)
         return png_leave_out(session, "sRGB");
     session->metadata->srgb = true;
     session->metadata->rendering_intent = chunk->data[0];
@@ -115,23 +102,23 @@ static enum status take_srgb(struct png_session *session, const png_unknown_chun
 }
 
 /* The chunk: a name and its NUL, the compression method 0, the profile as a zlib stream. */
-static enum status take_icc(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
+static enum status take_icc(struct png_session *session, const png_unknown_chunk *chunk)
 {
     const size_t name = strnlen((const char *)chunk->data, chunk->size);
     const bool gray = (png_get_color_type(session->png, session->info) & PNG_COLOR_MASK_COLOR) == 0;
     struct blob icc = {NULL, 0};
     enum status status = STATUS_OK;
     if (chunk->size > name + 2 && chunk->data[name + 1] == 0)
-        status = png_metadata_unpack(session, chunk->data + name + 2, chunk->size - name - 2, &icc, error);
+        status = png_metadata_unpack(session, chunk->data + name + 2, chunk->size - name - 2, &icc);
     if (status == STATUS_OK && (icc.data == NULL || !png_icc_is_valid(&icc, gray ? 1 : 3)))
         metadata_leave_out(session->metadata, "the ICC profile, which is damaged or of other colours");
     else if (status == STATUS_OK)
-        status = metadata_set_blob(&session->metadata->icc, icc.data, png_icc_size(&icc), error);
+        status = metadata_set_blob(&session->metadata->icc, icc.data, png_icc_size(&icc), session->error);
     free(icc.data);
     return status;
 }
 
-static enum status take_exif(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
+static enum status take_exif(struct png_session *session, const png_unknown_chunk *chunk)
 {
     struct metadata *metadata = session->metadata;
     if (chunk->size < 4 || (memcmp(chunk->data, "II*\0", 4) != 0 && memcmp(chunk->data, "MM\0*", 4) != 0))
@@ -140,17 +127,15 @@ static enum status take_exif(struct png_session *session, const png_unknown_chun
         return png_leave_out(session, "a second EXIF");
     if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
-    enum status status = metadata_set_blob(&metadata->exif, chunk->data, chunk->size, error);
+    enum status status = metadata_set_blob(&metadata->exif, chunk->data, chunk->size, session->error);
     if (status == STATUS_OK)
         metadata->orientation = exif_orientation(&metadata->exif);
     return status;
 }
 
-static enum status take_resolution(struct png_session *session, const png_unknown_chunk *chunk,
-                                   struct error *error)
+static enum status take_resolution(struct png_session *session, const png_unknown_chunk *chunk)
 {
     struct metadata *metadata = session->metadata;
-    (void)error;
     if (chunk->size != 9 || chunk->data[8] >= PNG_RESOLUTION_LAST)
         return png_leave_out(session, "the resolution, which is damaged");
     const uint32_t x = png_get_uint_32(chunk->data), y = png_get_uint_32(chunk->data + 4);
@@ -163,39 +148,23 @@ static enum status take_resolution(struct png_session *session, const png_unknow
     return STATUS_OK;
 }
 
-static enum status take_cicp(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
+static enum status take_cicp(struct png_session *session, const png_unknown_chunk *chunk)
 {
-    struct metadata *metadata = session->metadata;
-    (void)error;
-    if (chunk->size != sizeof metadata->cicp)
-        return png_leave_out(session, "cICP");
-    metadata->has_cicp = true;
-    memcpy(metadata->cicp, chunk->data, sizeof metadata->cicp);
+    session->metadata->has_cicp = true;
+    memcpy(session->metadata->cicp, chunk->data, sizeof session->metadata->cicp);
     return STATUS_OK;
 }
 
-static enum status note_animation(struct png_session *session, const png_unknown_chunk *chunk,
-                                  struct error *error)
+static enum status note_animation(struct png_session *session, const png_unknown_chunk *chunk)
 {
     (void)chunk;
-    (void)error;
     metadata_warn(session->metadata, "is an animation, of which only the still picture is kept");
     return STATUS_OK;
 }
 
-static enum status pass(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
-{
-    (void)session;
-    (void)chunk;
-    (void)error;
-    return STATUS_OK;
-}
-
 /* In RGB files the palette is a suggestion for displays of few colours, and ignored. */
-static enum status take_palette(struct png_session *session, const png_unknown_chunk *chunk,
-                                struct error *error)
+static enum status take_palette(struct png_session *session, const png_unknown_chunk *chunk)
 {
-    (void)error;
     const int most = 1 << png_get_bit_depth(session->png, session->info), count = (int)(chunk->size / 3);
     png_color colours[256];
     if (png_get_color_type(session->png, session->info) != PNG_COLOR_TYPE_PALETTE)
@@ -208,24 +177,26 @@ static enum status take_palette(struct png_session *session, const png_unknown_c
     return STATUS_OK;
 }
 
+/* Chunks that climg knows. A chunk of another size than `size` is damaged. */
 static const struct kind {
     char name[5];
-    bool repeats;
-    enum status (*take)(struct png_session *session, const png_unknown_chunk *chunk, struct error *error);
+    bool repeats;  /* a file may have several */
+    unsigned size; /* bytes of data; 0: any */
+    enum status (*take)(struct png_session *session, const png_unknown_chunk *chunk); /* NULL: ignored */
 } kinds[] = {
-    {"PLTE", false, take_palette},
-    {"gAMA", false, take_gamma},
-    {"cHRM", false, take_chromaticities},
-    {"sRGB", false, take_srgb},
-    {"iCCP", false, take_icc},
-    {"cICP", false, take_cicp},
-    {"pHYs", false, take_resolution},
-    {"eXIf", false, take_exif},
-    {"tEXt", true, png_text_take},
-    {"zTXt", true, png_text_take},
-    {"iTXt", true, png_text_take},
-    {"acTL", false, note_animation},
-    {"fcTL", true, pass},
+    {"PLTE", false, 0, take_palette},
+    {"gAMA", false, 4, take_gamma},
+    {"cHRM", false, 32, take_chromaticities},
+    {"sRGB", false, 1, take_srgb},
+    {"iCCP", false, 0, take_icc},
+    {"cICP", false, 4, take_cicp},
+    {"pHYs", false, 0, take_resolution},
+    {"eXIf", false, 0, take_exif},
+    {"tEXt", true, 0, png_text_take},
+    {"zTXt", true, 0, png_text_take},
+    {"iTXt", true, 0, png_text_take},
+    {"acTL", false, 0, note_animation},
+    {"fcTL", true, 0, NULL},
 };
 
 /* Returns NULL if climg does not know the chunk. */
@@ -247,6 +218,7 @@ void png_metadata_note_trailing(struct metadata *trailing, const char *name)
         metadata_leave_out(trailing, name);
 }
 
+/* Reads a chunk, or notes that it is left out. */
 static enum status take(struct png_session *session, const png_unknown_chunk *chunk)
 {
     const struct kind *kind = kind_of((const char *)chunk->name);
@@ -259,11 +231,13 @@ static enum status take(struct png_session *session, const png_unknown_chunk *ch
         return png_leave_out(session, what);
     }
     session->seen |= bit;
-    return kind->take(session, chunk, session->error);
+    if (kind->size > 0 && chunk->size != kind->size)
+        return png_leave_out(session, kind->name);
+    return kind->take == NULL ? STATUS_OK : kind->take(session, chunk);
 }
 
-/* libpng's callback. Returns 0 where the picture cannot be understood without the chunk, which is an error.
- */
+/* libpng's callback for each chunk that it does not read itself. Returns 0, which is an error, if the picture
+ * cannot be understood without the chunk. */
 static int take_chunk(png_structp png, png_unknown_chunkp chunk)
 {
     struct png_session *session = png_get_user_chunk_ptr(png);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* The data of a chunk may come in pieces. */
+/* A part of a chunk's data, which need not be joined before they are written. */
 struct piece {
     const void *data;
     size_t size;
@@ -23,6 +23,7 @@ static bool write_bytes(FILE *file, const void *data, size_t size)
     return size == 0 || fwrite(data, 1, size, file) == size;
 }
 
+/* Writes a chunk: length, name, data, CRC of name and data. */
 static enum status put_pieces(FILE *file, const char *name, const struct piece *pieces, size_t count,
                               struct error *error)
 {
@@ -47,18 +48,13 @@ enum status png_put_chunk(FILE *file, const char *name, const void *data, size_t
     return put_pieces(file, name, &(struct piece){data, size}, 1, error);
 }
 
-static struct piece piece_of(const char *text)
-{
-    return (struct piece){text, strlen(text)};
-}
-
-/* With its NUL; NULL is an empty text. */
+/* Returns a text with its NUL; NULL is an empty text. */
 static struct piece piece_to_nul(const char *text)
 {
     return text == NULL ? (struct piece){"", 1} : (struct piece){text, strlen(text) + 1};
 }
 
-/* Replaces a piece by a zlib stream of it, to be freed. */
+/* Replaces a piece by a zlib stream of it. The caller frees *packed. */
 static enum status pack(struct piece *piece, unsigned char **packed, struct error *error)
 {
     uLongf size = compressBound((uLong)piece->size);
@@ -71,6 +67,7 @@ static enum status pack(struct piece *piece, unsigned char **packed, struct erro
     return STATUS_OK;
 }
 
+/* Writes the profile, unless libpng or programs that are built on it would refuse it. */
 static enum status write_icc(FILE *file, const struct image_info *info, struct error *error)
 {
     static const char name[] = "ICC profile\0"; /* the second NUL: deflate */
@@ -86,7 +83,7 @@ static enum status write_icc(FILE *file, const struct image_info *info, struct e
     return status;
 }
 
-/* EXIF is PNG's only place for the orientation. */
+/* Writes EXIF, which is PNG's only place for the orientation. */
 static enum status png_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
@@ -101,8 +98,8 @@ static enum status png_write_exif(FILE *file, const struct metadata *metadata, s
 
 enum { KEYWORD_MAX = 79 };
 
-/* ISO/IEC 15948, 11.3.4.2: visible characters of Latin-1 with single spaces between them. What is no such
- * character becomes a space. False: nothing is left, or too much. */
+/* Makes a keyword (ISO/IEC 15948, 11.3.4.2): visible characters of Latin-1 with single spaces between them.
+ * Any other character becomes a space. False: nothing is left, or too much. */
 static bool make_keyword(const char *latin1, char keyword[KEYWORD_MAX + 1])
 {
     size_t length = 0;
@@ -120,7 +117,7 @@ static bool make_keyword(const char *latin1, char keyword[KEYWORD_MAX + 1])
     return length > 0;
 }
 
-/* *held: whether PNG has such a keyword. */
+/* Makes the keyword of a text. *held is false if PNG cannot hold it. */
 static enum status keyword_of(const struct text_entry *entry, char keyword[KEYWORD_MAX + 1], bool *held,
                               struct error *error)
 {
@@ -140,25 +137,7 @@ bool png_metadata_holds(const struct text_entry *text)
     return keyword_of(text, keyword, &held, &ignored) != STATUS_OK || held;
 }
 
-static enum status write_latin1(FILE *file, const char *keyword, struct piece text, bool packed,
-                                struct error *error)
-{
-    const struct piece pieces[] = {piece_to_nul(keyword), {"", packed ? 1 : 0 /* deflate */}, text};
-    return put_pieces(file, packed ? "zTXt" : "tEXt", pieces, 3, error);
-}
-
-static enum status write_utf8(FILE *file, const char *keyword, const struct text_entry *entry,
-                              struct piece text, struct error *error)
-{
-    const struct piece pieces[] = {piece_to_nul(keyword),
-                                   {entry->compressed ? "\1\0" : "\0\0", 2}, /* whether, and deflate */
-                                   piece_to_nul(entry->language),
-                                   piece_to_nul(entry->translated),
-                                   text};
-    return put_pieces(file, "iTXt", pieces, 5, error);
-}
-
-/* Readers look for XMP in iTXt only, and only iTXt has a language. */
+/* Writes a text as tEXt, zTXt or iTXt. Readers look for XMP in iTXt only, and only iTXt has a language. */
 static enum status png_write_text(FILE *file, const struct text_entry *entry, struct error *error)
 {
     char keyword[KEYWORD_MAX + 1], *latin1 = NULL;
@@ -169,12 +148,22 @@ static enum status png_write_text(FILE *file, const struct text_entry *entry, st
         return status;
     if (strcmp(keyword, XMP_KEY) != 0 && entry->language == NULL && entry->translated == NULL)
         status = latin1_from_utf8(entry->value, &latin1, error);
-    struct piece text = piece_of(latin1 == NULL ? entry->value : latin1);
+    const char *const value = latin1 == NULL ? entry->value : latin1;
+    struct piece text = {value, strlen(value)};
     if (status == STATUS_OK && entry->compressed)
         status = pack(&text, &packed, error);
-    if (status == STATUS_OK)
-        status = latin1 == NULL ? write_utf8(file, keyword, entry, text, error)
-                                : write_latin1(file, keyword, text, entry->compressed, error);
+    /* texts.c draws the layouts. The compression method 0, deflate, is a NUL. */
+    if (status == STATUS_OK && latin1 != NULL) {
+        const struct piece pieces[] = {piece_to_nul(keyword), {"", entry->compressed ? 1 : 0}, text};
+        status = put_pieces(file, entry->compressed ? "zTXt" : "tEXt", pieces, 3, error);
+    } else if (status == STATUS_OK) {
+        const struct piece pieces[] = {piece_to_nul(keyword),
+                                       {entry->compressed ? "\1\0" : "\0\0", 2},
+                                       piece_to_nul(entry->language),
+                                       piece_to_nul(entry->translated),
+                                       text};
+        status = put_pieces(file, "iTXt", pieces, 5, error);
+    }
     free(latin1);
     free(packed);
     return status;
@@ -182,11 +171,13 @@ static enum status png_write_text(FILE *file, const struct text_entry *entry, st
 
 /* ---------------------------------------------------------------- numbers */
 
+/* Rounds to a number that a chunk can have. */
 static png_uint_32 whole_number(double value)
 {
     return (png_uint_32)fmin(fmax(round(value), 1), PNG_UINT_31_MAX);
 }
 
+/* Writes pHYs: pixels per metre, or a ratio. */
 static enum status write_resolution(FILE *file, const struct metadata *metadata, struct error *error)
 {
     const double x = metadata->x_resolution, y = metadata->y_resolution;
@@ -194,7 +185,7 @@ static enum status write_resolution(FILE *file, const struct metadata *metadata,
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return STATUS_OK;
     const bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE;
-    /* A ratio need not be one of whole numbers yet. */
+    /* A ratio of other than whole numbers is scaled, so that the smaller one becomes 1000. */
     const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
     png_save_uint_32(data, whole_number(x * scale));
     png_save_uint_32(data + 4, whole_number(y * scale));
@@ -202,11 +193,13 @@ static enum status write_resolution(FILE *file, const struct metadata *metadata,
     return png_put_chunk(file, "pHYs", data, sizeof data, error);
 }
 
+/* Returns the number as gAMA and cHRM have it, in units of 1/100000. */
 static png_uint_32 to_fixed_point(double value)
 {
     return (png_uint_32)fmin(fmax(round(value * PNG_FP_1), 0), PNG_UINT_31_MAX);
 }
 
+/* Writes gAMA, cHRM and sRGB. */
 static enum status write_colours(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;

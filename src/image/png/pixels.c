@@ -1,5 +1,10 @@
-/* Errors are those of zlib and libpng: checksums must be right, but there may be more data than the image
- * has. */
+/* Reads the pixels of a PNG whose samples need no conversion: the IDAT chunks, one zlib stream, filtered
+ * rows.
+ *
+ *     file ─▶ read_chunk ─▶ inflate_piece, 256 KiB of rows at a time ─▶ take_row, unfiltered ─▶ caller
+ *
+ * Damage is judged as libpng and zlib do: the checksums of chunks and of the stream must be right, but the
+ * stream may be longer than the image, which is a warning. */
 #include "base/sums.h"
 #include "image/inflate.h"
 #include "image/png/png.h"
@@ -9,10 +14,10 @@
 #include <string.h>
 
 enum {
-    INPUT_SIZE = 64 << 10,
+    INPUT_SIZE = 64 << 10, /* bytes of the file that are read at once */
     AHEAD_SIZE =
         256
-        << 10, /* bytes of rows that are inflated at once: they stay in a core's cache until they are used */
+        << 10, /* bytes of rows that are inflated at once: a core's cache keeps them until they are used */
     NAME_SIZE = 4,
     CRC_SIZE = 4,
     LENGTH_MAX = 0x7fffffff, /* of a chunk (ISO/IEC 15948, section 5.3) */
@@ -20,17 +25,19 @@ enum {
 
 struct png_pixels {
     struct png_pixels_options options;
-    unsigned char name[NAME_SIZE + 1]; /* of the chunk under way; ends in NUL */
-    uint32_t left, crc;                /* its bytes to come, the checksum of those before */
+    unsigned char name[NAME_SIZE + 1]; /* of the current chunk; ends in NUL */
+    uint32_t left, crc; /* bytes of its data that were not read yet; checksum of those that were */
     struct inflate_state stream;
     unsigned char *rows;   /* filtered, each after the byte that names its filter */
-    uint32_t capacity;     /* rows that it holds */
-    uint32_t ready, taken; /* rows in it, and rows that the caller has read */
-    uint32_t inflated;     /* rows of the image so far */
-    unsigned char *above;  /* the row before the next one, zeros before the first */
+    uint32_t capacity;     /* rows that `rows` has room for */
+    uint32_t ready, taken; /* rows in `rows`, and how far the caller has read them */
+    uint32_t inflated;     /* rows of the image that were inflated so far */
+    unsigned char
+        *above; /* copy of the row before the next one, in the file's byte order; zeros before the first */
     unsigned char input[INPUT_SIZE];
 };
 
+/* Returns the bytes from row to row of `rows`. */
 static size_t stride(const struct png_pixels *pixels)
 {
     return pixels->options.row_size + 1;
@@ -49,7 +56,7 @@ struct png_pixels *png_pixels_open(const struct png_pixels_options *options, str
     return pixels;
 }
 
-/* At the first row, not before: the header may promise rows that no memory holds. */
+/* Allocates at the first row, not before: the header may promise rows that no memory holds. */
 static enum status allocate_rows(struct png_pixels *pixels, struct error *error)
 {
     size_t row = stride(pixels), capacity = row < AHEAD_SIZE ? AHEAD_SIZE / row : 1;
@@ -70,6 +77,7 @@ void png_pixels_close(struct png_pixels *pixels)
     free(pixels);
 }
 
+/* Reads bytes of the file, or fails. */
 static enum status png_read_bytes(struct png_pixels *pixels, void *bytes, size_t size, struct error *error)
 {
     FILE *file = pixels->options.file;
@@ -80,7 +88,7 @@ static enum status png_read_bytes(struct png_pixels *pixels, void *bytes, size_t
     return fail(error, STATUS_FAILED, "damaged PNG: the file ends too early");
 }
 
-/* The next bytes of the chunk, at most as many as there is room for. */
+/* Reads the next *size bytes of the chunk's data into `input`. */
 static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct error *error)
 {
     *size = pixels->left < INPUT_SIZE ? pixels->left : INPUT_SIZE;
@@ -90,18 +98,20 @@ static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct 
     return status;
 }
 
+/* True if the current chunk is an IDAT. */
 static bool in_pixels(const struct png_pixels *pixels)
 {
     return memcmp(pixels->name, "IDAT", NAME_SIZE) == 0;
 }
 
-/* A chunk whose name begins with a small letter need not be understood. */
+/* True if the chunk need not be understood: its name begins with a small letter. */
 static bool is_optional(const struct png_pixels *pixels)
 {
     return (pixels->name[0] & 0x20) != 0;
 }
 
-/* After the chunk's last byte. The optional chunks here are left out, damaged or not. */
+/* After the chunk's data: reads its checksum and compares it. Optional chunks here are left out, damaged or
+ * not. */
 static enum status check_checksum(struct png_pixels *pixels, struct error *error)
 {
     unsigned char crc[CRC_SIZE];
@@ -112,7 +122,7 @@ static enum status check_checksum(struct png_pixels *pixels, struct error *error
     return STATUS_OK;
 }
 
-/* After the chunk's last byte: reads its checksum, and the header of the next one. */
+/* After the chunk's data: reads its checksum and the header of the next chunk. */
 static enum status next_chunk(struct png_pixels *pixels, struct error *error)
 {
     unsigned char length[4];
@@ -133,7 +143,7 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
     return STATUS_OK;
 }
 
-/* More of the compressed stream. */
+/* Feeds the inflater with more of the file; empty IDAT chunks are passed over. */
 static enum status feed(struct png_pixels *pixels, struct error *error)
 {
     uint32_t size = 0;
@@ -166,7 +176,7 @@ static const char *trouble_of(int result)
     }
 }
 
-/* Feeds the stream only when it has nothing more to give. */
+/* Inflates some bytes. Feeds the stream only if it made none and has used up its input. */
 static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
                                  struct error *error)
 {
@@ -178,6 +188,7 @@ static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, s
     return starves ? feed(pixels, error) : STATUS_OK;
 }
 
+/* Inflates exactly `size` bytes. */
 static enum status inflate_bytes(struct png_pixels *pixels, unsigned char *to, size_t size,
                                  struct error *error)
 {
@@ -190,10 +201,11 @@ static enum status inflate_bytes(struct png_pixels *pixels, unsigned char *to, s
     return status;
 }
 
-/* Reads on to the stream's checksum, unless far more data follow than the image has. */
+/* Reads on to the stream's checksum, unless far more data follow than the image has: a megabyte of zeros may
+ * unpack to a gigabyte. */
 static enum status end_stream(struct png_pixels *pixels, struct error *error)
 {
-    enum { SURPLUS_MAX = 1 << 20 };
+    enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
     unsigned char extra[4096];
     size_t made, surplus = 0;
     enum status status = STATUS_OK;
@@ -206,7 +218,7 @@ static enum status end_stream(struct png_pixels *pixels, struct error *error)
     return status;
 }
 
-/* When all rows were taken. */
+/* Inflates the next rows, after all of the last ones were taken. */
 static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
 {
     uint32_t left = pixels->options.row_count - pixels->inflated;
@@ -216,6 +228,7 @@ static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
     return inflate_bytes(pixels, pixels->rows, pixels->ready * stride(pixels), error);
 }
 
+/* Unfilters the next row to `to`, which may be its own place. */
 static enum status take_row(struct png_pixels *pixels, const unsigned char *above, unsigned char *to,
                             struct error *error)
 {
@@ -227,8 +240,8 @@ static enum status take_row(struct png_pixels *pixels, const unsigned char *abov
     return STATUS_OK;
 }
 
-/* The next row's filter needs this row in the file's byte order: it is unfiltered in place, and then swapped.
- */
+/* Unfilters the next row in place and swaps its bytes on the way to `to`: the filter of the row below needs
+ * this row in the file's byte order. */
 static enum status take_swapped(struct png_pixels *pixels, void *to, struct error *error)
 {
     unsigned char *row = pixels->rows + pixels->taken * stride(pixels) + 1;
@@ -257,7 +270,7 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
     return status;
 }
 
-/* Reads what is left of the chunk. */
+/* Reads the rest of the chunk's data. */
 static enum status pass_chunk(struct png_pixels *pixels, struct error *error)
 {
     enum status status = STATUS_OK;

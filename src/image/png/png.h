@@ -23,25 +23,26 @@
 struct png_session {
     png_structp png;
     png_infop info;
-    struct error *error;       /* of the step under way */
-    struct metadata *metadata; /* what chunks say is added to it */
+    struct error *error;       /* of the current step */
+    struct metadata *metadata; /* filled in from the chunks before the pixels */
     struct metadata *trailing; /* notes about chunks after the pixels */
-    size_t room;               /* bytes that the chunks to come may unpack to */
+    size_t room;               /* bytes that further chunks may unpack to */
     bool short_of_memory;      /* --memory-limit leaves less room than any honest file needs */
     uint64_t seen;             /* the kinds of chunks so far: a bit each, in metadata_read.c's order */
-    bool damaged;              /* the chunk under way has a wrong CRC */
+    bool damaged;              /* the current chunk has a wrong CRC */
     bool failed;               /* a callback has filled in `error` */
-    bool out_of_memory;
-    bool limited; /* libpng may read only `left` more bytes */
-    size_t left;
-    bool surplus;            /* it tried to read more */
-    unsigned char header[8]; /* of the last chunk */
+    bool out_of_memory;        /* an allocation of libpng failed */
+    bool limited;              /* libpng may read only `left` more bytes */
+    size_t left;               /* bytes */
+    bool surplus;              /* libpng tried to read more than that */
+    unsigned char
+        header[8]; /* the last eight bytes that libpng read at once: length and name of the first IDAT */
 };
 
 /* The session must not move afterwards. Call png_session_close also after a failure. */
 enum status png_session_open(struct png_session *session, FILE *file, struct error *error);
 
-/* May be called on a session that is all zero. Does not close the file. */
+/* Frees libpng's structs. May be called on a session that is all zero. Does not close the file. */
 void png_session_close(struct png_session *session);
 
 /* Subtracts `size` from `room`. False: there is not enough. Then the metadata notes that chunks are left out;
@@ -73,9 +74,9 @@ enum png_filter {
 };
 
 struct png_row {
-    const unsigned char *bytes, *above;
-    size_t size; /* bytes of a row */
-    size_t step; /* bytes of a pixel */
+    const unsigned char *bytes, *above; /* the row, and the row before it */
+    size_t size;                        /* bytes of a row */
+    size_t step;                        /* bytes of a pixel */
 };
 
 /* Writes the filter's number and `size` filtered bytes to `to`, which must not overlap the rows. Only for
@@ -83,7 +84,8 @@ struct png_row {
  * graphics only by a tenth. */
 void png_filter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);
 
-/* Counts the zeros among `size` bytes, and the groups of eight bytes of one value. */
+/* Counts the zeros among `size` bytes, and the aligned groups of eight bytes of one value: measures of how
+ * well runs would be compressed. */
 void png_count_runs(const unsigned char *bytes, size_t size, size_t *zeros, size_t *eights);
 
 /* The inverse: row->bytes are filtered, row->above is not. `to` may be row->bytes. Pixels of 1, 2, 3, 4, 6 or
@@ -108,7 +110,7 @@ struct png_pixels_options {
     bool swap;                 /* exchange the bytes of 16-bit samples */
 };
 
-/* NULL: out of memory. */
+/* Begins to read. NULL: out of memory. The caller calls png_pixels_close. */
 struct png_pixels *png_pixels_open(const struct png_pixels_options *options, struct error *error);
 
 /* Reads the next `count` rows to `data`, `pitch` bytes apart. */
@@ -118,7 +120,7 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
 /* After the last row: reads the rest of the file, which must be whole. Its chunks are left out and noted. */
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error);
 
-/* NULL is fine. */
+/* Frees the struct, which may be NULL. Does not close the file. */
 void png_pixels_close(struct png_pixels *pixels);
 
 /* ---------------- writer.c
@@ -144,7 +146,7 @@ struct png_idat {
     uint32_t adler;              /* of what was emitted */
 };
 
-/* Takes the rows. The struct must stay. NULL on failure. */
+/* Opens the parts that encode the rows; the struct must stay as long as they do. NULL on failure. */
 struct parts *png_idat_open(struct png_idat *idat, struct error *error);
 
 extern const unsigned char png_signature[SIGNATURE_SIZE]; /* a file's first bytes */
@@ -168,12 +170,12 @@ void png_metadata_expect(struct png_session *session, struct metadata *metadata,
 void png_metadata_note_trailing(struct metadata *trailing, const char *name);
 
 /* Adds the text of a tEXt, zTXt or iTXt chunk. A chunk that is damaged or too large is left out and noted. */
-enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk, struct error *error);
+enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk);
 
 /* Unpacks a zlib stream of a chunk and appends a NUL. The caller frees unpacked->data. It is NULL if the
  * stream is damaged, or too large, which is noted. */
 enum status png_metadata_unpack(struct png_session *session, const unsigned char *bytes, size_t size,
-                                struct blob *unpacked, struct error *error);
+                                struct blob *unpacked);
 
 /* ---------------- metadata_write.c */
 
@@ -183,9 +185,10 @@ enum status png_metadata_unpack(struct png_session *session, const unsigned char
 /* True if a PNG of that number of channels may have the profile. */
 bool png_icc_is_valid(const struct blob *icc, int channels);
 
-/* The profile's own size, which is in its first four bytes; bytes after it are padding. */
+/* Returns the profile's own size, which is in its first four bytes; bytes after it are padding. */
 size_t png_icc_size(const struct blob *icc);
 
+/* Writes a chunk with its checksum. */
 enum status png_put_chunk(FILE *file, const char *name, const void *data, size_t size, struct error *error);
 
 /* Writes the chunks between IHDR and IDAT. */

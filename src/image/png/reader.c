@@ -22,12 +22,12 @@ struct png_reader {
     struct png_session session;
     struct png_pixels *pixels; /* NULL: libpng decodes them */
     bool interlaced;
-    bool begun;           /* libpng expects rows */
+    bool begun;           /* begin_rows was called */
     unsigned char *whole; /* the interlaced image; NULL before the first row is asked for */
-    uint32_t next_row;
+    uint32_t next_row;    /* to be read */
 };
 
-/* Samples need no conversion. */
+/* True if samples need no conversion, so that pixels.c can read them. */
 static bool png_is_plain(const struct png_session *session)
 {
     png_byte type = png_get_color_type(session->png, session->info);
@@ -36,7 +36,7 @@ static bool png_is_plain(const struct png_session *session)
            png_get_valid(session->png, session->info, PNG_INFO_tRNS) == 0;
 }
 
-/* libpng has read the header of the first IDAT last. */
+/* Continues with pixels.c. The last bytes that libpng has read are the header of the first IDAT. */
 static enum status open_pixels(struct png_reader *reader, struct error *error)
 {
     const struct image_info *info = &reader->base.info;
@@ -70,6 +70,7 @@ static void png_describe(struct png_session *session, struct image_info *info)
     info->type = png_get_bit_depth(session->png, session->info) == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
 }
 
+/* Reads all before the first IDAT, and describes the page and the memory that it takes. */
 static enum status png_read_header(void *context, struct error *error)
 {
     struct png_reader *reader = context;
@@ -98,7 +99,7 @@ static enum status png_read_header(void *context, struct error *error)
     return plain ? open_pixels(reader, error) : STATUS_OK;
 }
 
-/* In a step. */
+/* In a step: has libpng allocate its rows, once. */
 static void begin_rows(struct png_reader *reader)
 {
     struct png_session *session = &reader->session;
@@ -110,6 +111,7 @@ static void begin_rows(struct png_reader *reader)
         png_error(session->png, "rows of an unexpected size");
 }
 
+/* Arguments of a read, for the steps of a session. */
 struct rows {
     struct png_reader *reader;
     unsigned char *data;
@@ -117,8 +119,8 @@ struct rows {
     uint32_t count;
 };
 
-/* Limits what libpng may read from now on. Behind the last row it would inflate all surplus image data.
- * Compressed rows are hardly larger than rows, unless chunks are absurdly small. */
+/* Limits the bytes that libpng may read from now on: after the last row it would inflate all surplus image
+ * data. Compressed rows are hardly larger than rows, unless chunks are absurdly small. */
 static void limit_reading(struct png_reader *reader, size_t last_rows)
 {
     enum { SLACK = 64 << 10 };
@@ -172,7 +174,8 @@ static bool has_all_rows(const struct png_reader *reader)
                               : png_get_current_row_number(png) == reader->base.info.height;
 }
 
-/* libpng has given all rows before it meets surplus data. */
+/* Runs a step that reads rows. If it ended because libpng met the limit, all rows must have been read before:
+ * then there is only a warning. */
 static enum status run_rows(struct png_reader *reader, png_step step, void *context, struct error *error)
 {
     enum status status = png_session_run(&reader->session, step, context, error);
@@ -184,7 +187,8 @@ static enum status run_rows(struct png_reader *reader, png_step step, void *cont
     return STATUS_OK;
 }
 
-/* The rows of an interlaced picture are complete only when all of it was read. */
+/* Copies rows of an interlaced picture, which is first decoded whole: its first row is complete only after
+ * the last pass. */
 static enum status copy_interlaced(const struct rows *rows, struct error *error)
 {
     struct png_reader *reader = rows->reader;
@@ -203,6 +207,7 @@ static enum status copy_interlaced(const struct rows *rows, struct error *error)
     return STATUS_OK;
 }
 
+/* Reads rows by pixels.c, and after the last one the rest of the file. */
 static enum status read_pixels(const struct rows *rows, struct error *error)
 {
     struct png_reader *reader = rows->reader;

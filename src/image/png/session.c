@@ -1,4 +1,8 @@
-/* Runs libpng with failures as statuses, and counts the memory that chunks take. */
+/* Runs libpng with failures as statuses, and counts the memory that chunks take.
+ *
+ * libpng reports an error by a callback that must not return. It ends with longjmp to png_session_run, which
+ * returns STATUS_FAILED; nothing else in climg knows of longjmp. Memory that a step allocates belongs to
+ * structs that are freed later, as its local variables are lost. */
 #include "image/png/png.h"
 
 #include <ctype.h>
@@ -8,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fills in the error, unless a callback has done so, and leaves libpng. */
 static _Noreturn void on_error(png_structp png, png_const_charp text)
 {
     struct png_session *session = png_get_error_ptr(png);
@@ -68,10 +73,12 @@ static void on_free(png_structp png, png_voidp memory)
     free(memory);
 }
 
+/* Reads for libpng. Keeps the last eight bytes that were read at once, which may be a chunk's header. */
 static void on_read(png_structp png, png_bytep data, size_t size)
 {
     FILE *file = png_get_io_ptr(png);
     struct png_session *session = png_get_error_ptr(png);
+    /* After the last row a limit applies: reader.c's limit_reading. */
     session->surplus = session->limited && size > session->left;
     if (session->surplus)
         png_longjmp(png, 1);

@@ -1,10 +1,11 @@
-/* Reading tEXt, zTXt and iTXt. PNG had no place for EXIF before 2017. ImageMagick, exiv2 and programs that
- * use them write EXIF and XMP as texts of hexadecimal digits, with the keyword "Raw profile type exif", "xmp"
- * or, for either, "APP1":
+/* Reads tEXt, zTXt and iTXt.
+ *
+ * PNG had no chunk for EXIF before 2017. ImageMagick, exiv2 and programs that use them write EXIF and XMP as
+ * texts of hexadecimal digits, with the keyword "Raw profile type exif", "xmp" or, for either, "APP1":
  *
  *     line feed, "exif", line feed, "     1234", line feed, 2468 digits in lines
  *
- * Before the data may stand what stands before them in a JPEG. */
+ * The data may begin with the identifier that precedes them in a JPEG. Such texts become EXIF and XMP. */
 #include "base/text.h"
 #include "image/ifd.h"
 #include "image/png/png.h"
@@ -23,12 +24,14 @@ static const char *kind_of(const struct text_entry *entry)
     return strncmp(entry->key, prefix, length) == 0 ? entry->key + length : NULL;
 }
 
+/* Returns the value of a hexadecimal digit. */
 static int digit_value(char digit)
 {
     return isdigit((unsigned char)digit) ? digit - '0' : tolower((unsigned char)digit) - 'a' + 10;
 }
 
-/* False: the text does not hold exactly `size` bytes. */
+/* Reads `size` zeroed bytes from hexadecimal digits. False: the text has other characters, or more or fewer
+ * digits. */
 static bool read_digits(const char *text, unsigned char *bytes, size_t size)
 {
     size_t done = 0;
@@ -43,7 +46,8 @@ static bool read_digits(const char *text, unsigned char *bytes, size_t size)
     return done == 2 * size;
 }
 
-/* Appends a NUL to the bytes. Their data stay NULL if the text has another form. */
+/* Decodes such a text, and appends a NUL that does not count. bytes->data stays NULL if the text has another
+ * form. */
 static enum status png_decode(const char *text, struct blob *bytes, struct error *error)
 {
     const char *name = text + strspn(text, "\n"), *number = strchr(name, '\n');
@@ -71,6 +75,7 @@ static bool pass_head(struct blob *bytes, const char *head, size_t size)
     return true;
 }
 
+/* Adds decoded EXIF or XMP, unless the file has it already; *taken: the bytes are one of the two. */
 static enum status take_bytes(const struct text_entry *entry, struct blob bytes, struct metadata *metadata,
                               bool *taken, struct error *error)
 {
@@ -95,7 +100,7 @@ static enum status take_bytes(const struct text_entry *entry, struct blob bytes,
     return status;
 }
 
-/* Adds the EXIF or XMP that a text holds; *taken: whether it holds any. */
+/* Adds the EXIF or XMP that a text holds; *taken is false if it holds neither. */
 static enum status take_profile(const struct text_entry *entry, struct metadata *metadata, bool *taken,
                                 struct error *error)
 {
@@ -111,14 +116,14 @@ static enum status take_profile(const struct text_entry *entry, struct metadata 
     return status;
 }
 
-/* A chunk's parts. All but the text end in NUL. */
+/* A chunk's parts. All but the text end in NUL. iTXt alone has a language and a translated keyword. */
 struct parts {
     const char *key, *language, *translated, *text;
     size_t size; /* of the text */
     bool international, packed;
 };
 
-/* Takes the next part, up to its NUL, from the bytes that are left; false: there is no NUL. */
+/* Takes the next part, up to its NUL, from the bytes that are left. False: the NUL is missing. */
 static bool next_part(const char **left, size_t *size, const char **part)
 {
     const size_t length = strnlen(*left, *size);
@@ -130,7 +135,13 @@ static bool next_part(const char **left, size_t *size, const char **part)
     return true;
 }
 
-/* ISO/IEC 15948, 11.3.4. False: the chunk is damaged. */
+/* Finds the parts of a chunk (ISO/IEC 15948, 11.3.4):
+ *
+ *     tEXt  keyword NUL text
+ *     zTXt  keyword NUL method text
+ *     iTXt  keyword NUL packed? method language NUL translated NUL text
+ *
+ * False: the chunk is damaged. */
 static bool take_apart(const png_unknown_chunk *chunk, struct parts *parts)
 {
     const char *left = (const char *)chunk->data;
@@ -162,6 +173,7 @@ static const char *unless_empty(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
+/* Adds an unpacked text, converted to UTF-8: an iTXt that is not valid UTF-8 is taken as Latin-1. */
 static enum status png_add(struct png_session *session, const struct parts *parts, const char *text,
                            struct error *error)
 {
@@ -188,8 +200,9 @@ static enum status png_add(struct png_session *session, const struct parts *part
     return status;
 }
 
-enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
+enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk)
 {
+    struct error *error = session->error;
     struct parts parts;
     struct blob text = {NULL, 0};
     enum status status = STATUS_OK;
@@ -197,7 +210,7 @@ enum status png_text_take(struct png_session *session, const png_unknown_chunk *
         return STATUS_OK;
     const bool whole = take_apart(chunk, &parts);
     if (whole && parts.packed)
-        status = png_metadata_unpack(session, (const unsigned char *)parts.text, parts.size, &text, error);
+        status = png_metadata_unpack(session, (const unsigned char *)parts.text, parts.size, &text);
     else if (whole) {
         text.data = (unsigned char *)strndup(parts.text, parts.size);
         status = text.data == NULL ? fail_memory(error, "out of memory for metadata") : STATUS_OK;

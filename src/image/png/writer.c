@@ -38,29 +38,34 @@ struct segment {
     uint32_t adler; /* of the filtered bytes */
 };
 
+/* Returns the options that all segments share. */
 static const struct png_idat *idat_of(const struct segment *segment)
 {
     return segment->part.options->context;
 }
 
+/* Returns the rows of a segment, at least one. */
 static size_t rows_of_segment(const struct png_idat *idat)
 {
     const size_t size = idat->segment_size > 0 ? idat->segment_size : SEGMENT_SIZE;
     return size > idat->row_size + 1 ? size / (idat->row_size + 1) : 1;
 }
 
+/* Returns the bytes of filtered rows, each with the number of its filter. */
 static size_t filtered_size(const struct png_idat *idat, size_t rows)
 {
     return rows * (idat->row_size + 1);
 }
 
-/* In fixed codes a byte takes 9 bits at most, and zlib takes the shortest codes that it knows. */
+/* Returns the most bytes that a segment can become. In fixed codes a byte takes 9 bits at most, and zlib
+ * chooses the shortest codes that it knows. */
 static size_t data_capacity(const struct png_idat *idat)
 {
     const size_t size = filtered_size(idat, rows_of_segment(idat));
     return ZLIB_HEADER_SIZE + size + size / 8 + 1024 + ADLER_SIZE;
 }
 
+/* Returns the bytes of memory that a segment takes. */
 static uint64_t segment_memory(const struct png_idat *idat)
 {
     const size_t rows = rows_of_segment(idat);
@@ -68,6 +73,7 @@ static uint64_t segment_memory(const struct png_idat *idat)
            ZLIB_MEMORY;
 }
 
+/* Allocates at the segment's first use; a later use finds zlib's state and buffers again. */
 static enum status open_segment(struct segment *segment, struct error *error)
 {
     const struct png_idat *idat = idat_of(segment);
@@ -99,7 +105,7 @@ static void filter_rows(struct segment *segment)
     }
 }
 
-/* False: zlib failed, which it should not. */
+/* Appends the compressed bytes to the segment's data. False: zlib failed, which it should not. */
 static bool compress_piece(struct segment *segment, const unsigned char *bytes, size_t size, int flush)
 {
     z_stream *deflater = &segment->deflate;
@@ -115,10 +121,10 @@ static bool compress_piece(struct segment *segment, const unsigned char *bytes, 
            deflater->avail_out > 0;
 }
 
-/* Filtered photographs have hardly any repetitions to search for; flat graphics have many, and searching long
- * runs is as fast as coding them. Codes for run lengths take time and make the codes for bytes longer: they
- * pay if runs are common. If most bytes are zeros, which take one bit each, more runs are needed.
- * docs/performance.md has the figures. */
+/* Chooses zlib's strategy. Filtered photographs have hardly any repetitions to search for; flat graphics have
+ * many, and searching long runs is as fast as coding them. Codes for run lengths take time and make the codes
+ * for bytes longer: they pay if runs are common. If most bytes are zeros, which take one bit each, more runs
+ * are needed. docs/performance.md has the figures. */
 static int choose_strategy(const unsigned char *bytes, size_t size)
 {
     size_t zeros, eights;
@@ -127,8 +133,8 @@ static int choose_strategy(const unsigned char *bytes, size_t size)
     return in_runs > 0.4 ? Z_FILTERED : in_runs > (zero > 0.4 ? 0.18 : 0.004) ? Z_RLE : Z_HUFFMAN_ONLY;
 }
 
-/* RFC 1950: deflate with a window of 32 KiB, roughly how much was tried, and a number that makes the two
- * bytes a multiple of 31. */
+/* Writes the first two bytes of a zlib stream (RFC 1950): deflate with a window of 32 KiB, a hint at the
+ * level, and a number that makes the two bytes a multiple of 31. */
 static void add_zlib_header(struct segment *segment)
 {
     const int level = idat_of(segment)->level;
@@ -166,6 +172,8 @@ static enum status compress_segment(struct part *part, struct error *error)
     return done ? STATUS_OK : fail(error, STATUS_FAILED, "cannot encode as PNG: zlib failed");
 }
 
+/* Writes the segment's data in order, after the last one the Adler-32 of all. adler32_combine joins the sums
+ * of two pieces without their bytes. */
 static enum status emit_segment(void *context, struct part *part, struct error *error)
 {
     struct png_idat *idat = context;
@@ -218,6 +226,7 @@ struct png_writer {
     struct parts *parts; /* takes the rows */
 };
 
+/* Writes the signature and IHDR. */
 static enum status write_header(FILE *file, const struct image_info *info, struct error *error)
 {
     static const unsigned char colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
@@ -231,6 +240,7 @@ static enum status write_header(FILE *file, const struct image_info *info, struc
     return png_put_chunk(file, "IHDR", header, sizeof header, error);
 }
 
+/* Writes IDAT chunks, each of at most CHUNK_SIZE_MAX bytes. */
 static enum status emit(void *context, const unsigned char *data, size_t size, struct error *error)
 {
     enum { CHUNK_SIZE_MAX = 1 << 30 }; /* PNG allows nearly twice as much */
@@ -240,6 +250,8 @@ static enum status emit(void *context, const unsigned char *data, size_t size, s
     return status == STATUS_OK ? png_put_chunk(context, "IDAT", data, size, error) : status;
 }
 
+/* Chooses filter and strategy. Level 0 stores bytes, which need no filter. Level 1 is the default, with a
+ * strategy for each segment. */
 static struct png_idat choose_idat(const struct writer_options *options, const struct image_info *info)
 {
     const int level = options->compression == COMPRESSION_PRESET_DEFAULT ? 1 : options->compression;

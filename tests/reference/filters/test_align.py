@@ -304,14 +304,18 @@ def test_large_pictures_and_threads(tmp_path, rng):
 
 
 def test_orientation(tmp_path, rng):
-    """--auto-orient turns both before."""
+    """Both are turned before."""
     whole = random_texture(rng, 80, 70).astype(np.float32)
     harness.write_tiff(tmp_path / "reference.tif", whole)
     turned = np.rot90(whole[3:63, 2:72])
     harness.write_tiff(tmp_path / "in.tif", turned, extratags=[(274, "H", 1, 6, True)])
-    (line,), _ = align(tmp_path, "--auto-orient", "in.tif", "--align", "reference.tif,model=shift", "out.tif")
+    (line,), _ = align(tmp_path, "in.tif", "--align", "reference.tif,model=shift", "out.tif")
     assert np.allclose(line["align"]["matrix"], (1, 0, -2, 0, 1, -3), atol=0.02)
-    harness.run("in.tif", "--align", "reference.tif,model=shift", "out.tif", "-y", cwd=tmp_path, status=1)
+    harness.run("--stored-orientation", "in.tif", "--align", "reference.tif,model=shift", "out.tif", "-y", cwd=tmp_path, status=1)
+    for orientation, stored in ((2, whole[:, ::-1]), (3, whole[::-1, ::-1]), (5, whole.swapaxes(0, 1)), (6, np.rot90(whole)), (8, np.rot90(whole, -1))):
+        harness.write_tiff(tmp_path / "reference.tif", stored, extratags=[(274, "H", 1, orientation, True)])
+        (line,), _ = align(tmp_path, "in.tif", "--align", "reference.tif,model=shift", "out.tif", "-y")
+        assert np.allclose(line["align"]["matrix"], (1, 0, -2, 0, 1, -3), atol=0.02), orientation
 
 
 def test_reference_is_an_input(tmp_path, rng):

@@ -219,6 +219,14 @@ def test_coded_again_is_said(tmp_path, rng, size, words, said):
     assert f"in.jpg: is coded again, as {said}" in told if said else "coded again, as" not in told
 
 
+def test_cut_off_and_added_again(tmp_path, rng):
+    """Two moves whose maps cancel are no copy."""
+    (tmp_path / "in.jpg").write_bytes(jpegfile.encode(np.full((64, 64, 3), 200, np.uint8)))
+    harness.run(tmp_path / "in.jpg", "--crop", "32x32+16+16", "--extend", "64x64+16+16", tmp_path / "out.jpg")
+    made = jpegfile.decode((tmp_path / "out.jpg").read_bytes())
+    assert made[:8].max() < 20 and made[24:40, 24:40].min() > 180
+
+
 def test_said_otherwise_without_being_coded_again(tmp_path, rng):
     """--strip, and --auto-orient with every orientation."""
     data = jpegfile.encode(jpegfile.picture(rng, 32, 48), quality=40)
@@ -232,6 +240,9 @@ def test_said_otherwise_without_being_coded_again(tmp_path, rng):
         assert "is written without being coded again" in said
         made = (tmp_path / "out.jpg").read_bytes()
         assert np.abs(jpegfile.decode(made) - expected).max() <= 4 and b"a phone" not in made, orientation
+        harness.run(tmp_path / "in.jpg", "--auto-orient", "--flip", "v", "--rotate", "90", tmp_path / "moved.jpg")
+        whole = np.rot90(jpegfile.decode(made)[::-1], -1).astype(int)
+        assert np.abs(jpegfile.decode((tmp_path / "moved.jpg").read_bytes()) - whole).max() <= 4, orientation
     piped = harness.run("--strip", stdin=data).out
     assert piped != data and np.array_equal(jpegfile.decode(piped), jpegfile.decode(data))
 

@@ -140,8 +140,8 @@ def measure(folder):
     write_tiff(folder / "in.tif", folder)
     ways = (("in.png", "out.png", []), ("in.tif", "out.tif", []), ("in.png", "across.tif", []),
             ("in.tif", "across.png", []), ("in.png", "half.png", ["--scale", "1/2"]),
-            ("in.tif", "half.tif", ["--scale", "1/2"]), ("in.png", "turned.png", ["--rotate", "90"]),
-            ("in.tif", "turned.tif", ["--rotate", "90"]), ("in.tif", "deep.tif", ["--depth", "float"]))
+            ("in.tif", "half.tif", ["--scale", "1/2"]), ("in.png", "turned.png", ["--rotate", "180"]),
+            ("in.tif", "turned.tif", ["--rotate", "180"]), ("in.tif", "deep.tif", ["--depth", "float"]))
     for source, target, stages in ways:
         harness.run(folder / source, *stages, folder / target)
     names = sorted({name for source, target, _ in ways for name in (source, target)})

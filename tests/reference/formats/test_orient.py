@@ -1,4 +1,4 @@
-"""--auto-orient: pixels lie as the file's orientation says they are to be seen, by Pillow's understanding of it."""
+"""--auto-orient, and stages that turn a picture first: pixels lie as its orientation says, by Pillow's understanding of that."""
 
 import struct
 
@@ -52,16 +52,57 @@ def test_orientations(tmp_path, rng, suffix, orientation):
     assert np.array_equal(harness.read_samples(tmp_path / f"out{suffix}"), samples)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("stages, matters", [
-    (["--blur", "1"], False), (["--resize", "50%"], False), (["--rotate", "90"], True), (["--resize", "10x10,fit=cover"], True),
-    (["--resize", "9x7,fit=exact"], True), (["--wavelet=1"], True)], ids=str)
-@pytest.mark.parametrize("turned", [False, True])
-def test_what_is_stored_on_its_side_is_said(tmp_path, rng, stages, matters, turned):
-    """If the chain depends on the orientation, and the picture is not turned first."""
+    (["--blur", "1"], False), (["--resize", "50%"], False), (["--scale", "2"], False), (["--rotate", "90"], True), (["--resize", "10x10,fit=cover"], True),
+    (["--resize", "9x7,fit=exact"], True), (["--warp", "1 0 2 0 1 0"], True), (["--blur", "1", "--crop", "10x10"], True), (["--wavelet=1"], True)], ids=str)
+@pytest.mark.parametrize("option", ["", "--auto-orient", "--stored-orientation"])
+def test_stages_that_turn_first(tmp_path, rng, stages, matters, option):
+    """If their parameters are meant for what is seen; other chains keep rows and orientation. -v says which."""
     write(tmp_path / "in.png", harness.random_samples(rng, harness.Shape(40, 20, 3, "uint8")), 6)
-    said = harness.run("-v", *["--auto-orient"] * turned, tmp_path / "in.png", *stages, tmp_path / "out.png").err
-    assert ("has orientation 6 and is processed as it is stored" in said and "; --auto-orient turns it first" in said) == (matters and not turned)
+    said = harness.run("-v", *[option] * (option != ""), tmp_path / "in.png", *stages, tmp_path / "out.png").err
+    turns = option == "--auto-orient" or (matters and not option)
+    assert ("is turned first, as its orientation is 6" in said) == turns
+    assert ("; --stored-orientation takes it as it is stored" in said) == (turns and not option)
+    with Image.open(tmp_path / "out.png") as image:
+        assert image.getexif().get(274, 1) == (1 if turns else 6)
+
+
+# Each with the same operation on what Pillow shows.
+OPERATIONS = [(["--crop", "9x11+2+3"], lambda image: image.crop((2, 3, 11, 14))),
+              (["--flip", "h"], ImageOps.mirror),
+              (["--flip", "v", "--rotate", "90"], lambda image: ImageOps.flip(image).transpose(Image.Transpose.ROTATE_270)),
+              (["--extend", "50x60+1+2"], lambda image: ImageOps.expand(image, (1, 2, 49 - image.width, 58 - image.height))),
+              (["--resize", "17x,filter=bilinear"], lambda image: image.resize((17, (34 * image.height + image.width) // (2 * image.width)), Image.Resampling.BILINEAR)),
+              (["--invert", "--resize", "15x25,fit=exact,filter=box"], lambda image: ImageOps.invert(image).resize((15, 25), Image.Resampling.BOX))]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".tif"])
+def test_geometry_of_what_is_seen(tmp_path, rng, suffix, orientation):
+    """As vips thumbnail, sips and web tools do: EXIF's orientation in JPEG and PNG, and TIFF's tag."""
+    samples = harness.random_samples(rng, harness.Shape(40, 32, 3, "uint8"))
+    path = tmp_path / f"in{suffix}"
+    if suffix == ".jpg":
+        Image.fromarray(samples).save(path, quality=95, subsampling=0, exif=b"Exif\0\0" + exif(t274=orientation))
+        with Image.open(path) as image:
+            seen = ImageOps.exif_transpose(image)
+    else:
+        write(path, samples, orientation)
+        seen = Image.fromarray(upright(samples, orientation))
+    for stages, operation in OPERATIONS:
+        expected = np.asarray(operation(seen)).astype(int)
+        harness.run("-y", path, *stages, tmp_path / "out.png", env={"CLIMG_SLICE": "7"})
+        made = harness.read_samples(tmp_path / "out.png")
+        assert made.shape == expected.shape, stages
+        assert np.abs(made - expected).max() <= ("--resize" in stages), stages
+        with Image.open(tmp_path / "out.png") as image:
+            assert image.getexif().get(274, 1) == 1
+
+
+def test_stored_and_seen_exclude_each_other():
+    said = harness.run("in.png", "--auto-orient", "--stored-orientation", "out.png", status=2).err
+    assert "--auto-orient and --stored-orientation cannot be used together" in said
 
 
 def test_stages_work_on_what_is_seen(tmp_path, rng):
@@ -74,11 +115,11 @@ def test_stages_work_on_what_is_seen(tmp_path, rng):
 
 @pytest.mark.parametrize("orientation", [1, 5, 6, 8])
 def test_left_and_top_are_those_of_what_is_stored_or_seen(tmp_path, rng, orientation):
-    """With --auto-orient of what is seen, wherever it stands."""
+    """Of what is seen, but with --stored-orientation, wherever that is written."""
     samples = harness.random_samples(rng, harness.Shape(40, 21, 3, "uint8"))
     write(tmp_path / "in.png", samples, orientation)
-    for picture, before, behind in ((samples, [], []), (upright(samples, orientation), ["--auto-orient"], []),
-                                    (upright(samples, orientation), [], ["--auto-orient"])):
+    seen, stored = upright(samples, orientation), ["--stored-orientation"]
+    for picture, before, behind in ((samples, stored, []), (samples, [], stored), (seen, ["--auto-orient"], []), (seen, [], [])):
         for stage, expected in ((["--crop", "9x11+2+3"], picture[3:14, 2:11]), (["--flip", "h"], picture[:, ::-1]),
                                 (["--extend", "50x60+1+2"], np.pad(picture, ((2, 58 - len(picture)), (1, 49 - picture.shape[1]), (0, 0))))):
             harness.run("-y", tmp_path / "in.png", *before, *stage, *behind, tmp_path / "out.png")

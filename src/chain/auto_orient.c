@@ -1,0 +1,52 @@
+/* Turns a picture as its orientation says: a move in front of the chain, which chain_auto_orient inserts. It
+ * is not in the list of stages, as its parameter comes from the file. */
+#include "chain/chain.h"
+
+#include "filters/warp.h"
+
+struct auto_orient {
+    int orientation; /* of TIFF 6.0, 2 to 8 */
+};
+
+static const struct option options[] = {
+    {.type = OPTION_INTEGER, .offset = offsetof(struct auto_orient, orientation), .min = 2, .max = 8},
+    {.type = OPTION_END},
+};
+
+static enum status auto_orient_shape(const void *params, const struct shape *in, struct shape *out,
+                                     struct error *error)
+{
+    const struct auto_orient *turn = params;
+    const bool on_side = orientation_is_on_side(turn->orientation);
+    (void)error;
+    out->width = on_side ? in->height : in->width;
+    out->height = on_side ? in->width : in->height;
+    return STATUS_OK;
+}
+
+static struct affine auto_orient_inverse_map(const void *params, const struct shape *in)
+{
+    const struct auto_orient *turn = params;
+    return orientation_map(turn->orientation, in->width, in->height);
+}
+
+static enum status run_auto_orient(struct run *run, const void *params, const struct value *in,
+                                   struct value *out, struct error *error)
+{
+    const struct affine corners = auto_orient_inverse_map(params, &in->shape),
+                        centres = affine_counted(&corners, -0.5);
+    return move_image(run, &centres, in, out, error);
+}
+
+const struct stage stage_auto_orient = {
+    .name = "auto-orient",
+    .options = options,
+    .params_size = sizeof(struct auto_orient),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .shape = auto_orient_shape,
+    .rows = rows_all,
+    .caps = move_caps,
+    .inverse_map = auto_orient_inverse_map,
+    .run = run_auto_orient,
+};
