@@ -34,6 +34,7 @@ struct canvas {
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
 void canvas_print_fill(FILE *file, const void *params);
 
+/* Sets `linear`. */
 enum status canvas_prepare(void *params, const struct settings *settings, struct error *error);
 
 /* Computes the size. Fails if the canvas does not contain the picture, is larger than BOX_MAX_SIDE, or if a
@@ -44,7 +45,9 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
 /* Returns rows beyond the picture only if the border rule applies to them. */
 struct rows canvas_rows(const void *params, const struct shape *in, struct rows out);
 
+/* Returns the shift from the canvas to the picture, in pixels. */
 struct affine canvas_inverse_map(const void *params, const struct shape *in);
+/* Returns the capabilities of a move. With color=edge all rows are needed. */
 struct stage_caps canvas_caps(const void *params);
 
 /* Fails unless color=edge, because zero is not black in video, and if the picture would begin between two

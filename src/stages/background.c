@@ -6,8 +6,8 @@
  *   tophat   the picture minus its opening by a square (filters/extrema.h)
  *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0
  *
- * With light=yes, brightness is negated first for ball; tophat uses the closing; divide maps equal
- * brightness to white instead of half of full scale.
+ * With light=yes, brightness is negated first for ball; tophat uses the closing; divide maps equal brightness
+ * to white instead of half of full scale.
  *
  * ball: a large ball rolls below a reduced copy of the picture, the minima of blocks of s x s pixels, with
  * its radius divided by s. Only the top of the ball rolls, a square from which a margin is cut off. This

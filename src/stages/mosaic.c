@@ -17,8 +17,8 @@
  * The square root shows weak detail: most coefficients are far below the largest one. m is found on the
  * device by a kernel, level by level, and stays there. The lowpass is divided by its DC gain, 2^(levels - 1).
  *
- * * The stage needs all rows of the pyramid, as m depends on all of them, and has no groups. The chain
- * inserts it between --wavelet and a stage for images. */
+ * The stage needs all rows of the pyramid, as m depends on all of them, and has no groups. The chain inserts
+ * it between --wavelet and a stage for images. */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
