@@ -398,16 +398,19 @@ def save_jpeg(path, picture, comment, quality=90):
     Image.fromarray(as_bytes(picture)).save(path, quality=quality, dpi=(144, 144), comment=comment)
 
 
+NIGHT_EXPOSURE = 4.6
+
+
 def take_photographs(folder):
     """Renders the scenes of scenes.py and photographs them."""
     harbour = scenes.harbour()
-    night = scenes.as_display(harbour, 4.6)
+    night = scenes.as_display(harbour, NIGHT_EXPOSURE)
     save_jpeg(folder / "night.jpg", with_camera(night, 0.003, 0.010), "A harbour at night, at a high ISO", 92)
     (folder / "shots").mkdir(exist_ok=True)
     moves = ((0, 0, 0), (1.3, 9, -5), (-0.9, -12, 7), (0.6, 5, 13), (-1.6, -7, -10))
     for shot, (degrees, right, down) in enumerate(moves):
         part = scenes.shaken(harbour, 240, 120, 360, 270, degrees, right, down)
-        save_jpeg(folder / "shots" / f"{shot + 1}.jpg", with_camera(scenes.as_display(part, 4.6), 0.006, 0.018, 30 + shot),
+        save_jpeg(folder / "shots" / f"{shot + 1}.jpg", with_camera(scenes.as_display(part, NIGHT_EXPOSURE), 0.006, 0.018, 30 + shot),
                   f"A harbour at night, shaken shot {shot + 1} of {len(moves)}")
     valley = scenes.as_display(scenes.valley(), 1.75, 0.75)
     save_jpeg(folder / "valley.jpg", with_noise(valley, 0.006), "A valley by day")

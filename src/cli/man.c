@@ -16,8 +16,7 @@ static void write_character(FILE *file, unsigned long code)
         char character;
         const char *escape;
     } escapes[] = {{'\\', "\\e"},  {'-', "\\-"},   {'\'', "\\(aq"}, {'`', "\\(ga"},
-                   {'^', "\\(ha"}, {'~', "\\(ti"}, {'"', "\\(dq"},
-                   {'|', "|\\:"}};
+                   {'^', "\\(ha"}, {'~', "\\(ti"}, {'"', "\\(dq"},  {'|', "|\\:"}};
     for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
         if (code == (unsigned char)escapes[i].character) {
             fputs(escapes[i].escape, file);
