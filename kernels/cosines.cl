@@ -1,4 +1,4 @@
-/* Wiener filter in sliding 8x8 blocks of the cosine transform (DCT-II): the second step of --denoise=quality=high. L.
+/* Wiener filter in sliding 8x8 blocks of the cosine transform (DCT-II): the second step of --denoise with quality=high. L.
  * Yaroslavsky, K. Egiazarian, J. Astola, "Transform domain image restoration methods", SPIE 4304 (2001).
  *
  *     z' = z g,  g = p^2 / (p^2 + 0.8 sigma^2),  pixel = sum of w z' / sum of w,  w = 1 / sum of g^2
@@ -15,7 +15,7 @@
  *     cosine_blocks   a work-item transforms, filters and stores one block
  *     cosine_mean     a work-item adds up the blocks of 2x2 pixels, which are in the same blocks
  *
- * Work-items have single channels of a float8 per row of a block. Order of sums: as written in to_cosines(); of g^2 row by
+ * A float8 is a row of a block of one channel. Order of sums: as written in to_cosines(); of g^2 row by
  * row, then sum_of(); of blocks row by row of blocks, from left to right. */
 #ifndef LANES
 #define LANES 1

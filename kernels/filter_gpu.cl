@@ -146,12 +146,12 @@ INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(along_x), int 
 }
 
 /* Recomputes the sums of one filter if their window has a NaN or an infinity. */
-INLINE void mend_rows(vec *sum, PLANES_IN(src), TABLE(along_x), TABLE(along_y), int x, int y, int z)
+INLINE void recompute_rows(vec *sum, PLANES_IN(src), TABLE(along_x), TABLE(along_y), int x, int y, int z)
 {
     if (sums_are_finite(sum, OUTPUTS))
         return;
     const struct block rows = along_y[y / ROWS], columns = along_x[x / LANES];
-    mend_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
+    recompute_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
 }
 
 /* Filters along y, then along x. With one filter, x_table2 is x_table and y_table2 is y_table. */
@@ -195,9 +195,9 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
 #endif
     }
     /* A NaN or an infinity of weight 0 makes a sum NaN, too. */
-    mend_rows(sum, PLANES_ARG(src), x_table, y_table, x, y, z);
+    recompute_rows(sum, PLANES_ARG(src), x_table, y_table, x, y, z);
 #if FILTERS == 2
-    mend_rows(sum + OUTPUTS, PLANES_ARG(src), x_table2, y_table2, x, y, z);
+    recompute_rows(sum + OUTPUTS, PLANES_ARG(src), x_table2, y_table2, x, y, z);
 #endif
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {

@@ -53,7 +53,7 @@ __kernel void mosaic_largest(PLANES_IN(subbands), __global int *largest, int lev
 }
 
 /* Stores a sample if its row is in memory: a following stage, such as a warp or a crop, may need a few rows only. */
-static inline void store_if_held(PLANES_OUT(dst), int x, int y, int z, vec v)
+static inline void store_if_in_memory(PLANES_OUT(dst), int x, int y, int z, vec v)
 {
     if (y >= dst_at.first_row && y < dst_at.first_row + dst_at.rows)
         store(PLANES_ARG(dst), x, y, z, v);
@@ -91,8 +91,8 @@ __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global con
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
         const vec re = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, subbands_at.channels));
         const vec im = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, subbands_at.channels));
-        store_if_held(PLANES_ARG(dst), origin.x + column * (subbands_at.width + gap) + x, origin.y + row * (subbands_at.height + gap) + y, z,
-              select_alpha(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
+        const int to_x = origin.x + column * (subbands_at.width + gap) + x, to_y = origin.y + row * (subbands_at.height + gap) + y;
+        store_if_in_memory(PLANES_ARG(dst), to_x, to_y, z, select_alpha(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
     }
 }
 
@@ -101,8 +101,8 @@ __kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, f
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x < lowpass_at.width && y < lowpass_at.height)
-        store_if_held(PLANES_ARG(dst), origin.x + x, origin.y + y, z,
-              select_alpha(gain * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
+        store_if_in_memory(PLANES_ARG(dst), origin.x + x, origin.y + y, z,
+                           select_alpha(gain * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
 }
 #else
 /* Returns the mean of the colour channels of a layer. */
@@ -123,13 +123,13 @@ static inline float mean_colour(PLANES_IN(s), int x, int y, int layer, int colou
 static inline void store_colour(PLANES_OUT(dst), int x, int y, float3 colour)
 {
 #ifdef IMAGES
-    store_if_held(PLANES_ARG(dst), x, y, 0, (float4)(colour, 1.0f));
+    store_if_in_memory(PLANES_ARG(dst), x, y, 0, (float4)(colour, 1.0f));
 #else
-    store_if_held(PLANES_ARG(dst), x, y, 0, colour.x);
-    store_if_held(PLANES_ARG(dst), x, y, 1, colour.y);
-    store_if_held(PLANES_ARG(dst), x, y, 2, colour.z);
+    store_if_in_memory(PLANES_ARG(dst), x, y, 0, colour.x);
+    store_if_in_memory(PLANES_ARG(dst), x, y, 1, colour.y);
+    store_if_in_memory(PLANES_ARG(dst), x, y, 2, colour.z);
     if (dst_at.channels > 3)
-        store_if_held(PLANES_ARG(dst), x, y, 3, 1.0f);
+        store_if_in_memory(PLANES_ARG(dst), x, y, 3, 1.0f);
 #endif
 }
 

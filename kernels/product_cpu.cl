@@ -170,7 +170,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
     const int step = STEP, fills = IS_INTERLEAVED ? 1 : planes, channel = IS_INTERLEAVED ? 1 : ROOM(SPAN);
     const struct block rows = along_y[block_y], last = along_x[end_x - 1];
     __global const float *row_weights = weights_of(along_y, rows);
-    int held = 0, held_end = 0; /* positions in the tile */
+    int tile_first = 0, tile_end = 0; /* the tile has positions [tile_first, tile_end) */
     for (int i = begin_x; i < end_x; i++) {
         const struct block columns = along_x[i];
         __global const float *weights = weights_of(along_x, columns);
@@ -182,16 +182,16 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
                 sum[c][r] = 0.0f;
         /* Adds the window piece by piece. If a piece is not in the tile, the tile is filled again from there on. */
         for (int x = columns.first; x < end;) {
-            if (x < held || min(end, x + SPAN) > held_end) {
-                held = x;
-                held_end = min(x + SPAN, last.first + last.count);
+            if (x < tile_first || min(end, x + SPAN) > tile_end) {
+                tile_first = x;
+                tile_end = min(x + SPAN, last.first + last.count);
                 for (int c = 0; c < fills; c++)
-                    fill_tile(tile + LANES + c * ROOM(SPAN), INPUT_ARG, rows, row_weights, held, held_end, z + c, planes);
+                    fill_tile(tile + LANES + c * ROOM(SPAN), INPUT_ARG, rows, row_weights, tile_first, tile_end, z + c, planes);
             }
-            const int count = min(end, held_end) - x;
+            const int count = min(end, tile_end) - x;
             for (int c = 0; c < planes; c++)
-                multiply_rows(sum[c], tile + LANES + c * channel + (x - held) * step, weights + (x - columns.first) * LANES,
-                              count, step);
+                multiply_rows(sum[c], tile + LANES + c * channel + (x - tile_first) * step,
+                              weights + (x - columns.first) * LANES, count, step);
             x += count;
         }
         for (int c = 0; c < planes; c++)

@@ -95,13 +95,13 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
     for (int r = 0; r < ROWS; r++)
         sum[r] = 0.0f;
 #ifdef PARTS
-    for (int held = first.first; held < end; held += GROUP * LANES)
+    for (int tile_first = first.first; tile_first < end; tile_first += GROUP * LANES)
 #else
-    const int held = first.first;
+    const int tile_first = first.first;
 #endif
     {
         /* Along y: ROWS rows of A * src in column `item` of the tile. */
-        const int x = held + item * LANES;
+        const int x = tile_first + item * LANES;
         if (x < end) {
             vec column[ROWS];
 #pragma unroll
@@ -129,15 +129,15 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         /* Along x: the part of the block's window that is in the tile. */
-        const int from = max(columns.first, held), to = min(columns.first + columns.count, held + GROUP * LANES);
+        const int from = max(columns.first, tile_first), to = min(columns.first + columns.count, tile_first + GROUP * LANES);
         for (int i = from; i < to; i += LANES)
-            multiply_rows(sum, tile + (i - held) / LANES, weights + (i - columns.first) * LANES, ROWS);
+            multiply_rows(sum, tile + (i - tile_first) / LANES, weights + (i - columns.first) * LANES, ROWS);
 #if defined(PARTS) || defined(IMAGES)
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     }
     /* A NaN or an infinity of weight 0 makes a sum NaN, too. */
     if (!sums_are_finite(sum, ROWS))
-        mend_sums(sum, ROWS, PLANES_ARG(src), rows, row_weights, columns, weights, z);
+        recompute_sums(sum, ROWS, PLANES_ARG(src), rows, row_weights, columns, weights, z);
     store_sums(sum, tile, PLANES_ARG(other), PLANES_ARG(dst), epilogue, begin_x, end_x - begin_x, block_y * ROWS, z);
 }

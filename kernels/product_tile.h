@@ -97,7 +97,7 @@ INLINE bool sums_are_finite(const vec *sum, const int count)
 }
 
 /* Recomputes the sums of a work-item in `count` rows, whose window has a NaN or an infinity. */
-INLINE void mend_sums(vec *sum, const int count, PLANES_IN(src), const struct block rows, __global const float *row_weights,
+INLINE void recompute_sums(vec *sum, const int count, PLANES_IN(src), const struct block rows, __global const float *row_weights,
                       const struct block columns, __global const float *weights, int z)
 {
 #pragma unroll 1

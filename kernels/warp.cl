@@ -197,10 +197,10 @@ static inline bool contains(const struct geometry at, int x, int y, int columns,
     return x >= 0 && x + columns <= at.width && y >= at.first_row && y + rows <= at.first_row + at.rows;
 }
 
-/* Returns the sample at x, y by the border rule. With `held` it is known to be in memory. */
-INLINE texel border_texel(PLANES_IN(src), int x, int y, int z, bool held)
+/* Returns the sample at x, y by the border rule. `in_memory`: it is known to be inside the rows in memory. */
+INLINE texel border_texel(PLANES_IN(src), int x, int y, int z, bool in_memory)
 {
-    if (held)
+    if (in_memory)
         return load_texel(PLANES_ARG(src), x, y, z);
     if (beyond_border(x, src_at.width) || beyond_border(y, src_at.height))
         return 0.0f;
@@ -215,11 +215,11 @@ struct samples {
 };
 
 /* Loads a sample from the tile or from src. */
-INLINE texel load_sample(const struct samples from, PLANES_IN(src), int x, int y, int z, bool held)
+INLINE texel load_sample(const struct samples from, PLANES_IN(src), int x, int y, int z, bool in_memory)
 {
     if (from.tiled)
         return from.tile[(y - from.top) * from.pitch + x - from.left];
-    return border_texel(PLANES_ARG(src), x, y, z, held);
+    return border_texel(PLANES_ARG(src), x, y, z, in_memory);
 }
 
 /* Copies the group's tile. All work-items of the group call it. */
@@ -228,12 +228,12 @@ INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, P
     const int x = get_group_id(0) * get_local_size(0), y = get_group_id(1) * get_local_size(1) + first_row;
     const struct position at = find_position(by, x, y);
     const struct samples samples = {true, tile, at.x + by->left, at.y + by->top, by->pitch};
-    const bool held = contains(src_at, samples.left, samples.top, by->columns, by->rows);
+    const bool in_memory = contains(src_at, samples.left, samples.top, by->columns, by->rows);
     const int items = get_local_size(0) * get_local_size(1);
     for (int k = get_local_id(1) * get_local_size(0) + get_local_id(0); k < by->columns * by->rows; k += items) {
         const int row = (k + 0.5f) / by->columns, column = k - row * by->columns;
         tile[row * by->pitch + column] =
-            border_texel(PLANES_ARG(src), samples.left + column, samples.top + row, get_global_id(2), held);
+            border_texel(PLANES_ARG(src), samples.left + column, samples.top + row, get_global_id(2), in_memory);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     return samples;
@@ -241,7 +241,7 @@ INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, P
 
 /* Returns the weighted sum of TAPS x TAPS samples from x0, y0 on: down each column, then over the columns. */
 INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y0, int z, const float *wx, const float *wy,
-                        bool held)
+                        bool in_memory)
 {
     texel column[TAPS], sum = 0.0f;
 #pragma unroll
@@ -251,7 +251,7 @@ INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y
     for (int j = 0; j < TAPS; j++)
 #pragma unroll
         for (int i = 0; i < TAPS; i++)
-            column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0 + j, z, held), wy[j], column[i]);
+            column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0 + j, z, in_memory), wy[j], column[i]);
 #pragma unroll
     for (int i = 0; i < TAPS; i++)
         sum = mad(column[i], wx[i], sum);
@@ -294,11 +294,12 @@ __kernel void warp_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp by, 
 #endif
 
 /* Adds WIDTH samples from x0, y0 on, times the weight of their row, to a line of columns. */
-INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), int x0, int y0, int z, float weight, bool held)
+INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), int x0, int y0, int z, float weight,
+                    bool in_memory)
 {
 #pragma unroll
     for (int i = 0; i < WIDTH; i++)
-        column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0, z, held), weight, column[i]);
+        column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0, z, in_memory), weight, column[i]);
 }
 
 /* Computes an output pixel of a warp that shrinks: the filter is stretched, and its weights are normalised. */
@@ -314,7 +315,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     /* WIDTH columns of samples at a time: sums along y, then adds the weighted columns. */
     for (int left = 1 - reach_x; left <= reach_x; left += WIDTH) {
         const int x0 = at.x + left;
-        const bool held = contains(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
+        const bool in_memory = contains(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
         texel column[WIDTH];
         float wx[WIDTH], wy[WIDTH];
         down = 0.0f;
@@ -329,7 +330,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
                 down += wy[j];
                 if (wy[j] == 0.0f) /* skip zero weights: samples there may be NaN */
                     continue;
-                if (held)
+                if (in_memory)
                     add_row(column, from, PLANES_ARG(src), x0, y0, z, wy[j], true);
                 else
                     add_row(column, from, PLANES_ARG(src), x0, y0, z, wy[j], false);
