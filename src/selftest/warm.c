@@ -140,10 +140,10 @@ static struct image_info input_info(const char *path)
 
 /* ---------------------------------------------------------------- running an example */
 
-/* Runs a chain. If there is a verifier, it then selects its other way for this plan. */
+/* Runs a chain. */
 static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
                           const struct chain *chain, const struct input_page *input, enum sample_type type,
-                          struct verifier *verifier, struct error *error)
+                          struct error *error)
 {
     struct plan plan;
     struct sample_array numbers = {.count = 0};
@@ -156,23 +156,21 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
         return status;
     const struct page page = memory_page(run, &plan, timing, settings->linear, 0);
     status = run_in_memory("--warm", &page, input, 1, &numbers, error);
-    if (verifier)
-        verifier_choose_way(verifier, run, &plan);
     samples_free(&numbers);
     plan_free(&plan);
     run_trim(run);
     return status;
 }
 
-/* Runs a chain and, with --verify, the verifier's other way. */
+/* Runs a chain and, with --verify, the second computation. */
 static enum status run_ways(struct worker *worker, const struct chain *chain, const struct input_page *input,
                             enum sample_type type, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
-    struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
-    enum status status = run_on(&worker->run, &worker->timing, settings, chain, input, type, verifier, error);
-    if (status == STATUS_OK && verifier)
-        status = run_on(&verifier->run, &verifier->timing, settings, chain, input, type, NULL, error);
+    struct verifier *verifier = &worker->verifier;
+    enum status status = run_on(&worker->run, &worker->timing, settings, chain, input, type, error);
+    if (status == STATUS_OK && verifier->open)
+        status = run_on(&verifier->run, &verifier->timing, settings, chain, input, type, error);
     return status;
 }
 
