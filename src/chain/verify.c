@@ -202,7 +202,7 @@ static const char *way_name(const struct run *run)
     return images ? "images" : is_cpu ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
 }
 
-/* Compares a row with its second computation. Two NaN are equal, whatever their bits. */
+/* Compares a row with its second computation. Two NaN are equal: no device promises their bits. */
 static enum status compare_row(struct page_tap *tap, const struct sample_array *again, int y,
                                const unsigned char *row, struct error *error)
 {
