@@ -13,12 +13,13 @@
 #include "batch/report.h"
 #include "batch/resume.h"
 #include "batch/worker_pool.h"
-#include "batch/workload.h"
 #include "device/choose.h"
 #include "image/format.h"
 #include "image/output/output.h"
+#include "image/reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,55 @@ static enum status check_side_files(const struct command *command, struct error 
     return status;
 }
 
+/* Pages that video from a pipe is taken to have: 24 seconds of 1080p are as much work. */
+enum { FILM = 100 };
+
+/* Estimates the work of a command for the choice of its device, before any device is known.
+ *
+ * The first file's header gives the shape of a page and the number of pages. Further files are taken to have
+ * the same shape, and to be as many as their bytes are: opening each would take longer than a wrong choice
+ * costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12 megapixels, or as
+ * FILM of them if the output is video. --resume may find some files done, which is not considered. */
+static struct workload estimate_workload(const struct command *command, const struct list *list)
+{
+    const struct settings *settings = &command->settings;
+    const struct reader_options options = {.page = settings->pages.first,
+                                           .last_page = settings->pages.last,
+                                           .auto_orient = settings->auto_orient,
+                                           .max_pixels = settings->max_pixels,
+                                           .jobs = 1,
+                                           .spool = settings->environment.spool};
+    struct shape shape = {.kind = KIND_IMAGE, .width = 4000, .height = 3000, .channels = 3, .images = 1};
+    struct error ignored = {.text = ""};
+    struct reader *reader = NULL;
+    if (list->count == 0)
+        return (struct workload){0};
+    const struct job *first = &list->jobs[0];
+    const struct format *to = settings->format ? settings->format : format_by_path(first->output);
+
+    /* The number of files if all were as large as the first one. */
+    double bytes = 0, pages = (double)list->count;
+    for (size_t i = 0; i < list->count; i++)
+        bytes += (double)list->jobs[i].bytes;
+    if (first->bytes > 0)
+        pages = fmax(bytes / (double)first->bytes, 1);
+    else if (to && to->holds.video)
+        pages = FILM;
+    if (first->bytes == 0 || reader_open(first->input, &options, &reader, &ignored) != STATUS_OK)
+        return chain_workload(&command->chain, &shape, 1, pages);
+
+    /* Formats without a number of pages are uncompressed. */
+    const struct image_info *info = reader_info(reader);
+    const int wanted = reader_pages_wanted(reader), size = (int)sample_size(info->type);
+    shape = image_shape(info);
+    pages *=
+        wanted > 0
+            ? wanted
+            : fmax((double)first->bytes / ((double)shape.width * shape.height * shape.channels * size), 1);
+    reader_close(reader);
+    return chain_workload(&command->chain, &shape, size, pages);
+}
+
 /* Makes the output folder, prints what is left out, starts the device and the report. */
 static enum status begin_batch(const struct command *command, struct list *list, struct results *results,
                                void (*complain)(const struct error *), struct error *error)
@@ -229,7 +279,7 @@ static enum status begin_batch(const struct command *command, struct list *list,
                 list->folders_left_out == 1 ? "it" : "them");
     if (!settings->dry_run) {
         const bool chooses = device_needs_workload(settings);
-        const struct workload work = chooses ? workload_of_command(command, list) : (struct workload){0};
+        const struct workload work = chooses ? estimate_workload(command, list) : (struct workload){0};
         device_start(settings, chooses ? &work : NULL);
     }
     return results_begin(results, settings, list, complain, error);

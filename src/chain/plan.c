@@ -203,6 +203,33 @@ void plan_set_images(struct plan *plan, int images)
         plan->shapes[i].images = images;
 }
 
+static double shape_samples(const struct shape *shape)
+{
+    return (double)shape->width * shape->height * shape->channels;
+}
+
+struct workload chain_workload(const struct chain *chain, const struct shape *shape, int sample_size,
+                               double images)
+{
+    struct workload work = {0};
+    struct shape in = *shape;
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        struct error ignored = {.text = ""};
+        struct shape out = in;
+        const double cost = step_caps(step).relative_cost;
+        /* A stage that does not take the shape works on a coefficient file, or the job will fail. */
+        if (step->stage->in != in.kind ||
+            (step->stage->shape && step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK))
+            out = in;
+        work.stage_samples += (cost > 0 ? cost : 1) * images * fmax(shape_samples(&in), shape_samples(&out));
+        in = out;
+    }
+    work.file_samples = images * (shape_samples(shape) + shape_samples(&in));
+    work.file_bytes = work.file_samples * sample_size;
+    return work;
+}
+
 void plan_free(struct plan *plan)
 {
     free(plan->shapes);

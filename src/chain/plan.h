@@ -11,6 +11,7 @@
 #define CLIMG_CHAIN_PLAN_H
 
 #include "chain/chain.h"
+#include "device/cost.h"
 #include "engine/run.h"
 #include "image/image.h"
 
@@ -87,6 +88,11 @@ struct affine plan_inverse_map(const struct plan *plan);
 
 /* Sets the number of images of a group in all shapes. */
 void plan_set_images(struct plan *plan, int images);
+
+/* Estimates the work of a chain on `images` images of one shape, without a device or a plan. Bytes are
+ * counted with `sample_size` bytes for each sample of the files. */
+struct workload chain_workload(const struct chain *chain, const struct shape *shape, int sample_size,
+                               double images);
 
 /* Frees the shapes. May be called twice, and on a zeroed plan. */
 void plan_free(struct plan *plan);
