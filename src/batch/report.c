@@ -278,8 +278,7 @@ enum status results_end(struct results *results, enum status status, struct erro
 
 /* ---------------------------------------------------------------- --timing and --trace */
 
-/* Seconds. If the slowest build was faster, all programs came from the driver's cache: PoCL loads one in a
- * few milliseconds, and no driver compiles one in less than this. */
+/* Seconds. If the slowest build took less, all programs are taken to be from a cache: OpenCL does not say. */
 static const double CACHED_BUILD = 0.03;
 
 static double gigabytes_per_second(const struct timing_sum *kernel)

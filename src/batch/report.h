@@ -93,8 +93,7 @@ struct results {
     enum status single_status;
 };
 
-/* Opens the report and begins the progress. Call results_end also after a failure. `complain` prints a
- * message. */
+/* Opens the report and begins the progress; call results_end after success. `complain` prints a message. */
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
                           void (*complain)(const struct error *), struct error *error);
 
