@@ -2,8 +2,9 @@
  *
  *     check ─▶ begin: output folder, device, report ─▶ worker pool ─▶ end: report, times, empty folders
  *
- * Whatever can be checked is checked before anything is written. The device starts in the background while
- * the first file is opened. A dry run ends after the checks with a line for each job. */
+ * All checks are made before anything is written: a batch of hours must not fail at its end for a reason that
+ * was known at its start. The device starts in the background while the first file is opened. A dry run ends
+ * after the checks, with a line for each job. */
 #include "batch/command.h"
 
 #include "base/files.h"
@@ -26,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Fails with the command that lacks an output, completed. */
+/* Fails: there is no output. The message has the command with an output, unless its input is missing, too. */
 static enum status fail_without_output(const struct command *command, struct error *error)
 {
     struct stat there = {.st_mode = 0};
@@ -57,7 +58,7 @@ static enum status check_terminal(const struct command *command, struct error *e
     return STATUS_OK;
 }
 
-/* Fails if an option on coding is of use for no output; in a batch it may be for some. */
+/* Fails if an option on coding, such as --quality, has a meaning for none of the outputs. */
 static enum status check_coding_options(const struct list *list, const struct settings *settings,
                                         struct error *error)
 {
@@ -73,7 +74,8 @@ static enum status check_coding_options(const struct list *list, const struct se
                    : STATUS_OK;
 }
 
-/* Checks everything that can be checked before anything is written. */
+/* Checks the command and makes the list of jobs. *provenance is to be freed by the caller, also after a
+ * failure. */
 static enum status check_command(struct command *command, struct list *list, char **provenance,
                                  struct error *error)
 {
@@ -88,7 +90,8 @@ static enum status check_command(struct command *command, struct list *list, cha
     }
     if (status == STATUS_OK)
         status = list_make(list, command, error);
-    /* Before an older report is overwritten. In a batch a file that fails is a line of the report. */
+    /* A single file fails here, before its report overwrites an older one. In a batch, it is a line of the
+     * report. */
     if (status == STATUS_OK && !list->several && list->count > 0)
         status = job_check_format(&list->jobs[0], &command->settings, error);
     if (status == STATUS_OK)
@@ -96,19 +99,7 @@ static enum status check_command(struct command *command, struct list *list, cha
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 
-/* Prints "7 files, 1 left out" after the files of a dry run. */
-static void print_dry_run_end(const struct list *list, size_t files, size_t done)
-{
-    char line[128];
-    snprintf(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
-    if (done > 0)
-        text_append(line, sizeof line, ", %zu done before", done);
-    if (list->skipped > 0)
-        text_append(line, sizeof line, ", %zu left out", list->skipped);
-    fprintf(stderr, "%s\n", line);
-}
-
-/* Prints a line for each job instead of doing it. `resume`: NULL without --resume. */
+/* Prints a line for each job instead of doing it. `resume` is NULL without --resume. */
 static enum status dry_run(const struct resume *resume, const struct list *list, struct results *results,
                            struct error *error)
 {
@@ -130,12 +121,20 @@ static enum status dry_run(const struct resume *resume, const struct list *list,
     }
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
-    if (list->several && !results->settings->quiet)
-        print_dry_run_end(list, files, done);
+    if (!list->several || results->settings->quiet)
+        return STATUS_OK;
+    /* "climg: 7 files, 2 done before, 1 left out" */
+    char line[128];
+    snprintf(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
+    if (done > 0)
+        text_append(line, sizeof line, ", %zu done before", done);
+    if (list->skipped > 0)
+        text_append(line, sizeof line, ", %zu left out", list->skipped);
+    fprintf(stderr, "%s\n", line);
     return STATUS_OK;
 }
 
-/* Removes temporary files that a killed run left. */
+/* Removes temporary files of killed runs from a folder: a callback of list_each_folder. */
 static enum status remove_leftovers(void *context, const char *folder, struct error *error)
 {
     (void)context;
@@ -144,6 +143,7 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
     return STATUS_OK;
 }
 
+/* Creates the output folder unless it exists; *is_made is set if it was created. */
 static enum status make_output_folder(const char *path, bool *is_made, struct error *error)
 {
     struct stat info;
@@ -158,11 +158,11 @@ static enum status make_output_folder(const char *path, bool *is_made, struct er
                 "%s: is not a folder; several files, or a folder, need an output folder", path);
 }
 
-/* Removes the folders that this run created and that nothing was written to. */
+/* Removes the folders that this run created and that are empty, the deepest first. */
 static void remove_empty_folders(struct list *list)
 {
     bool is_any = true;
-    while (is_any) { /* the folder above may have been created for another job */
+    while (is_any) { /* a folder that another job's folder is in may be empty in the next pass */
         is_any = false;
         for (size_t i = 0; i < list->count; i++) {
             const struct job *job = &list->jobs[i];
@@ -181,16 +181,8 @@ static void remove_empty_folders(struct list *list)
         rmdir(list->output);
 }
 
-static void print_foreign(const struct list *list)
-{
-    struct list_note note = list_describe_foreign(list);
-    text_make_visible(note.text);
-    fprintf(stderr, "climg: %s\n", note.text);
-}
-
-/* Fails if the folder of a file that is written at the end is missing: before the work, not after hours of
- * it. */
-static enum status check_side_files(const struct command *command, struct error *error)
+/* Fails if the folder of an auxiliary output is missing. Such files are written at the end. */
+static enum status check_aux_outputs(const struct command *command, struct error *error)
 {
     const struct settings *settings = &command->settings;
     enum status status = STATUS_OK;
@@ -254,7 +246,7 @@ static struct workload estimate_workload(const struct command *command, const st
     return chain_workload(&command->chain, &shape, size, pages);
 }
 
-/* Makes the output folder, prints what is left out, starts the device and the report. */
+/* Creates the output folder, prints which files are left out, and starts the device and the report. */
 static enum status begin_batch(const struct command *command, struct list *list, struct results *results,
                                void (*complain)(const struct error *), struct error *error)
 {
@@ -265,14 +257,17 @@ static enum status begin_batch(const struct command *command, struct list *list,
     if (!settings->dry_run && list->several &&
         list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (!settings->dry_run && check_side_files(command, error) != STATUS_OK)
+    if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
         return STATUS_FAILED;
     list_keep_shard(list, &settings->part);
     if (settings->verbose && !settings->quiet && list->skipped > 0)
         fprintf(stderr, "climg: %zu files in folders are not images that climg reads; skipped\n",
                 list->skipped);
-    if (!settings->quiet && list->foreign > 0)
-        print_foreign(list);
+    if (!settings->quiet && list->foreign > 0) {
+        struct list_note note = list_describe_foreign(list);
+        text_make_visible(note.text);
+        fprintf(stderr, "climg: %s\n", note.text);
+    }
     if (!settings->quiet && list->folders_left_out > 0)
         fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
                 list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
@@ -317,7 +312,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }
-    /* Other shards may be about to write to the folders. */
+    /* Other shards may write to empty folders later. */
     if (settings->part.count == 0)
         remove_empty_folders(&list);
     list_free(&list);

@@ -3,8 +3,8 @@
  *     begin ─▶ for each page: plan ─▶ describe ─▶ chain ─▶ end of page ─▶ ... ─▶ input unchanged? ─▶ commit
  *
  * There are three shortcuts. A lossy file that nothing changes is copied. A lossy file whose pixels are only
- * moved is written without re-encoding, if its format can do so. A large picture is decoded while the device is
- * being opened. */
+ * moved is written without re-encoding, if its format can do so. A large picture is decoded while the device
+ * is being opened. */
 #include "batch/convert.h"
 
 #include "base/timing.h"

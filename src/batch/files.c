@@ -4,7 +4,7 @@
  *
  * Everything is known, and checked, before anything is written. An input that does not exist becomes a job
  * that fails, so that it is reported and counted like others. With --in-place it is an error at once, as its
- * name may have been meant as the output.
+ * name may be that of the output.
  *
  * Conflicts are found by one set with the identity of every file of the command. It is filled in this order:
  * files that stages and --files-from read, inputs, auxiliary outputs (--report, --trace, --timing, a stage's

@@ -26,7 +26,7 @@ struct list {
 
 /* Finds every input of the command and names its output.
  *
- * Each file argument is an input, whatever its name. In a folder, and with --recursive in the folders below,
+ * Each file argument is an input, with any name. In a folder, and with --recursive in the folders below,
  * an input is a regular file that is not hidden and is an image by its name or its first bytes. Links to
  * files are followed, links to folders are not. An output folder inside of an input folder is skipped.
  *
@@ -42,7 +42,7 @@ struct list_note {
     char text[1024];
 };
 
-/* Returns "2 files are left out, such as a.jp2: climg does not read ..."; "" if there are none. */
+/* Returns "2 files are left out, such as a.jp2: climg does not read ...", or "". */
 struct list_note list_describe_foreign(const struct list *list);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""

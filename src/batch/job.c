@@ -3,8 +3,8 @@
  *     header ─▶ output format ─▶ coefficient file? ─▶ chain for that kind ─▶ checks ─▶ range
  *
  * The format of the output is --format, else the format of its name, else the input's. A coefficient file is
- * a pyramid, with which the chain starts. Pages of video are planes of luma and chroma; the chain for chroma
- * is made when the first page of luma has a plan. Only job_plan needs a device. */
+ * a pyramid, with which the chain starts. Pages of video are planes of luma and chroma; the
+ * chain for chroma is created when the first page of luma has a plan. Only job_plan needs a device. */
 #include "batch/job.h"
 
 #include "base/text.h"

@@ -40,7 +40,7 @@ struct job {
     const struct format *format;  /* of the output */
     struct chain chain;           /* as it runs on this input */
     struct chain colour;          /* of the chroma planes of video */
-    bool adapted;                 /* `colour` is made: the first page of luma has a plan */
+    bool adapted;                 /* `colour` is valid: the first page of luma has a plan */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
     enum sample_type samples;     /* of the input, or of the image that a coefficient file was made from */
     double low, high;             /* with --range: the values that become 0 and full scale; of integers, as

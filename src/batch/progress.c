@@ -129,7 +129,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
         progress->drawn = progress->began + PATIENCE; /* nothing is drawn for a quick file */
     for (size_t i = 0; i < list->count; i++)
         progress->left += weight(&list->jobs[i]);
-    /* Without a timer, the user is not told that the driver compiles. */
+    /* Without a timer, nothing is shown while the driver compiles. */
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = PROGRESS_SIGNAL};
     if (!progress->draws || timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
         return;

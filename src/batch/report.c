@@ -235,7 +235,7 @@ static void print_warnings(struct results *results, const struct job *job, const
 void results_add(struct results *results, const struct job *job, const struct result *result)
 {
     struct error error;
-    /* A failure that ended the work is printed once; those of jobs that were under way are the same. */
+    /* A failure that ended the work is printed once, as jobs that were under way fail for the same reason. */
     if (result->status != STATUS_OK) {
         results->failed++;
         if (results->several && !(results->has_ended && result->error.scope != SCOPE_FILE))

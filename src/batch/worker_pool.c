@@ -452,7 +452,7 @@ static enum status reject_many_devices(const struct settings *settings, struct e
                 settings->device);
 }
 
-/* True if there may be several files. An input that does not exist may have been meant as a folder. */
+/* True if there may be several files. An input that does not exist may be a folder with a typing error. */
 static bool has_several(const struct list *list)
 {
     return list->several || (list->count > 0 && list->jobs[0].problem != 0);
