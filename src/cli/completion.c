@@ -78,7 +78,7 @@ static void offer_stage_value(struct typed *typed, const struct stage *stage, co
             offer_words(typed, key);
         return;
     }
-    if (last == value && primary != NULL)
+    if (last == value && primary != NULL) /* the primary value is first */
         offer_words(typed, primary);
     /* Keys that are not given yet. A required PRIMARY comes before them. */
     if (last == value && options_need_value(stage->options))
@@ -134,7 +134,7 @@ static struct word option_before(const char *argument)
     const struct option *option = NULL;
     if (argument == NULL || argument[0] != '-')
         return none;
-    if (argument[1] != '-') {
+    if (argument[1] != '-') { /* letters */
         option = argument[1] != '\0' ? global_find_letter(argument[strlen(argument) - 1]) : NULL;
     } else {
         struct word name = {argument + 2, strlen(argument + 2)};
@@ -154,9 +154,9 @@ void completion_write(FILE *file, const char *before, const char *word)
     const char *equals = strchr(word, '=');
     if (name.start != NULL) { /* the value of the option before it */
         offer_value(&typed, name, word);
-    } else if (strncmp(word, "--", 2) == 0 && equals != NULL) {
+    } else if (strncmp(word, "--", 2) == 0 && equals != NULL) { /* the value after '=' */
         offer_value(&typed, (struct word){word + 2, (size_t)(equals - word - 2)}, equals + 1);
-    } else if (word[0] == '-') {
+    } else if (word[0] == '-') { /* the name of a stage or option; a single dash becomes two */
         typed.before = (struct word){"--", 2};
         typed.last = word[1] == '-' ? word + 2 : word + 1;
         offer_stages(&typed);

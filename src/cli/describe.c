@@ -19,6 +19,7 @@ const struct example overview_examples[] = {
     {NULL, NULL},
 };
 
+/* Appends a text; one that does not fit is cut off. */
 static void describe_append(struct description *description, const char *text)
 {
     text_append(description->text, sizeof description->text, "%s", text);
@@ -144,6 +145,7 @@ static size_t width_of(const char *text, size_t size)
     return width;
 }
 
+/* Writes `count` blanks. */
 static void write_spaces(FILE *file, size_t count)
 {
     fprintf(file, "%*s", (int)count, "");

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <tiffio.h>
 
+/* Writes each command and, below it, its purpose. */
 static void write_examples(FILE *file, const struct example *examples)
 {
     for (const struct example *example = examples; example->command != NULL; example++)
@@ -48,10 +49,11 @@ static size_t group_of(const struct stage *stage)
     return i;
 }
 
+/* Writes a list of all stages by purpose. */
 static void write_stages(FILE *file)
 {
     for (size_t i = 0; i <= GROUPS; i++) {
-        bool begun = false;
+        bool begun = false; /* the title was written */
         for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
             if (group_of(*stage) != i)
                 continue;

@@ -219,6 +219,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
 {
     const struct image_info *info = facts->info;
     const struct shape *shape = &facts->pyramid.shape;
+    /* "photo.png: PNG, 640 x 480, RGB, 8 bit" */
     fprintf(out, "%s: %s, %u x %u, %s, ", facts->name, facts->format->name, info->width, info->height,
             channels_name(info));
     if (info->bits > 0)
@@ -229,6 +230,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
         fprintf(out, "  coefficients: of %d x %d, %d channels, %s; %d levels, biort %s, qshift %s\n",
                 shape->width, shape->height, shape->channels, sample_name(facts->pyramid.samples),
                 shape->levels, biorts[shape->biort].name, qshifts[shape->qshift].name);
+    /* The number of pages, if it is not one. Streams do not say it. */
     if (facts->pages <= 0)
         fputs("  pages: one or more\n", out);
     else if (facts->pages > 1)
@@ -274,6 +276,7 @@ static enum status analyse_noise(struct worker *worker, const struct chain *chai
     enum status status = plan_make(&plan, &request, &worker->run, error);
     if (status != STATUS_OK)
         return status;
+    /* The page of a run in memory, but with the file as its reader. It is never written. */
     struct page page = memory_page(&worker->run, &plan, &worker->timing, false, 0);
     page.from.premultiplied = info->premultiplied;
     page.reader = reader;
@@ -337,6 +340,7 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
     struct list list;
     struct noise_finder finder = {.begun = false};
     size_t failed = 0;
+    /* Without arguments the input is stdin, where nothing comes from a terminal. */
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = list_make(&list, command, error);

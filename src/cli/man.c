@@ -16,6 +16,7 @@
  * typographic ones ('-', quotes), and characters outside ASCII, which would need a preprocessor. */
 static void write_character(FILE *file, unsigned long code)
 {
+    /* The escapes of groff_char(7). */
     static const struct {
         char character;
         const char *escape;
@@ -110,6 +111,7 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
+/* The following functions write the lists that manual.txt names. */
 static void write_formats(FILE *file)
 {
     char known[400] = "";
@@ -167,7 +169,7 @@ static void write_insert(FILE *file, const char *line, size_t size)
 /* Writes manual.txt: "= " begins a heading, "@" names a list, and blank lines divide paragraphs. */
 static void write_sections(FILE *file)
 {
-    bool begins = true; /* a paragraph */
+    bool begins = true; /* the next line begins a paragraph */
     for (const char *line = manual_text; *line != '\0'; line += *line == '\n') {
         const size_t size = strcspn(line, "\n");
         if (line[0] == '=') {

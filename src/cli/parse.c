@@ -92,6 +92,7 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     const struct stage *stage = option->stage;
     const char *value = option->attached;
     const bool taken = value == NULL && options_need_value(stage->options);
+    /* A value that the stage needs may be the next argument. */
     if (taken) {
         const char *value_name = option_value_name(options_primary(stage->options));
         enum status status = take_value(parser, option->what, value_name, &value, error);
@@ -103,8 +104,9 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     parser->has_stage = true;
     if (value == NULL)
         parser->optional = *option;
+    /* If the value is wrong and looks like a file, the value was forgotten: --rotate out.png. */
     enum status status = chain_add(&parser->command->chain, stage, value, error);
-    if (status == STATUS_USAGE && taken && format_by_path(value) != NULL) /* --rotate out.png */
+    if (status == STATUS_USAGE && taken && format_by_path(value) != NULL)
         return lacks_value(option->what, option_value_name(options_primary(stage->options)), error);
     return status;
 }
@@ -220,6 +222,7 @@ static bool reads_as_value(const struct long_option *option, const char *text)
     struct error ignored;
     struct chain chain = {0};
     struct settings settings = {0};
+    /* Parse it into something that is thrown away. */
     if (option->stage == NULL)
         return option_parse(option->global, option->what, text, &settings, &ignored) == STATUS_OK;
     bool reads = chain_add(&chain, option->stage, text, &ignored) == STATUS_OK;
@@ -267,16 +270,19 @@ static enum status parse_argument(struct parser *parser, struct error *error)
     const struct long_option before = parser->optional;
     const char *argument = parser->argv[parser->next++];
     parser->optional.what[0] = '\0';
+    /* "––blur", copied from a web page. */
     const char *name = parser->options_ended ? NULL : skip_dashes(argument);
     if (name != NULL && access(argument, F_OK) != 0)
         return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
                     suggest("--", read_long(name).name).text);
+    /* A file, or "-" for stdin or stdout. */
     if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
         return take_positional(parser, &before, argument, error);
     if (argument[1] != '-')
         return parse_letters(parser, argument, error);
     if (argument[2] != '\0')
         return parse_long(parser, argument, error);
+    /* After "--" all arguments are files. */
     parser->options_ended = true;
     return STATUS_OK;
 }
@@ -330,10 +336,11 @@ static enum status check_output_folder(const struct command *command, struct err
     if (command->output == NULL || (command->input_count < 2 && !command->settings.files_from))
         return STATUS_OK;
     if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL)
-        return STATUS_OK;
+        return STATUS_OK; /* files.c checks that it is a folder */
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
+    /* An existing image at the end is rather an input: the shell's *.png. */
     if (strcmp(command->output, "-") != 0 && access(command->output, F_OK) == 0)
         return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
     /* Name the first input that does not exist: it may be a value that no option took, as in -q 90. */
@@ -371,6 +378,7 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
     *command = (struct command){0};
     if (settings_init(&command->settings, error) != STATUS_OK)
         return STATUS_USAGE;
+    /* Room for all arguments and the "-" of assign_positionals. */
     const char **positionals = allocate_zeroed((size_t)argc + 1, sizeof *positionals, "the arguments", error);
     if (positionals == NULL)
         return STATUS_FAILED;

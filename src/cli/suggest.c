@@ -31,7 +31,7 @@ static size_t edit_distance(const char *a, const char *b)
     for (size_t j = 0; j <= width; j++)
         row[j] = j;
     for (size_t i = 0; a[i] != '\0'; i++) {
-        size_t diagonal = row[0];
+        size_t diagonal = row[0]; /* entry (i, j) of the table; row[j + 1] becomes entry (i + 1, j + 1) */
         row[0] = i + 1;
         for (size_t j = 0; j < width; j++) {
             size_t replaced = diagonal + (a[i] != b[j]);
@@ -115,6 +115,7 @@ static const char *nearest_name(const char *unknown)
     return search.best;
 }
 
+/* Compares whole words only: similar names are a matter of the edit distance. */
 const char *alias_answer(const char *unknown)
 {
     for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
