@@ -184,14 +184,6 @@ static enum status write_journal(struct journal *journal, const struct job *job,
     return status;
 }
 
-/* Closes the file. Fails if that finds a write that failed. Does nothing without a report. */
-static enum status close_journal(struct journal *journal, struct error *error)
-{
-    int file = journal->file;
-    journal->file = -1;
-    return journal->path && file >= 0 && close(file) != 0 ? journal_failed(journal, error) : STATUS_OK;
-}
-
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
                           void (*complain)(const struct error *), struct error *error)
 {
@@ -255,8 +247,12 @@ enum status results_end(struct results *results, enum status status, struct erro
 {
     struct error lost;
     progress_end(&results->progress);
-    if (close_journal(&results->journal, &lost) != STATUS_OK)
+    /* Closing may find a write that failed. */
+    if (results->journal.path && results->journal.file >= 0 && close(results->journal.file) != 0) {
+        journal_failed(&results->journal, &lost);
         journal_lost(results, &lost);
+    }
+    results->journal.file = -1;
     if (status != STATUS_OK)
         return status;
     if (results->failed == 0 && results->journal_failed)

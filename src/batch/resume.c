@@ -97,13 +97,6 @@ static const char *find_work(const char *software)
     return own ? own + strlen(NAME) + strcspn(own + strlen(NAME), " ") : NULL;
 }
 
-/* True if both name the same work. */
-static bool is_same_work(const char *software, const char *provenance)
-{
-    const char *done = find_work(software), *wanted = find_work(provenance);
-    return done && wanted && strcmp(done, wanted) == 0;
-}
-
 static const char RECORD[] = ".climg-done";
 
 /* A line of a record. Times are nanoseconds since 1970. */
@@ -290,13 +283,6 @@ void resume_note(const struct resume *resume, const struct job *job)
     add_line(job->output, &record, name);
 }
 
-/* True if the output is not older than the input. An output's time is the time of its last write, after its
- * input was read. On a network file system both times are the server's. */
-static bool is_newer(const struct stat *output, const struct stat *input)
-{
-    return nanoseconds(&output->st_mtim) >= nanoseconds(&input->st_mtim);
-}
-
 /* Pixels. --max-pixels limits inputs; outputs may have more pixels, but not so many that bytes overflow. */
 static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
 
@@ -310,9 +296,10 @@ static bool output_is_done(const struct resume *resume, const char *path)
     struct error ignored = {.text = ""};
     if (reader_open(path, &options, &reader, &ignored) != STATUS_OK)
         return false;
-    const char *software = metadata_text(&reader_info(reader)->metadata, "Software");
+    const char *software = metadata_text(&reader_info(reader)->metadata, KEY);
+    const char *work = software ? find_work(software) : NULL;
     bool made = resume->settings->strip || !reader_format(reader)->holds.texts ||
-                (software && is_same_work(software, resume->provenance));
+                (work && strcmp(work, find_work(resume->provenance)) == 0);
     bool whole = made && reader_pass(reader, &ignored) == STATUS_OK;
     reader_close(reader);
     return whole;
@@ -344,7 +331,10 @@ bool resume_finds_done(const struct resume *resume, struct job *job)
     const struct done_record *record = replaces_itself(job) ? NULL : record_find(resume, job->output);
     if (record)
         return record_matches(resume, record, job, &output);
-    bool done = is_newer(&output, &job->before) && output_is_done(resume, job->output);
+    /* An output's time is the time of its last write, after its input was read. On a network file system both
+     * times are the server's. */
+    const bool is_newer = nanoseconds(&output.st_mtim) >= nanoseconds(&job->before.st_mtim);
+    const bool done = is_newer && output_is_done(resume, job->output);
     if (done && !resume->settings->dry_run)
         resume_note(resume, job);
     return done;

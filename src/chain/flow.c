@@ -285,29 +285,22 @@ static enum status reader_thread_end(struct flow *flow, bool failed, struct erro
 
 /* ---------------------------------------------------------------- writer thread */
 
-/* Waits until the device has filled the slot, and encodes its rows. */
-static enum status encode_slot(struct flow *flow, struct slot *slot, struct error *error)
-{
-    enum status status = staging_wait(slot->staging, error);
-    if (status != STATUS_OK)
-        return status;
-    const double since = clock_seconds();
-    status = writer_write(flow->page->writer, slot->staging->host, flow->writer.pitch,
-                          (uint32_t)(slot->rows.end - slot->rows.begin), error);
-    timing_add(flow->page->timing, PART_ENCODE, "encode", slot->slice, since);
-    return status;
-}
-
 /* Encodes a slot and returns it to the ring. Returns false after a failure, which io_thread_join reports. */
 static bool write_slot(struct flow *flow, struct slot *slot)
 {
     struct error error = {.text = ""};
-    if (encode_slot(flow, slot, &error) != STATUS_OK) {
-        io_thread_fail(&flow->writer, &error);
-        return false;
+    enum status status = staging_wait(slot->staging, &error); /* for the device */
+    if (status == STATUS_OK) {
+        const double since = clock_seconds();
+        status = writer_write(flow->page->writer, slot->staging->host, flow->writer.pitch,
+                              (uint32_t)(slot->rows.end - slot->rows.begin), &error);
+        timing_add(flow->page->timing, PART_ENCODE, "encode", slot->slice, since);
     }
-    queue_push(&flow->writer.idle, slot);
-    return true;
+    if (status == STATUS_OK)
+        queue_push(&flow->writer.idle, slot);
+    else
+        io_thread_fail(&flow->writer, &error);
+    return status == STATUS_OK;
 }
 
 /* Encodes slots until the queue ends. */
