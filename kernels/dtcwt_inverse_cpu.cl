@@ -61,11 +61,16 @@ static inline pair add(pair sum, pair a, float g0, pair b, float g1)
     return mad(b, g1, mad(a, g0, sum));
 }
 
-/* Adds two rows of quads to a row of outputs: both rows with g0, then both with g1. */
-static inline pair add_quads(pair sum, const struct quads a, __constant const float *g0, const struct quads b,
-                             __constant const float *g1)
+/* Adds two rows of quads to a row of outputs: both rows with g0, then both with g1. k is the tap of the even row. Taps
+ * beyond the filter are left out, as 0 * NaN would be NaN. */
+static inline pair add_quads(pair sum, const struct quads a, const struct quads b, __constant const float *w, int k, int taps)
 {
-    return mad(b.odd, g1[1], mad(b.even, g1[0], mad(a.odd, g0[1], mad(a.even, g0[0], sum))));
+    __constant const float *g0 = w + 2 + k, *g1 = g0 + taps + 4;
+    if (k >= 0 && k + 1 < taps)
+        return mad(b.odd, g1[1], mad(b.even, g1[0], mad(a.odd, g0[1], mad(a.even, g0[0], sum))));
+    if (k >= 0 && k < taps)
+        return mad(b.even, g1[0], mad(a.even, g0[0], sum));
+    return k == -1 ? mad(b.odd, g1[1], mad(a.odd, g0[1], sum)) : sum;
 }
 
 /* Work-item parameters of a grid in blocks of columns: the grid's x has one block, and its z all blocks of all planes.
@@ -74,7 +79,7 @@ static inline pair add_quads(pair sum, const struct quads a, __constant const fl
     (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2) % (planes)
 
 /* Filters columns on level 1. dst: layer 0 is L, layer 1 is H. The grid's x counts pairs of columns, its y pairs of
- * rows. Each filter has two zeros on both sides, as quads always come in two rows. */
+ * rows. Each filter has two unused weights on both sides. */
 NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                  int2 crop, WORK_ITEM_PARAMS)
 {
@@ -88,11 +93,11 @@ NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
         pair low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
         for (int c = -reach; c <= reach; c++) {
             const struct rows v = load_rows(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + c, z);
-            __constant const float *g0 = w + 2 + radius + 2 * c, *g1 = g0 + taps + 4;
-            low0 = add_quads(low0, v.lowpass, g0, v.outer, g1);
-            low1 = add_quads(low1, v.lowpass, g0 - 1, v.outer, g1 - 1);
-            high0 = add_quads(high0, v.upper, g0, v.diagonal, g1);
-            high1 = add_quads(high1, v.upper, g0 - 1, v.diagonal, g1 - 1);
+            const int k = radius + 2 * c;
+            low0 = add_quads(low0, v.lowpass, v.outer, w, k, taps);
+            low1 = add_quads(low1, v.lowpass, v.outer, w, k - 1, taps);
+            high0 = add_quads(high0, v.upper, v.diagonal, w, k, taps);
+            high1 = add_quads(high1, v.upper, v.diagonal, w, k - 1, taps);
         }
         store_pair(PLANES_ARG(dst), 2 * n, 2 * i, lo, low0);
         store_pair(PLANES_ARG(dst), 2 * n, 2 * i + 1, lo, low1);

@@ -2,8 +2,9 @@
  *
  *     check ─▶ begin: output folder, device, report ─▶ worker pool ─▶ end: report, times, empty folders
  *
- * Whatever can be checked is checked before anything is written. The device starts in the background while
- * the first file is opened. A dry run ends after the checks with a line for each job. */
+ * All checks are made before anything is written: a batch of hours must not fail at its end for a reason that
+ * was known at its start. The device starts in the background while the first file is opened. A dry run ends
+ * after the checks, with a line for each job. */
 #include "batch/command.h"
 
 #include "base/files.h"
@@ -13,19 +14,20 @@
 #include "batch/report.h"
 #include "batch/resume.h"
 #include "batch/worker_pool.h"
-#include "batch/workload.h"
 #include "device/choose.h"
 #include "image/format.h"
 #include "image/output/output.h"
+#include "image/reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Fails with the command that lacks an output, completed. */
+/* Fails: there is no output. The message has the command with an output, unless its input is missing, too. */
 static enum status fail_without_output(const struct command *command, struct error *error)
 {
     struct stat there = {.st_mode = 0};
@@ -56,7 +58,7 @@ static enum status check_terminal(const struct command *command, struct error *e
     return STATUS_OK;
 }
 
-/* Fails if an option on coding is of use for no output; in a batch it may be for some. */
+/* Fails if an option on coding, such as --quality, has a meaning for none of the outputs. */
 static enum status check_coding_options(const struct list *list, const struct settings *settings,
                                         struct error *error)
 {
@@ -72,7 +74,8 @@ static enum status check_coding_options(const struct list *list, const struct se
                    : STATUS_OK;
 }
 
-/* Checks everything that can be checked before anything is written. */
+/* Checks the command and makes the list of jobs. *provenance is to be freed by the caller, also after a
+ * failure. */
 static enum status check_command(struct command *command, struct list *list, char **provenance,
                                  struct error *error)
 {
@@ -87,7 +90,8 @@ static enum status check_command(struct command *command, struct list *list, cha
     }
     if (status == STATUS_OK)
         status = list_make(list, command, error);
-    /* Before an older report is overwritten. In a batch a file that fails is a line of the report. */
+    /* A single file fails here, before its report overwrites an older one. In a batch, it is a line of the
+     * report. */
     if (status == STATUS_OK && !list->several && list->count > 0)
         status = job_check_format(&list->jobs[0], &command->settings, error);
     if (status == STATUS_OK)
@@ -95,19 +99,7 @@ static enum status check_command(struct command *command, struct list *list, cha
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 
-/* Prints "7 files, 1 left out" after the files of a dry run. */
-static void print_dry_run_end(const struct list *list, size_t files, size_t done)
-{
-    char line[128];
-    snprintf(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
-    if (done > 0)
-        text_append(line, sizeof line, ", %zu done before", done);
-    if (list->skipped > 0)
-        text_append(line, sizeof line, ", %zu left out", list->skipped);
-    fprintf(stderr, "%s\n", line);
-}
-
-/* Prints a line for each job instead of doing it. `resume`: NULL without --resume. */
+/* Prints a line for each job instead of doing it. `resume` is NULL without --resume. */
 static enum status dry_run(const struct resume *resume, const struct list *list, struct results *results,
                            struct error *error)
 {
@@ -129,12 +121,20 @@ static enum status dry_run(const struct resume *resume, const struct list *list,
     }
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
-    if (list->several && !results->settings->quiet)
-        print_dry_run_end(list, files, done);
+    if (!list->several || results->settings->quiet)
+        return STATUS_OK;
+    /* "climg: 7 files, 2 done before, 1 left out" */
+    char line[128];
+    snprintf(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
+    if (done > 0)
+        text_append(line, sizeof line, ", %zu done before", done);
+    if (list->skipped > 0)
+        text_append(line, sizeof line, ", %zu left out", list->skipped);
+    fprintf(stderr, "%s\n", line);
     return STATUS_OK;
 }
 
-/* Removes temporary files that a killed run left. */
+/* Removes temporary files of killed runs from a folder: a callback of list_each_folder. */
 static enum status remove_leftovers(void *context, const char *folder, struct error *error)
 {
     (void)context;
@@ -143,6 +143,7 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
     return STATUS_OK;
 }
 
+/* Creates the output folder unless it exists; *is_made is set if it was created. */
 static enum status make_output_folder(const char *path, bool *is_made, struct error *error)
 {
     struct stat info;
@@ -157,11 +158,11 @@ static enum status make_output_folder(const char *path, bool *is_made, struct er
                 "%s: is not a folder; several files, or a folder, need an output folder", path);
 }
 
-/* Removes the folders that this run created and that nothing was written to. */
+/* Removes the folders that this run created and that are empty, the deepest first. */
 static void remove_empty_folders(struct list *list)
 {
     bool is_any = true;
-    while (is_any) { /* the folder above may have been created for another job */
+    while (is_any) { /* a folder that another job's folder is in may be empty in the next pass */
         is_any = false;
         for (size_t i = 0; i < list->count; i++) {
             const struct job *job = &list->jobs[i];
@@ -180,16 +181,8 @@ static void remove_empty_folders(struct list *list)
         rmdir(list->output);
 }
 
-static void print_foreign(const struct list *list)
-{
-    struct list_note note = list_describe_foreign(list);
-    text_make_visible(note.text);
-    fprintf(stderr, "climg: %s\n", note.text);
-}
-
-/* Fails if the folder of a file that is written at the end is missing: before the work, not after hours of
- * it. */
-static enum status check_side_files(const struct command *command, struct error *error)
+/* Fails if the folder of an auxiliary output is missing. Such files are written at the end. */
+static enum status check_aux_outputs(const struct command *command, struct error *error)
 {
     const struct settings *settings = &command->settings;
     enum status status = STATUS_OK;
@@ -204,7 +197,55 @@ static enum status check_side_files(const struct command *command, struct error 
     return status;
 }
 
-/* Makes the output folder, prints what is left out, starts the device and the report. */
+/* Pages that video from a pipe is taken to have: 24 seconds of 1080p are as much work. */
+enum { FILM = 100 };
+
+/* Estimates the work of a command for the choice of its device, before any device is known.
+ *
+ * The first file's header gives the shape of a page and the number of pages. Further files are taken to have
+ * the same shape, and to be as many as their bytes are: opening each would take longer than a wrong choice
+ * costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12 megapixels, or as
+ * FILM of them if the output is video. --resume may find some files done, which is not considered. */
+static struct workload estimate_workload(const struct command *command, const struct list *list)
+{
+    const struct settings *settings = &command->settings;
+    const struct reader_options options = {.page = settings->pages.first,
+                                           .last_page = settings->pages.last,
+                                           .max_pixels = settings->max_pixels,
+                                           .jobs = 1,
+                                           .spool = settings->environment.spool};
+    struct shape shape = {.kind = KIND_IMAGE, .width = 4000, .height = 3000, .channels = 3, .images = 1};
+    struct error ignored = {.text = ""};
+    struct reader *reader = NULL;
+    if (list->count == 0)
+        return (struct workload){0};
+    const struct job *first = &list->jobs[0];
+    const struct format *to = settings->format ? settings->format : format_by_path(first->output);
+
+    /* The number of files if all were as large as the first one. */
+    double bytes = 0, pages = (double)list->count;
+    for (size_t i = 0; i < list->count; i++)
+        bytes += (double)list->jobs[i].bytes;
+    if (first->bytes > 0)
+        pages = fmax(bytes / (double)first->bytes, 1);
+    else if (to && to->holds.video)
+        pages = FILM;
+    if (first->bytes == 0 || reader_open(first->input, &options, &reader, &ignored) != STATUS_OK)
+        return chain_workload(&command->chain, &shape, 1, pages);
+
+    /* Formats without a number of pages are uncompressed. */
+    const struct image_info *info = reader_info(reader);
+    const int wanted = reader_pages_wanted(reader), size = (int)sample_size(info->type);
+    shape = image_shape(info);
+    pages *=
+        wanted > 0
+            ? wanted
+            : fmax((double)first->bytes / ((double)shape.width * shape.height * shape.channels * size), 1);
+    reader_close(reader);
+    return chain_workload(&command->chain, &shape, size, pages);
+}
+
+/* Creates the output folder, prints which files are left out, and starts the device and the report. */
 static enum status begin_batch(const struct command *command, struct list *list, struct results *results,
                                void (*complain)(const struct error *), struct error *error)
 {
@@ -215,21 +256,24 @@ static enum status begin_batch(const struct command *command, struct list *list,
     if (!settings->dry_run && list->several &&
         list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (!settings->dry_run && check_side_files(command, error) != STATUS_OK)
+    if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
         return STATUS_FAILED;
     list_keep_shard(list, &settings->part);
     if (settings->verbose && !settings->quiet && list->skipped > 0)
         fprintf(stderr, "climg: %zu files in folders are not images that climg reads; skipped\n",
                 list->skipped);
-    if (!settings->quiet && list->foreign > 0)
-        print_foreign(list);
+    if (!settings->quiet && list->foreign > 0) {
+        struct list_note note = list_describe_foreign(list);
+        text_make_visible(note.text);
+        fprintf(stderr, "climg: %s\n", note.text);
+    }
     if (!settings->quiet && list->folders_left_out > 0)
         fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
                 list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
                 list->folders_left_out == 1 ? "it" : "them");
     if (!settings->dry_run) {
         const bool chooses = device_needs_workload(settings);
-        const struct workload work = chooses ? workload_of_command(command, list) : (struct workload){0};
+        const struct workload work = chooses ? estimate_workload(command, list) : (struct workload){0};
         device_start(settings, chooses ? &work : NULL);
     }
     return results_begin(results, settings, list, complain, error);
@@ -267,7 +311,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }
-    /* Other shards may be about to write to the folders. */
+    /* Other shards may write to empty folders later. */
     if (settings->part.count == 0)
         remove_empty_folders(&list);
     list_free(&list);

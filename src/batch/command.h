@@ -1,4 +1,5 @@
-/* A parsed command line: what is read and written, the chain and the settings. */
+/* A parsed command line: inputs, output, chain and settings. cli/cli.h makes it; batch_run prepares its
+ * chain. Thread safety: read-only once workers run. */
 #ifndef CLIMG_BATCH_COMMAND_H
 #define CLIMG_BATCH_COMMAND_H
 
@@ -11,17 +12,20 @@
 
 struct command {
     struct settings settings;
-    struct chain chain; /* as written; checked against what the inputs may be */
-    /* At least one, or none with --files-from; "-" is stdin. The strings belong to argv. */
-    const char **inputs;
+    struct chain chain; /* as written; fits images or coefficient files */
+
+    /* The strings belong to argv; the array to the command. */
+    const char **inputs; /* at least one, or none with --files-from; "-" is stdin */
     size_t input_count;
+
     const char *output;       /* "-" is stdout; NULL: each input's own path */
     bool output_is_directory; /* there are several inputs, or it ends in a slash */
-    bool output_may_be_input; /* it comes before the first stage: an existing file is perhaps an input */
+    bool output_may_be_input; /* it comes before the first stage: if the file exists, it may be an input */
 };
 
-/* Runs the command. If one of several inputs fails, `complain` reports it and the others go on:
- * STATUS_PARTIAL if some were done, STATUS_FAILED if none was. The message is then the count. */
+/* Runs the command. If one of several inputs fails, `complain` gets its message and the others are processed.
+ * Then returns STATUS_PARTIAL if some were done and STATUS_FAILED if none was, with their number as the
+ * message. Fails with STATUS_USAGE before anything is written. */
 enum status batch_run(struct command *command, void (*complain)(const struct error *), struct error *error);
 
 #endif

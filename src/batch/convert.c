@@ -2,9 +2,9 @@
  *
  *     begin ─▶ for each page: plan ─▶ describe ─▶ chain ─▶ end of page ─▶ ... ─▶ input unchanged? ─▶ commit
  *
- * Three shortcuts: a lossy file that nothing changes is copied; one whose pixels only change places is
- * written without being coded again, if its format can; a large picture is decoded while the device is being
- * opened. */
+ * There are three shortcuts. A lossy file that nothing changes is copied. A lossy file whose pixels are only
+ * moved is written without re-encoding, if its format can do so. A large picture is decoded while the device
+ * is being opened. */
 #include "batch/convert.h"
 
 #include "base/timing.h"
@@ -18,14 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns how values become samples of the output. Floats that came from floats get the file's own values
- * back. */
+/* Returns the conversion of values to samples of the output, for an input with the conversion `from`. */
 static struct conversion output_conversion(const struct job *job, const struct worker *worker,
                                            const struct conversion *from, const struct image_info *out)
 {
     struct conversion to = *from;
     to.type = out->type;
-    /* Floats are light already, and stay so. */
+    /* Float samples are linear light already. With --range they get the range of the input back. */
     to.linear = worker->context->settings->linear && job_has_stages(job) &&
                 !(sample_is_float(from->type) && sample_is_float(to.type));
     to.ranged = from->ranged && sample_is_float(from->type) && sample_is_float(to.type);
@@ -41,23 +40,24 @@ static struct conversion output_conversion(const struct job *job, const struct w
     return to;
 }
 
-/* True if --range turns values into integers. Floats that stay floats get the file's own values back. */
-static bool ranges(const struct page *page)
+/* True if --range changes the values of the output: it has integers. */
+static bool range_applies(const struct page *page)
 {
     return page->from.ranged && !page->to.ranged;
 }
 
-/* True if a sample with the same number means another value in the output. */
-static bool renumbers(const struct job *job, const struct page *page)
+/* True if equal sample values of input and output may mean different brightness, so that metadata about
+ * sample values becomes wrong. */
+static bool is_rescaled(const struct job *job, const struct page *page)
 {
     const int bits = page->out.bits; /* the input's, if the reader makes more of them */
     const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job_input_type(job));
-    return chain_new_values(&job->chain) || page->out.palette || page->out.inverted || ranges(page) ||
+    return chain_new_values(&job->chain) || page->out.palette || page->out.inverted || range_applies(page) ||
            in != sample_full_scale(page->out.type);
 }
 
-/* Returns how the output differs from the input, for the metadata. A coefficient file has the metadata of its
- * image. */
+/* Returns the differences between input and output, for the metadata. A coefficient file counts as its image.
+ */
 static struct change change_of(const struct job *job, const struct page *page)
 {
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
@@ -73,34 +73,14 @@ static struct change change_of(const struct job *job, const struct page *page)
                                   .out_channels = out->channels,
                                   .in_type = job_input_type(job),
                                   .out_type = out->type,
-                                  .processed = job->chain.count > 0 || ranges(page),
-                                  .rescaled = renumbers(job, page),
+                                  .processed = job->chain.count > 0 || range_applies(page),
+                                  .rescaled = is_rescaled(job, page),
                                   .reoriented = job->orientation > 0,
                                   .replaced = chain_new_geometry(&job->chain)};
     return change;
 }
 
-/* Adds the range to the metadata, with which a program can compute the input's values. */
-static enum status note_range(const struct page *page, struct metadata *metadata, struct error *error)
-{
-    const struct range_text range = conversion_range(&page->from);
-    if (!ranges(page))
-        return STATUS_OK;
-    return metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
-}
-
-/* Warns of samples that --linear takes for other light than they stand for. */
-static void warn_of_curve(const struct page *page, const struct metadata *in, struct metadata *out)
-{
-    const struct tone_curve curve = metadata_tone_curve(in);
-    char text[128];
-    if (!page->from.linear || curve.unknown == NULL)
-        return;
-    snprintf(text, sizeof text, "--linear decodes it by sRGB's curve, and %s tells of another one",
-             curve.unknown);
-    metadata_warn(out, text);
-}
-
+/* Fills in the output's metadata. Later steps overwrite texts of earlier ones. */
 static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
                                      struct error *error)
 {
@@ -111,20 +91,28 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     enum status status = metadata_copy(metadata, in, error);
     if (status == STATUS_OK && strip)
         metadata_strip(metadata);
-    if (status == STATUS_OK)
-        warn_of_curve(page, in, metadata);
+    /* Warn if --linear decodes by another curve than the file names. */
+    const struct tone_curve curve = metadata_tone_curve(in);
+    char warning[128];
+    snprintf(warning, sizeof warning, "--linear decodes it by sRGB's curve, and %s tells of another one",
+             curve.unknown ? curve.unknown : "");
+    if (status == STATUS_OK && page->from.linear && curve.unknown)
+        metadata_warn(metadata, warning);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
     const struct change change = change_of(job, page);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_update(metadata, &change, error);
-    if (status == STATUS_OK && !strip)
-        status = note_range(page, metadata, error);
+    /* The range, by which a program can compute the input's values. */
+    const struct range_text range = conversion_range(&page->from);
+    if (status == STATUS_OK && !strip && range_applies(page))
+        status = metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
     format_leave_out(job->format, &page->out);
     if (status == STATUS_OK && worker->context->provenance)
         status = provenance_put(worker->context->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
         const struct conversion *from = &page->from;
+        /* A pyramid that was a pyramid before is still the transform of the same light. */
         struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
         made.linear = job->pyramid ? job->pyramid->linear : made.linear;
         made.exponent = job->pyramid ? job->pyramid->exponent : made.exponent;
@@ -157,22 +145,23 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     return describe_metadata(job, worker, page, error);
 }
 
+/* Ends the output page, with the warnings of the input's data after the pixels. */
 static enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
                                 struct result *result)
 {
-    const struct metadata *behind = reader_trailing_warnings(job->reader);
+    const struct metadata *trailing = reader_trailing_warnings(job->reader);
     const struct settings *settings = worker->context->settings;
     double since = clock_seconds();
-    result_warn(result, behind->warning);
-    if (settings->verbose && !settings->quiet && !settings->strip && behind->left_out[0] != '\0')
-        job_print(job, "left out, as it comes after the pixels: %s", behind->left_out);
+    result_warn(result, trailing->warning);
+    if (settings->verbose && !settings->quiet && !settings->strip && trailing->left_out[0] != '\0')
+        job_print(job, "left out, as it comes after the pixels: %s", trailing->left_out);
     enum status status = writer_end_page(page->writer, &result->error);
     timing_add(page->timing, PART_ENCODE, "end", -1, since);
     return status;
 }
 
-/* Bytes of samples that are decoded while the device is being opened: at most a photo of 10 megapixels. A
- * smaller image than LARGE_IMAGE is decoded before a thread could start. */
+/* Bytes of samples. An image smaller than LARGE_IMAGE is decoded faster than a thread starts. At most
+ * AHEAD_MOST are decoded while the device is being opened: a photo of 10 megapixels. */
 enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
@@ -183,13 +172,14 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
     return job->skipped ? STATUS_OK : job_open(job, worker, error);
 }
 
-static bool device_is_awaited(void *context)
+/* A condition for reader_prefetch. */
+static bool device_is_awaited(void *worker)
 {
-    return worker_is_opening(context);
+    return worker_is_opening(worker);
 }
 
-/* Decodes a large image while the device is being opened. A missing device is still reported before damaged
- * pixels. */
+/* Starts to open the device, and meanwhile decodes a large image. Damaged pixels are reported when the rows
+ * are read, so a missing device is reported first. */
 static void read_ahead(struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
@@ -204,30 +194,16 @@ static void read_ahead(struct worker *worker, const struct job *job)
     timing_add(&worker->timing, PART_DECODE, "decode ahead", -1, since);
 }
 
-/* Opens the writer. The size of the output is estimated from the first page, as the pages of a file are
- * mostly alike. */
-static enum status open_writer(const struct worker *worker, struct job *job, const struct page *page,
-                               struct error *error)
-{
-    int pages = reader_pages_wanted(job->reader);
-    return job_open_writer(job, worker, plan_output(page->plan), page->out.type, job->pyramid ? 1 : pages,
-                           error);
-}
-
-/* True if pixels only change places. */
-static bool only_moves(const struct job *job, const struct worker *worker, const struct page *page)
-{
-    return job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
-           conversion_keeps_samples(&page->from, &page->to);
-}
-
+/* Writes the page: without re-encoding if pixels are only moved and the format can do so, else through the
+ * chain. */
 static enum status write_page(struct worker *worker, struct job *job, struct page *page,
                               struct result *result)
 {
     const struct affine places = plan_inverse_map(page->plan);
     struct lossless_move move = {.done = false};
     enum status status = STATUS_OK;
-    if (only_moves(job, worker, page))
+    if (job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
+        conversion_keeps_samples(&page->from, &page->to))
         status = writer_turn(job->writer, job->reader, &places, &page->out, &move, &result->error);
     const bool is_verbose = worker->context->settings->verbose && !worker->context->settings->quiet;
     if (move.done && is_verbose)
@@ -251,12 +227,12 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     return status;
 }
 
-/* Frames from one estimate of the noise to the next: a second of film. Estimates of each frame would differ a
- * little, and flicker. */
+/* Frames between two estimates of the noise: a second of film. Estimates of each frame would differ slightly,
+ * and the picture would flicker. */
 enum { FRAMES_ALIKE = 24 };
 
-/* Begins a page of video; noise is kept from frame to frame. --verify does each page a second time by itself.
- */
+/* Begins a page of video: the noise estimate is held from frame to frame, except with --verify, whose second
+ * run has no earlier frames. Counts frames, which begin with their first plane. */
 static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
 {
     const struct video *video = &reader_info(job->reader)->video;
@@ -270,6 +246,7 @@ static void begin_frame(struct worker *worker, const struct job *job, struct res
     result->frames++;
 }
 
+/* Plans, describes and writes the current page. The first page opens the writer. */
 static enum status convert_page(struct worker *worker, struct job *job, struct result *result)
 {
     struct plan plan;
@@ -289,8 +266,10 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     if (status == STATUS_OK)
         status = job_describe(job, worker, &page, &result->error);
     if (status == STATUS_OK) {
+        /* The size of the output is estimated from the first page, as pages of a file are mostly alike. */
         if (!job->writer)
-            status = open_writer(worker, job, &page, &result->error);
+            status = job_open_writer(job, worker, plan_output(&plan), page.out.type,
+                                     job->pyramid ? 1 : reader_pages_wanted(job->reader), &result->error);
         if (status == STATUS_OK) {
             page.writer = job->writer;
             result_note_page(job, worker, &page, result);
@@ -300,15 +279,6 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     }
     plan_free(&plan);
     return status;
-}
-
-static enum status next_page(const struct worker *worker, struct job *job, bool *more, struct error *error)
-{
-    enum status status = reader_next_page(job->reader, more, error);
-    if (status != STATUS_OK || !*more)
-        return status;
-    status = job_resolve_chain(job, worker, error);
-    return status == STATUS_OK ? job_check_more(job, error) : status;
 }
 
 enum status convert_commit(struct worker *worker, const struct job *job, struct error *error)
@@ -321,29 +291,29 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     return status;
 }
 
-/* True if memory should be trimmed after this page. Colour with fewer pixels than the brightness of its frame
- * needs no more memory, and the next brightness needs the same again. */
-static bool page_ends_memory(const struct job *job)
-{
-    const struct video *video = &reader_info(job->reader)->video;
-    return video->part + 1 >= video->parts || video->across * video->down == 1;
-}
-
+/* Converts all pages. The device is opened for the first one. */
 static enum status convert_pages(struct worker *worker, struct job *job, struct result *result)
 {
     read_ahead(worker, job);
     enum status status = worker_open(worker, &result->error);
     for (bool more = true; status == STATUS_OK && more;) {
         status = convert_page(worker, job, result);
-        if (page_ends_memory(job))
+        /* Memory that the page did not use is freed. But subsampled chroma needs less than the luma before
+         * it, and the next luma needs the same again. */
+        const struct video *video = &reader_info(job->reader)->video;
+        if (video->part + 1 >= video->parts || video->across * video->down == 1)
             run_trim(&worker->run);
         if (status == STATUS_OK)
-            status = next_page(worker, job, &more, &result->error);
+            status = reader_next_page(job->reader, &more, &result->error);
+        if (status == STATUS_OK && more)
+            status = job_resolve_chain(job, worker, &result->error);
+        if (status == STATUS_OK && more)
+            status = job_check_more(job, &result->error);
     }
     return status;
 }
 
-/* Copies the file; needs no device. */
+/* Copies the file after decoding it to find damage. Needs no device. */
 static enum status copy_file(struct worker *worker, struct job *job, struct result *result)
 {
     const struct shape shape = job_shape(job);

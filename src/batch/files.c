@@ -1,20 +1,20 @@
 /* The jobs of a command, and the files that they must not overwrite.
  *
- *     arguments, --files-from ─▶ folders are listed, outputs get their names ─▶ sorted ─▶ conflicts ─▶ jobs
+ *     arguments, --files-from ─▶ list folders, name outputs ─▶ sort ─▶ find conflicts ─▶ jobs
  *
- * Everything is known, and refused if need be, before anything is written. An input that cannot be found
- * becomes a job that fails, so that it is reported and counted like others; with --in-place it is an error at
- * once, as its name was perhaps meant as the output.
+ * Everything is known, and checked, before anything is written. An input that does not exist becomes a job
+ * that fails, so that it is reported and counted like others. With --in-place it is an error at once, as its
+ * name may be that of the output.
  *
- * Conflicts: one set holds the identity of every file of the command. It is filled in this order: files that
- * stages and
- * --files-from read, inputs, auxiliary outputs (--report, --trace, --timing, a stage's matrix), outputs. A
- * file that is in the set already is a conflict, and which one depends on the two roles.
+ * Conflicts are found by one set with the identity of every file of the command. It is filled in this order:
+ * files that stages and --files-from read, inputs, auxiliary outputs (--report, --trace, --timing, a stage's
+ * matrix), outputs. A file that is in the set already may be a conflict; the roles of both decide, and give
+ * the message.
  *
- * A file has two identities. Its inode says whether it is an input, by whatever path or link. Its name in its
- * folder, after symbolic links were followed, says what a rename replaces: two hard links may each be an
- * output, two symbolic links to one file may not. Of a file that does not exist yet, the folder is the
- * nearest one that does. */
+ * A file has two identities. Its inode identifies an input by any path or link. Its name in its folder, after
+ * symbolic links were followed, identifies the file that a rename replaces: two hard links may each be an
+ * output, two symbolic links to one file may not. For a file that does not exist yet, the folder is the
+ * nearest one that exists. */
 #include "batch/files.h"
 
 #include "base/files.h"
@@ -34,6 +34,7 @@
 #include <wctype.h>
 
 /* ---------------------------------------------------------------- the list */
+
 /* Appends the job and owns its strings; frees them on failure. */
 static enum status append_job(struct list *list, size_t *room, struct job *job, struct error *error)
 {
@@ -51,12 +52,13 @@ static enum status append_job(struct list *list, size_t *room, struct job *job, 
     return STATUS_OK;
 }
 
+/* A list that is being made. */
 struct builder {
     struct list *list;
-    size_t room;
+    size_t room; /* jobs that list->jobs has memory for */
     const struct command *command;
-    struct stat output; /* skipped inside an input folder; all zero: it does not exist */
-    bool reads_stdin;
+    struct stat output; /* the output folder, which is skipped in input folders; zero if it does not exist */
+    bool reads_stdin;   /* stdin is an input, or the list of --files-from */
 };
 
 /* Returns FOLDER/NAME, to be freed; NULL on failure. */
@@ -66,8 +68,9 @@ static char *name_join(const char *folder, const char *name, struct error *error
     return text_print(error, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
 }
 
-/* Returns FOLDER/NAME with the extension of `asked` (NULL without --format), to be freed. An image whose name
- * does not end in its own format's extension (photo.dat) gets that, if its name has any. NULL on failure. */
+/* Returns FOLDER/NAME with the extension of the output's format, to be freed; NULL on failure. `asked` is
+ * --format, which may be NULL. `foreign` is the format of an image with another extension, as photo.dat; NULL
+ * for others. A name without an extension gets one only with --format. */
 static char *name_output(const char *folder, const char *name, const struct format *asked,
                          const struct format *foreign, struct error *error)
 {
@@ -82,7 +85,8 @@ static char *name_output(const char *folder, const char *name, const struct form
     return path;
 }
 
-/* Adds a job. `name` names its output. */
+/* Adds a job. `name` is the name of its output in the output folder. `there` is the stat of the input, or
+ * NULL. */
 static enum status add_job(struct builder *builder, const char *name, const char *input,
                            const struct stat *there, const struct format *foreign, struct error *error)
 {
@@ -116,6 +120,8 @@ static enum status add_problem(struct builder *builder, const char *path, int co
     return STATUS_OK;
 }
 
+/* Counts an image in a format that climg does not read. The example is the first one by name, so that the
+ * message does not depend on the order in a folder. */
 static enum status count_foreign(struct list *list, const char *path, struct error *error)
 {
     list->foreign++;
@@ -138,12 +144,13 @@ struct list_note list_describe_foreign(const struct list *list)
 
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error);
 
-/* Adds a file, or the files of a folder. `root`: start of the job's name in the path. */
+/* Adds a file, or with --recursive the files of a folder. `root` is the start of the job's name in the path.
+ */
 static enum status visit(struct builder *builder, const char *path, size_t root, struct error *error)
 {
     struct stat there;
     if (lstat(path, &there) != 0)
-        return errno == ENOENT ? STATUS_OK /* gone since it was listed */
+        return errno == ENOENT ? STATUS_OK /* deleted since the folder was listed */
                                : add_problem(builder, path, errno, error);
     bool skipped = there.st_dev == builder->output.st_dev && there.st_ino == builder->output.st_ino;
     if (S_ISDIR(there.st_mode) && builder->command->settings.recursive)
@@ -157,7 +164,7 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     if (!S_ISREG(there.st_mode))
         return STATUS_OK;
     bool named = format_by_path(path) != NULL, unread = foreign_name_by_path(path) != NULL;
-    /* A camera's raw file begins like a TIFF. */
+    /* The name of a format that climg does not read decides: a camera's raw file begins like a TIFF. */
     const struct format *foreign = named || unread ? NULL : format_by_content(path);
     if (named || foreign)
         return add_job(builder, path + root, path, &there, foreign, error);
@@ -165,6 +172,8 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     return unread ? count_foreign(builder->list, path, error) : STATUS_OK;
 }
 
+/* Visits all entries of a folder that are not hidden. A folder that cannot be read becomes a job that fails.
+ */
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error)
 {
     DIR *folder = opendir(path);
@@ -196,8 +205,8 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : strcmp(first->input, second->input);
 }
 
-/* Adds the images of a folder, sorted. Links to folders are not followed: they may form circles or leave the
- * folder. */
+/* Adds the images of a folder argument, sorted by name. Links to folders are not followed, as they may form
+ * circles or leave the folder. */
 static enum status add_folder(struct builder *builder, const char *path, struct error *error)
 {
     struct list *list = builder->list;
@@ -209,7 +218,7 @@ static enum status add_folder(struct builder *builder, const char *path, struct 
     return status;
 }
 
-/* Fails the second time: stdin can be one input, or the list of names. */
+/* Fails the second time: stdin is either one input or the list of names. */
 static enum status reserve_stdin(struct builder *builder, struct error *error)
 {
     if (builder->reads_stdin)
@@ -223,8 +232,8 @@ static enum status add_stdin(struct builder *builder, struct error *error)
 {
     struct list *list = builder->list;
     struct stat there;
-    bool told = builder->command->settings.info != INFO_ABSENT;
-    if (!told && (list->output_is_directory || list->output == NULL))
+    const bool is_info = builder->command->settings.info != INFO_ABSENT;
+    if (!is_info && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
     if (status == STATUS_OK)
@@ -242,8 +251,8 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* Fails for a name that is no input. With --in-place it is perhaps the output, and the other
- * inputs must not be replaced then. `why` says what is wrong with it. */
+/* Fails for a name that is no input. With --in-place it may have been meant as the output, and then the
+ * inputs must not be replaced. `why` is the reason. */
 static enum status reject_input(const struct builder *builder, const char *path, const char *why,
                                 struct error *error)
 {
@@ -256,6 +265,7 @@ static enum status reject_input(const struct builder *builder, const char *path,
                       path, why);
 }
 
+/* Adds an argument of the command line, or a name of --files-from: a file, a folder, or stdin. */
 static enum status add_argument(struct builder *builder, const char *path, struct error *error)
 {
     const bool in_place = builder->command->settings.in_place;
@@ -279,8 +289,9 @@ static enum status add_argument(struct builder *builder, const char *path, struc
                    ? reject_input(builder, path, "there is no image in this folder", error)
                    : status;
     }
-    bool told = !S_ISREG(there.st_mode) || format_by_path(path);
-    const struct format *foreign = told ? NULL : format_by_content(path);
+    /* Pipes are not read before their job. */
+    const bool is_named = !S_ISREG(there.st_mode) || format_by_path(path);
+    const struct format *foreign = is_named ? NULL : format_by_content(path);
     return add_job(builder, name_base(path), path, &there, foreign, error);
 }
 
@@ -343,19 +354,19 @@ enum { NAMES_MOST = 4000000 }; /* protects against endless lists */
 /* The list of --files-from. */
 struct names {
     FILE *file;
-    int separator;
-    size_t count; /* lines read so far */
-    char name[PATH_MAX];
+    int separator;       /* newline, or NUL with --null */
+    size_t count;        /* number of lines read so far */
+    char name[PATH_MAX]; /* the last line */
 };
 
+/* True if the text begins with a byte order mark of UTF-16. */
 static bool is_utf16(const char *name, size_t length)
 {
     return length >= 2 && (memcmp(name, "\xff\xfe", 2) == 0 || memcmp(name, "\xfe\xff", 2) == 0);
 }
 
-/* Editors of Windows end lines in CR LF and begin files with a byte order mark. A file that is called so
- * stays.
- */
+/* Removes the CR at the end of a line, and the byte order mark of UTF-8 at the beginning of the list, which
+ * editors of Windows write. A name of an existing file is not changed. */
 static void drop_windows_marks(struct names *names, size_t length)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -367,7 +378,8 @@ static void drop_windows_marks(struct names *names, size_t length)
         memmove(names->name, names->name + strlen(mark), strlen(names->name + strlen(mark)) + 1);
 }
 
-/* Reads the next line into `name`; *more is false at the end. */
+/* Reads the next line into names->name. *more is false at the end of the list. Fails for lines that are no
+ * names. */
 static enum status next_name(struct names *names, bool *more, struct error *error)
 {
     size_t length = 0;
@@ -419,7 +431,9 @@ static enum status read_names(struct builder *builder, struct error *error)
     return status;
 }
 
-static enum status reject_nothing(const struct list *list, const struct command *command, struct error *error)
+/* Fails: there is no input. */
+static enum status reject_empty_list(const struct list *list, const struct command *command,
+                                     struct error *error)
 {
     const struct settings *settings = &command->settings;
     if (settings->files_from)
@@ -475,7 +489,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
     if (status == STATUS_OK && command->settings.files_from)
         status = read_names(&builder, error);
     if (status == STATUS_OK && list->count == 0)
-        status = reject_nothing(list, command, error);
+        status = reject_empty_list(list, command, error);
     if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
         return status;
     qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
@@ -484,7 +498,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
     return status;
 }
 
-/* A folder, as the first `length` bytes of the path of a file in it. */
+/* A folder: the first `length` bytes of the path of a file in it. */
 struct folder {
     const char *path;
     int length;
@@ -532,35 +546,42 @@ void list_free(struct list *list)
 
 /* ---------------------------------------------------------------- conflicts */
 
+/* One of a file's two identities: its inode, or its name in a folder. */
 struct file_identity {
-    dev_t device; /* of the file, or of the folder */
+    dev_t device; /* of the file, or of the folder; as is `inode` */
     ino_t inode;
-    const char *name; /* the path from that folder; NULL: the file itself */
-    const char *path; /* that `name` is the end of */
+    const char *name; /* path from the folder; NULL for the file itself */
+    const char *path; /* path that ends in `name`; belongs to the set */
 };
 
-/* --report, --timing, --trace, and what a stage writes besides the picture. */
+/* An auxiliary output: --report, --trace, --timing, or a file that a stage writes. */
 struct aux_output {
-    const char *option, *noun, *example;
-    const char *path; /* "-" is stdout; NULL: not given */
+    const char *option;  /* as typed before the path */
+    const char *noun;    /* for messages */
+    const char *example; /* a file name */
+    const char *path;    /* "-" is stdout; NULL: not given */
 };
 
 enum { AUX_OUTPUTS = 4, STAGE_OUTPUT = AUX_OUTPUTS - 1 };
 
-/* A file of the command. One of the last four is set. */
+/* A file of the command and its role. One of the last four fields is set. */
 struct claim {
-    struct file_identity identity; /* the first member, as trees compare_identities it */
-    const char *reader;            /* the option that reads the file */
-    const struct job *input, *output;
+    struct file_identity identity; /* must be first, as compare_identities gets claims */
+    const char *reader;            /* name of the stage or option that reads the file */
+    const struct job *input;       /* the job that reads it */
+    const struct job *output;      /* the job that writes it */
     const struct aux_output *aux;
 };
 
+/* The set of all files of the command. */
 struct conflicts {
     bool in_place;
-    void *files, *folded; /* trees of tsearch, in the orders of compare_identities and compare_folded */
-    struct claim *claims;
-    char **paths; /* that names point into */
-    size_t claim_count, path_count;
+    void *files;          /* tree of tsearch, ordered by compare_identities */
+    void *folded;         /* tree of outputs, ordered by compare_folded */
+    struct claim *claims; /* memory of the claims in both trees */
+    size_t claim_count;
+    char **paths; /* memory of the paths of all identities */
+    size_t path_count;
 };
 
 static int compare_identities(const void *a, const void *b)
@@ -575,7 +596,7 @@ static int compare_identities(const void *a, const void *b)
     return strcmp(first->name, second->name);
 }
 
-/* Adds a claim unless its identity is there; *earlier receives the claim that has it, or NULL. */
+/* Adds a claim to a tree unless a claim has its identity; *earlier is set to that, or to NULL. */
 static enum status claim_add(struct conflicts *set, void **tree, int (*order)(const void *, const void *),
                              const struct claim *claim, const struct claim **earlier, struct error *error)
 {
@@ -590,7 +611,7 @@ static enum status claim_add(struct conflicts *set, void **tree, int (*order)(co
     return STATUS_OK;
 }
 
-/* "a//./b" becomes "a/b". */
+/* Removes empty and "." components: "a//./b" becomes "a/b". */
 static void simplify(char *path)
 {
     bool begins = true; /* at the start of a name */
@@ -615,7 +636,8 @@ static bool stat_folder(char *path, size_t length, struct stat *there)
     return found;
 }
 
-/* Finds the name in its folder; the set keeps the path. "-" is stdout. */
+/* Sets *identity to the file's name in the nearest folder that exists. The set owns the path. "-" is stdout.
+ */
 static enum status identify_name(struct conflicts *set, const char *path, struct file_identity *identity,
                                  struct error *error)
 {
@@ -639,6 +661,8 @@ static enum status identify_name(struct conflicts *set, const char *path, struct
     return STATUS_OK;
 }
 
+/* Fail: an auxiliary output, or the output of a job, is in the set already, by an earlier claim. An output
+ * may be its own input with --in-place. */
 static enum status reject_aux_claim(const struct aux_output *aux, const struct claim *earlier,
                                     struct error *error)
 {
@@ -684,6 +708,7 @@ static enum status claim_reject(const struct conflicts *set, const struct claim 
 
 /* ---------------------------------------------------------------- auxiliary outputs */
 
+/* Lists the auxiliary outputs of the command. Of the stages, the first one that writes a file counts. */
 static void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])
 {
     const struct settings *settings = &command->settings;
@@ -715,7 +740,8 @@ enum status conflicts_check_names(const struct command *command, struct error *e
 
 /* ---------------------------------------------------------------- folders that do not distinguish case */
 
-static locale_t utf8; /* of the comparison, which tsearch gives no context; 0: case is not folded */
+/* Locale of the comparison, which gets no context from tsearch; 0 if case is not folded. */
+static locale_t utf8;
 
 /* Moves past a character and returns it in lower case. A byte that is not UTF-8 stays as it is. */
 static wint_t next_folded(const char **text)
@@ -726,6 +752,7 @@ static wint_t next_folded(const char **text)
     return towlower_l((wint_t)character, utf8);
 }
 
+/* Compares the folders of two names, and then the names without case. */
 static int compare_folded(const void *a, const void *b)
 {
     struct file_identity first = *(const struct file_identity *)a, second = *(const struct file_identity *)b;
@@ -740,8 +767,9 @@ static int compare_folded(const void *a, const void *b)
     return order != 0 ? order : (*left != '\0') - (*right != '\0');
 }
 
-/* True if the first components that differ are one name for their folder: tries with a temporary file in the
- * existing folder. If none can be created there, the job itself will fail. */
+/* True if the first components that differ are one name for their folder. Creates a temporary file that
+ * begins with one of them in the existing folder, and looks for it by the other. If it cannot be created
+ * there, the job itself will fail. */
 static bool is_one_name(const struct file_identity *first, const struct file_identity *second)
 {
     enum { LONGEST = 200 }; /* bytes of a name that temporary_create keeps */
@@ -764,6 +792,8 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
     return same;
 }
 
+/* Adds an output to the names without case. Fails if another output differs only in case and the folder does
+ * not distinguish that. */
 static enum status add_folded(struct conflicts *set, const struct claim *claim, struct error *error)
 {
     const struct claim *earlier;
@@ -779,7 +809,7 @@ static enum status add_folded(struct conflicts *set, const struct claim *claim, 
 
 /* ---------------------------------------------------------------- filling the set */
 
-/* Adds a file that is read. It may be read several times. */
+/* Adds a file that is read. Several readers are no conflict. */
 static enum status add_read(struct conflicts *set, dev_t device, ino_t inode, const char *reader,
                             const struct job *input, struct error *error)
 {
@@ -804,8 +834,9 @@ static bool is_same_input(const struct job *a, const struct job *b)
            (a->inode != 0 && a->device == b->device && a->inode == b->inode);
 }
 
-/* Adds a file that is written. Several may go to one device, such as /dev/null, but only one to stdout.
- * *is_duplicate: it is written already, from the same input. */
+/* Adds a file that is written, by its name, and if it exists by its inode. Several outputs may go to one
+ * device, such as /dev/null, but only one to stdout. *is_duplicate is set if it is written already, from the
+ * same input. */
 static enum status add_written(struct conflicts *set, const char *path, struct claim claim,
                                bool *is_duplicate, struct error *error)
 {
@@ -828,12 +859,13 @@ static enum status add_written(struct conflicts *set, const char *path, struct c
         return status;
     claim.identity = (struct file_identity){.device = there.st_dev, .inode = there.st_ino};
     status = claim_add(set, &set->files, compare_identities, &claim, &earlier, error);
-    /* Hard links become files of their own, and what is no file is not replaced. */
+    /* A rename makes two outputs of two hard links, and pipes and devices are not replaced. */
     const bool is_free = !earlier || (earlier->output && claim.output) ||
                          (earlier->input && claim.output && !S_ISREG(there.st_mode));
     return status != STATUS_OK || is_free ? status : claim_reject(set, &claim, earlier, error);
 }
 
+/* Adds all files, readers first. */
 static enum status fill_set(struct conflicts *set, struct list *list, const struct command *command,
                             const struct aux_output aux[AUX_OUTPUTS], struct error *error)
 {
@@ -861,9 +893,10 @@ static enum status fill_set(struct conflicts *set, struct list *list, const stru
     return status;
 }
 
-static void keep(void *claim)
+/* Frees nothing, for tdestroy: claims are freed together. */
+static void keep_claim(void *claim)
 {
-    (void)claim; /* claims are freed together */
+    (void)claim;
 }
 
 enum status conflicts_check(struct list *list, const struct command *command, struct error *error)
@@ -878,11 +911,11 @@ enum status conflicts_check(struct list *list, const struct command *command, st
                     aux[STAGE_OUTPUT].option, aux[STAGE_OUTPUT].path);
     set.claims = allocate(most * sizeof *set.claims, "file names", error);
     set.paths = set.claims ? allocate(written * sizeof *set.paths, "file names", error) : NULL;
-    if (!command->settings.dry_run) /* trying a name takes a temporary file */
+    if (!command->settings.dry_run) /* is_one_name writes a temporary file */
         utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     enum status status = set.paths ? fill_set(&set, list, command, aux, error) : STATUS_FAILED;
-    tdestroy(set.files, keep);
-    tdestroy(set.folded, keep);
+    tdestroy(set.files, keep_claim);
+    tdestroy(set.folded, keep_claim);
     for (size_t i = 0; i < set.path_count; i++)
         free(set.paths[i]);
     free(set.paths);

@@ -1,27 +1,38 @@
-/* The jobs of a command, all known before anything is written. */
+/* The jobs of a command, all of which are known before anything is written.
+ *
+ * The list owns its jobs. Thread safety: the main thread makes and changes it without workers; then it is
+ * constant except for the jobs that workers take. */
 #ifndef CLIMG_BATCH_FILES_H
 #define CLIMG_BATCH_FILES_H
 
 #include "batch/job.h"
 
 struct list {
-    struct job *jobs; /* sorted by name, byte by byte in every locale; for --info as they were given */
+    struct job
+        *jobs; /* sorted by name, byte by byte in every locale; with --info in the order of the arguments */
     size_t count;
-    size_t skipped;        /* files in folders that are no images for climg */
-    size_t foreign;        /* skipped files that have an image's name, in formats that climg does not read */
-    char *foreign_example; /* the first foreign one by name; may be NULL */
+
+    /* Numbers of files and folders that were left out. */
+    size_t skipped;          /* files in folders that are no images for climg */
+    size_t foreign;          /* skipped files with an image's name, in formats that climg does not read */
+    char *foreign_example;   /* the first of them by name; may be NULL */
     size_t folders_left_out; /* folders in folders, without --recursive */
-    const char *output;      /* of the command; NULL: each input's place */
+
+    const char *output; /* of the command; NULL: each input's path */
     bool output_is_directory;
     bool has_made_output; /* the output folder was created by this run */
     bool several;         /* messages name files; with a single file the message is the command's */
 };
 
-/* Finds every input of the command and names its output. A file argument is an input, even if its name is no
- * image's. In a folder, and with --recursive in the folders below, regular files are taken that are not
- * hidden and are images by name or by their first bytes; links to files are followed, links to folders are
- * not. The output folder is skipped if it lies inside an input folder. A job that would destroy a file is a
- * usage error. Writes nothing. Free with list_free, also after a failure. */
+/* Finds every input of the command and names its output.
+ *
+ * Each file argument is an input, with any name. In a folder, and with --recursive in the folders below,
+ * an input is a regular file that is not hidden and is an image by its name or its first bytes. Links to
+ * files are followed, links to folders are not. An output folder inside of an input folder is skipped.
+ *
+ * Fails with STATUS_USAGE if a job would destroy a file (conflicts_check). Writes nothing but a temporary
+ * file to find out if a folder distinguishes upper and lower case. Free the list with list_free, also after a
+ * failure. */
 enum status list_make(struct list *list, const struct command *command, struct error *error);
 
 /* Removes the jobs of other shards. */
@@ -31,26 +42,29 @@ struct list_note {
     char text[1024];
 };
 
-/* Returns "2 files are left out, such as a.jp2: climg does not read ..."; "" if there are none. */
+/* Returns "2 files are left out, such as a.jp2: climg does not read ...", or "". */
 struct list_note list_describe_foreign(const struct list *list);
 
-/* Calls `visit_one` once for each folder that outputs go to, until it fails. The path ends in a slash; "" is
- * the current folder. */
+/* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""
+ * is the current folder. Returns the last status. */
 enum status list_each_folder(const struct list *list,
                              enum status (*visit_one)(void *context, const char *folder, struct error *error),
                              void *context, struct error *error);
 
+/* Frees the jobs, which must be closed. May be called twice. */
 void list_free(struct list *list);
 
-/* Fails with STATUS_USAGE if an output would destroy a file: if two jobs of different inputs have the same
- * output, by whatever path or link or in a folder that does not distinguish case; if an output is an input
- * (without --in-place its own, too); if --report, --trace, --timing or a stage's file is also an input, an
- * output or another of them; or if a stage or --files-from reads an output. Marks the later jobs of a file
- * that was named several times. */
+/* Fails with STATUS_USAGE if an output would destroy a file:
+ * - two jobs of different inputs have the same output, by any path or link, or in a folder that does not
+ * distinguish upper and lower case;
+ * - an output is an input, except its own with --in-place;
+ * - --report, --trace, --timing or a stage's file is also an input, an output, or another of them;
+ * - a stage or --files-from reads an output.
+ * Marks the second and later jobs of a file that was named several times (is_duplicate). */
 enum status conflicts_check(struct list *list, const struct command *command, struct error *error);
 
-/* Fails with STATUS_USAGE if --report, --trace, --timing or a stage's file has an image's name: its own was
- * forgotten. */
+/* Fails with STATUS_USAGE if --report, --trace, --timing or a stage's file has an image's name: then the
+ * option's value was forgotten. */
 enum status conflicts_check_names(const struct command *command, struct error *error);
 
 #endif

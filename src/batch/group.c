@@ -2,9 +2,9 @@
  *
  * Launching kernels takes most of the device's time for a small image (tests/bench/groups.py). The first job
  * of a group opens it; later jobs join if their image has the same shape and conversion. Images of a group
- * are more channels of the same planes, so a launch serves all of them. The size of the next group follows
- * from the last ones: it doubles as long as groups are full, as pinned memory is expensive, and in many
- * folders every image has another size. */
+ * are more channels of the same planes, so a launch processes all of them. The size of the next group depends
+ * on the last ones: it doubles while groups are full, and shrinks to the last size if a job did not fit. A
+ * fixed size would pin memory in vain, as in many folders every image has another size. */
 #include "batch/group.h"
 
 #include "base/timing.h"
@@ -14,8 +14,8 @@
 
 enum { FIRST_GROUP = 4 /* images of the first group */ };
 
-/* Returns the most images; 1: no groups. CLIMG_GROUP limits it for tests, and with --verify files go alone.
- */
+/* Returns the most images of a group; 1 means no groups. CLIMG_GROUP limits it for tests. With --verify each
+ * file is done alone. */
 static int choose_limit(const struct job_group *g)
 {
     int forced =
@@ -29,7 +29,8 @@ void job_group_init(struct job_group *g, struct worker *worker)
     g->expected = FIRST_GROUP;
 }
 
-/* Returns the number of jobs like this one that may form a group; the worker's device must be open. */
+/* Returns the number of jobs like this one that may form a group, and records its shape and conversion. The
+ * worker's device must be open. */
 static int choose_room(struct job_group *g, const struct job *job)
 {
     struct worker *worker = g->worker;
@@ -40,7 +41,7 @@ static int choose_room(struct job_group *g, const struct job *job)
     if (!job_is_one_image(job) || !group_takes(&job->chain, &g->input, &worker->run) ||
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
-    /* A file that is written without being coded again goes alone. */
+    /* A file that may be written without re-encoding is done alone. */
     const bool moves = job_keeps_coding(job, worker) && plan_only_moves(&plan);
     int most = moves ? 1 : group_most(&plan, &worker->run);
     g->output = *plan_output(&plan);
@@ -50,6 +51,7 @@ static int choose_room(struct job_group *g, const struct job *job)
     return most < g->expected ? most : g->expected;
 }
 
+/* Appends an item. *result moves to it and is cleared. */
 static void add_item(struct job_group *g, struct job *job, struct result *result)
 {
     g->items[g->count++] = (struct group_item){.job = job, .result = *result, .image = -1};
@@ -82,6 +84,7 @@ bool job_group_has_room(const struct job_group *g)
     return g->count < g->room;
 }
 
+/* True if the job's image has the shape, the conversion and the output type of the first. */
 static bool is_like_first(const struct job_group *g, const struct job *job)
 {
     const struct shape input = job_shape(job);
@@ -100,6 +103,7 @@ static void item_free(struct group_item *item)
     item->image = -1;
 }
 
+/* Decodes the job's image into the group, and reads the file to its end. */
 static enum status group_read_rows(struct job_group *g, const struct job *job, struct error *error)
 {
     bool more;
@@ -112,6 +116,7 @@ static enum status group_read_rows(struct job_group *g, const struct job *job, s
     return status;
 }
 
+/* Describes the item's output, without borrowing from its reader. */
 static enum status item_describe(struct job_group *g, struct group_item *item, struct error *error)
 {
     struct image_info *out = &item->page.out;
@@ -125,7 +130,9 @@ static enum status item_describe(struct job_group *g, struct group_item *item, s
     return status;
 }
 
-/* Decodes the item's image into the group. If that fails, the job is done alone. */
+/* Decodes the item's image into the group and closes the input. After a failure the job is closed, to be done
+ * alone.
+ */
 static void add_image(struct job_group *g, struct group_item *item)
 {
     struct error ignored;
@@ -145,7 +152,7 @@ static void add_image(struct job_group *g, struct group_item *item)
     job_close(item->job);
 }
 
-/* Opens the group and adds the first image; false on failure. */
+/* Allocates the group and adds the first image. Returns false after a failure. */
 static bool open_group(struct job_group *g)
 {
     struct error ignored;
@@ -175,6 +182,7 @@ bool job_group_add(struct job_group *g, struct job *job, struct result *result)
     return true;
 }
 
+/* Encodes and commits the item's image. */
 static enum status write_image(const struct job_group *g, const struct group_item *item, struct error *error)
 {
     struct job *job = item->job;
@@ -192,7 +200,7 @@ static enum status write_image(const struct job_group *g, const struct group_ite
     return status == STATUS_OK ? convert_commit(g->worker, job, error) : status;
 }
 
-/* Runs the chain. Each image gets an equal share of the device's time. */
+/* Runs the chain and records the results of all images. The time is divided equally. */
 static enum status run_chain(struct job_group *g)
 {
     const struct page *first = &g->items[0].page;
@@ -216,19 +224,27 @@ static enum status run_chain(struct job_group *g)
     return status;
 }
 
-static void write_item(struct job_group *g, struct group_item *item)
+void job_group_finish(struct job_group *g, bool odd)
 {
-    struct error ignored;
-    struct times since = worker_times(g->worker);
-    item->is_finished = write_image(g, item, &ignored) == STATUS_OK;
-    worker_charge(g->worker, &since, 1, &item->result.times);
-    item->result.group = g->images;
-    if (item->is_finished)
-        job_finish(item->job, g->worker, STATUS_OK, &item->result);
-}
-
-static void close_group(struct job_group *g)
-{
+    bool ran = g->images > 0 && run_chain(g) == STATUS_OK;
+    for (int i = 0; i < g->count; i++) {
+        struct group_item *item = &g->items[i];
+        struct error ignored;
+        struct times since = worker_times(g->worker);
+        if (!ran || item->image < 0)
+            continue;
+        item->is_finished = write_image(g, item, &ignored) == STATUS_OK;
+        worker_charge(g->worker, &since, 1, &item->result.times);
+        item->result.group = g->images;
+        if (item->is_finished)
+            job_finish(item->job, g->worker, STATUS_OK, &item->result);
+    }
+    /* The size of the next group. */
+    if (g->images > 0 && odd)
+        g->expected = g->images > 2 ? g->images : 2;
+    else if (g->images == g->expected && g->expected < GROUP_IMAGES)
+        g->expected *= 2;
+    /* Close the group, and jobs that failed in it. */
     for (int i = 0; i < g->count; i++) {
         struct group_item *item = &g->items[i];
         if (item->image >= 0 && !item->is_finished)
@@ -239,17 +255,4 @@ static void close_group(struct job_group *g)
     group_close(&g->group);
     plan_free(&g->plan);
     run_trim(&g->worker->run);
-}
-
-void job_group_finish(struct job_group *g, bool odd)
-{
-    bool ran = g->images > 0 && run_chain(g) == STATUS_OK;
-    for (int i = 0; ran && i < g->count; i++)
-        if (g->items[i].image >= 0)
-            write_item(g, &g->items[i]);
-    if (g->images > 0 && odd)
-        g->expected = g->images > 2 ? g->images : 2;
-    else if (g->images == g->expected && g->expected < GROUP_IMAGES)
-        g->expected *= 2;
-    close_group(g);
 }

@@ -1,8 +1,10 @@
 /* Opens a job: decides its format, reads the header, and checks that the command can be done with this input.
  *
- * The format of the output is --format's, else the one that its name says, else the input's. A coefficient
- * file is a pyramid that the chain starts with. Video comes in planes of brightness and colour; the chain for
- * colour is made once the first page of brightness has a plan. Nothing here needs a device until job_plan. */
+ *     header ─▶ output format ─▶ coefficient file? ─▶ chain for that kind ─▶ checks ─▶ range
+ *
+ * The format of the output is --format, else the format of its name, else the input's. A coefficient file is
+ * a pyramid, with which the chain starts. Pages of video are planes of luma and chroma; the
+ * chain for chroma is created when the first page of luma has a plan. Only job_plan needs a device. */
 #include "batch/job.h"
 
 #include "base/text.h"
@@ -50,8 +52,10 @@ const char *coding_option_without_use(const struct format *format, const struct 
     return NULL;
 }
 
-static enum status check_held(const struct format *format, const struct settings *settings, bool is_single,
-                              struct error *error)
+/* Fails if the format does not hold --depth, or if a single file has an option that its format ignores. In a
+ * batch the option may be for other files. */
+static enum status check_options(const struct format *format, const struct settings *settings, bool is_single,
+                                 struct error *error)
 {
     const char *useless = is_single ? coding_option_without_use(format, settings) : NULL;
     if (useless)
@@ -70,19 +74,20 @@ enum status job_check_format(const struct job *job, const struct settings *setti
     enum status status = choose_format(settings, job->output, NULL, &format, error);
     if (status != STATUS_OK || !format)
         return status;
-    status = check_held(format, settings, job->is_single, error);
+    status = check_options(format, settings, job->is_single, error);
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job));
     return status;
 }
 
+/* Fails if --depth or --linear does not fit the output or a coefficient file. */
 static enum status check_depth(const struct job *job, const struct settings *settings, struct error *error)
 {
     if (chain_output(&job->chain, KIND_IMAGE) == KIND_PYRAMID && settings->depth != DEPTH_OPTION_ABSENT &&
         settings->depth != DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE,
                     "coefficients are written as float; leave --depth out, or add --mosaic");
-    enum status status = check_held(job->format, settings, job->is_single, error);
+    enum status status = check_options(job->format, settings, job->is_single, error);
     if (status != STATUS_OK)
         return status;
     if (job->pyramid && settings->linear && !job->pyramid->linear)
@@ -138,6 +143,7 @@ static enum status check_video(const struct job *job, const struct settings *set
     return STATUS_OK;
 }
 
+/* Fails if the output cannot hold all pages, as far as their number is known, or for complex samples. */
 static enum status check_pages(const struct job *job, struct error *error)
 {
     if (job->pyramid)
@@ -149,6 +155,7 @@ static enum status check_pages(const struct job *job, struct error *error)
     return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
 }
 
+/* Reads the description of a coefficient file. With --page it is a TIFF like any other. */
 static enum status read_pyramid(struct job *job, const struct settings *settings, struct error *error)
 {
     const struct image_info *first = reader_info(job->reader);
@@ -179,7 +186,7 @@ bool job_has_stages(const struct job *job)
     return job->chain.count > (job->orientation > 0);
 }
 
-/* Decides from the input's header what the job does. */
+/* Sets format, pyramid, chain and `copied` from the input's header, and checks them. */
 static enum status decide(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
@@ -199,7 +206,7 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
 }
 
 /* Creates the folders of the job's name below the output folder. Other processes may create them at the same
- * time. */
+ * time, which is no failure. */
 static enum status make_folders(struct job *job, struct error *error)
 {
     const char *last = strrchr(job->name, '/');
@@ -232,7 +239,7 @@ static bool stat_input(const struct job *job, struct stat *there)
     return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, there) : stat(job->input, there)) == 0;
 }
 
-/* An input that was deleted in the meantime was still read whole. */
+/* An input that was deleted in the meantime is no failure: it was read to its end. */
 enum status job_check_unchanged(const struct job *job, struct error *error)
 {
     const struct stat *before = &job->before;
@@ -268,7 +275,8 @@ enum sample_type job_input_type(const struct job *job)
     return job->pyramid ? job->pyramid->samples : reader_info(job->reader)->type;
 }
 
-/* Chooses the values that become 0 and full scale. Integers become fractions of their full scale first. */
+/* Sets the values that become 0 and full scale, as fractions of the full scale of integers. --range auto
+ * reads the whole input. */
 static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
@@ -280,7 +288,8 @@ static enum status choose_range(struct job *job, const struct settings *settings
     return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;
 }
 
-/* Returns the share of --memory-limit for decoding ahead, and for compressing, in bytes; 0: no limit. */
+/* Returns the bytes of --memory-limit for decoding ahead, and for compressing: a quarter each. 0 means no
+ * limit. */
 static uint64_t share_for_threads(const struct worker *worker)
 {
     return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;
@@ -330,7 +339,7 @@ struct shape job_shape(const struct job *job)
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker)
 {
     const struct image_info *in = reader_info(job->reader);
-    /* Without stages colours stay as they are, also where alpha is 0. */
+    /* Without stages, colours are unchanged, even if alpha is 0. */
     bool work = job_has_stages(job);
     bool floats = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     return (struct conversion){.type = in->type,
@@ -351,6 +360,7 @@ enum sample_type job_output_type(const struct job *job, const struct worker *wor
     return format_sample_type(job->format, settings_type(worker->context->settings, job_input_type(job)));
 }
 
+/* Returns the options of the output, without the expected size. */
 static struct writer_options writer_options(const struct job *job, const struct worker *worker)
 {
     return (struct writer_options){.format = job->format,

@@ -1,9 +1,13 @@
-/* One line on a terminal that is redrawn as files and rows are done, a line for each file with -v, a summary
- * at the end, and the message of a run that a signal ends.
+/* Progress: a line on a terminal that is redrawn, a line for each file with -v, a summary at the end, and the
+ * message of a run that a signal ends.
  *
- * The time left is the bytes of inputs that are left, at the rate since the first output: what came before is
- * starting and compiling, and happens once. Threads print lines in one call each, with the lock of stderr
- * held where one line replaces another. */
+ *     climg: 12 of 40 files, 1 failed, 85.2 MP/s, 120.4 MB/s, 0:07 left      several files
+ *     climg: 800 of 4096 rows, 85.2 MP/s, 0:03 left: scan.tif                a single file
+ *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, mostly reading (61%)
+ *
+ * The time left is the number of input bytes that are left, divided by the rate since the first output. The
+ * time before that is for starting and compiling, which happens once. A thread prints a line in one call, and
+ * locks stderr if the line replaces another. */
 #include "batch/report.h"
 
 #include "base/text.h"
@@ -20,15 +24,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double PAUSE = 0.1;             /* seconds between two drawings */
-static const double PATIENCE = 0.5;          /* seconds before the first one of a single file */
-static const double LONGEST = 9999 * 3600.0; /* the longest time that is shown */
-enum { LINE_SIZE = 256 };
+/* Seconds. */
+static const double PAUSE = 0.1;    /* least time between two drawings */
+static const double PATIENCE = 0.5; /* time before the first line about a single file or a compiler */
+static const double LONGEST = 9999 * 3600.0; /* longest time that is shown */
 
-/* Global, as a signal handler has no context. */
+enum { LINE_SIZE = 256 }; /* bytes of a line; the rest is cut off */
+
+/* The following state is global, as a signal handler has no context. */
 static atomic_bool is_drawn; /* the line is on the terminal */
+/* Numbers of files. */
 static struct {
-    atomic_size_t total; /* 0: a single file, or --quiet */
+    atomic_size_t total; /* 0 for a single file, and with --quiet */
     atomic_size_t added, failed, skipped;
 } counts;
 
@@ -41,7 +48,7 @@ void progress_erase(void)
     funlockfile(stderr);
 }
 
-/* Returns the most columns of the line: a longer one could not be erased. */
+/* Returns the most columns of the line. A longer one would wrap and could not be erased. */
 static int columns(void)
 {
     struct winsize size;
@@ -49,11 +56,11 @@ static int columns(void)
 }
 
 /* Draws the line in place of the last one. */
-static void show(const char *line)
+static void draw_line(const char *line)
 {
     char shown[LINE_SIZE];
     snprintf(shown, sizeof shown, "%.*s", columns(), line);
-    flockfile(stderr); /* the thread that waits for signals shows a line, too */
+    flockfile(stderr); /* the thread that waits for signals draws lines, too */
     fputs("\r\033[K", stderr);
     print_visible(stderr, shown);
     fflush(stderr);
@@ -63,16 +70,20 @@ static void show(const char *line)
 
 /* ---------------------------------------------------------------- while the driver compiles
  *
- * Whether a build compiles or loads from the driver's cache shows only in its time. So a timer starts with
- * each build; if it ends before the build does, it sends PROGRESS_SIGNAL to the thread that waits for
- * signals. */
+ * OpenCL does not say if a build compiles or loads from the driver's cache; only the time shows it. So a
+ * timer starts with each build. If it expires before the build ends, it sends PROGRESS_SIGNAL to the thread
+ * that waits for signals, which draws a line. */
 
-static timer_t timer;
-static atomic_bool has_timer, is_compiling, is_shown;
+static timer_t timer; /* valid if has_timer */
+static atomic_bool has_timer;
+static atomic_bool is_compiling; /* a build is running */
+static atomic_bool is_shown;     /* the line about it was drawn */
 
+/* Called by the device when a build begins, and when it ends; `spent` seconds were spent on earlier builds.
+ */
 static void watch_compiler(bool begins, double spent)
 {
-    const double seconds = fmax(PATIENCE - spent, 0.05); /* several programs add up */
+    const double seconds = fmax(PATIENCE - spent, 0.05); /* the user waits for all of them */
     struct itimerspec time = {.it_value = {.tv_nsec = 0}};
     atomic_store(&is_compiling, begins);
     if (begins)
@@ -84,32 +95,17 @@ static void watch_compiler(bool begins, double spent)
 
 void progress_show_compiling(void)
 {
-    flockfile(stderr); /* the compiler may be done now, and the line erased */
+    flockfile(stderr); /* the build may have ended since the signal was sent */
     if (atomic_load(&is_compiling)) {
         atomic_store(&is_shown, true);
-        show("climg: preparing kernels for this device, once");
+        draw_line("climg: preparing kernels for this device, once");
     }
     funlockfile(stderr);
 }
 
-static void compiler_status_begin(void)
-{
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = PROGRESS_SIGNAL};
-    atomic_store(&has_timer, timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-    if (atomic_load(&has_timer))
-        compiling_watch(watch_compiler);
-}
+/* ---------------------------------------------------------------- drawing */
 
-static void compiler_status_end(void)
-{
-    compiling_watch(NULL);
-    if (atomic_exchange(&has_timer, false))
-        timer_delete(timer);
-}
-
-/* ---------------------------------------------------------------- how far the work is */
-
-/* Returns the job's share of the work: its bytes, or next to nothing if they are not known. */
+/* Returns the job's part of the work: its bytes, or 1 if they are not known. */
 static double weight(const struct job *job)
 {
     return job->bytes > 0 ? (double)job->bytes : 1;
@@ -130,11 +126,15 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     progress->draws = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
     progress->summary = several && (progress->draws || progress->prints);
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
-        progress->drawn = progress->began + PATIENCE; /* a quick file shows nothing */
+        progress->drawn = progress->began + PATIENCE; /* nothing is drawn for a quick file */
     for (size_t i = 0; i < list->count; i++)
         progress->left += weight(&list->jobs[i]);
-    if (progress->draws)
-        compiler_status_begin();
+    /* Without a timer, nothing is shown while the driver compiles. */
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = PROGRESS_SIGNAL};
+    if (!progress->draws || timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
+        return;
+    atomic_store(&has_timer, true);
+    compiling_watch(watch_compiler);
 }
 
 /* Appends "0:07", or "1:02:03". */
@@ -147,8 +147,8 @@ static void append_time(char *line, double seconds)
         text_append(line, LINE_SIZE, "%d:%02d", whole / 60, whole % 60);
 }
 
-/* Appends the part that took the most time. */
-static void append_bound(char *line, const struct progress *progress)
+/* Appends the part that took the most time: the place to make a batch faster. */
+static void append_bottleneck(char *line, const struct progress *progress)
 {
     const double *seconds = progress->seconds;
     const struct {
@@ -164,11 +164,12 @@ static void append_bound(char *line, const struct progress *progress)
     for (size_t i = 1; i < sizeof shares / sizeof shares[0]; i++)
         most = shares[i].seconds > shares[most].seconds ? i : most;
     double share = progress->work_seconds > 0 ? shares[most].seconds / progress->work_seconds : 0;
-    if (share > 0) /* the parts of a file overlap, so the sum can exceed 100% */
+    if (share > 0) /* parts of a file overlap, and several threads decode it: the share may exceed 100% */
         text_append(line, LINE_SIZE, ", mostly %s (%.0f%%)", shares[most].name,
                     share < 1 ? 100 * share : 100);
 }
 
+/* Appends the pixels and the bytes, read and written, per second. */
 static void append_rates(char *line, const struct progress *progress, double elapsed)
 {
     if (elapsed > 0 && progress->pixels > 0)
@@ -176,6 +177,7 @@ static void append_rates(char *line, const struct progress *progress, double ela
                     1e-6 * (double)progress->bytes / elapsed);
 }
 
+/* Appends the numbers of files that were skipped and that failed. */
 static void append_counts(char *line)
 {
     size_t skipped = atomic_load(&counts.skipped), failed = atomic_load(&counts.failed);
@@ -185,8 +187,7 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu failed", failed);
 }
 
-/* Returns the seconds since the first output, and in *done the bytes since then: the time before was mostly
- * waiting. */
+/* Returns the seconds since the first output, and sets *done to the bytes since then. */
 static double since_first(struct progress *progress, double now, double *done)
 {
     const double all = progress->done + progress->under_way;
@@ -198,6 +199,7 @@ static double since_first(struct progress *progress, double now, double *done)
     return now - progress->first;
 }
 
+/* Appends the time that the remaining bytes will take if `done` bytes took `elapsed` seconds. */
 static void append_time_left(char *line, const struct progress *progress, double elapsed, double done)
 {
     if (done <= 0)
@@ -207,6 +209,7 @@ static void append_time_left(char *line, const struct progress *progress, double
     text_append(line, LINE_SIZE, " left");
 }
 
+/* Draws the line for several files. */
 static void draw_files(struct progress *progress, double now)
 {
     char line[LINE_SIZE] = "";
@@ -216,9 +219,10 @@ static void draw_files(struct progress *progress, double now)
     append_counts(line);
     append_rates(line, progress, now - progress->began);
     append_time_left(line, progress, elapsed, done);
-    show(line);
+    draw_line(line);
 }
 
+/* Draws the line for a single file, of whose output `rows` rows are done. */
 static void draw_rows(struct progress *progress, const struct job *job, int rows, const struct shape *of,
                       double now)
 {
@@ -230,10 +234,10 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
                     1e-6 * done / weight(job) * of->width * of->height / elapsed);
     append_time_left(line, progress, elapsed, done);
     text_append(line, sizeof line, ": %s", job_input_name(job));
-    show(line);
+    draw_line(line);
 }
 
-/* True if the line is to be drawn now. */
+/* True if the last drawing was long enough ago; then `now` becomes its time. */
 static bool is_due(struct progress *progress, double now)
 {
     const bool due = progress->draws && now - progress->drawn >= PAUSE;
@@ -248,7 +252,7 @@ void progress_rows(void *context, int rows, const struct shape *of)
     struct progress *progress = job->progress;
     const double share = (double)rows / of->height;
     pthread_mutex_lock(&progress->lock);
-    if (share > job->share) { /* else it is a later page, or a second try */
+    if (share > job->share) { /* false for later pages, and for a second try */
         progress->under_way += (share - job->share) * weight(job);
         job->share = share;
     }
@@ -262,34 +266,21 @@ void progress_rows(void *context, int rows, const struct shape *of)
     pthread_mutex_unlock(&progress->lock);
 }
 
-static void print(const struct job *job, const struct result *result)
+/* Prints the line of -v for a job that did not fail. The messages of failures are printed by results_add. */
+static void print_job(const struct job *job, const struct result *result)
 {
     char became[32] = ": skipped (done)";
     if (result->status != STATUS_OK)
-        return; /* its message was printed */
+        return;
     if (!result->skipped)
         snprintf(became, sizeof became, ", %.3f s", result->times.total);
-    flockfile(stderr); /* other workers print, too */
+    flockfile(stderr); /* so that no other worker prints in between */
     fprintf(stderr, "climg: %zu of %zu: ", atomic_load(&counts.added), atomic_load(&counts.total));
     print_visible(stderr, job->input);
     fputs(" -> ", stderr);
     print_visible(stderr, job->output);
     fprintf(stderr, "%s\n", became);
     funlockfile(stderr);
-}
-
-static void progress_count_job(struct progress *progress, const struct job *job, const struct result *result)
-{
-    progress->left -= weight(job);
-    progress->under_way -= job->share * weight(job);
-    if (result->skipped)
-        return;
-    progress->done += weight(job);
-    progress->bytes += result->bytes_in + result->bytes_out;
-    progress->pixels += result->pixels;
-    progress->work_seconds += result->times.total;
-    for (int i = 0; i < PART_COUNT; i++)
-        progress->seconds[i] += result->times.seconds[i];
 }
 
 void progress_add(struct progress *progress, const struct job *job, const struct result *result)
@@ -299,13 +290,24 @@ void progress_add(struct progress *progress, const struct job *job, const struct
     atomic_fetch_add(&counts.failed, result->status != STATUS_OK);
     atomic_fetch_add(&counts.skipped, result->skipped);
     pthread_mutex_lock(&progress->lock);
-    if (progress->first == 0) /* it began when the device was ready */
+    /* The rate of the first file counts from the time when the device was ready. */
+    if (progress->first == 0)
         progress->first = now - fmax(result->times.total - result->times.seconds[PART_START] -
                                          result->times.seconds[PART_BUILD],
                                      0);
-    progress_count_job(progress, job, result);
+    /* The job's bytes are done. A skipped file says nothing about the rate. */
+    progress->left -= weight(job);
+    progress->under_way -= job->share * weight(job);
+    if (!result->skipped) {
+        progress->done += weight(job);
+        progress->bytes += result->bytes_in + result->bytes_out;
+        progress->pixels += result->pixels;
+        progress->work_seconds += result->times.total;
+        for (int i = 0; i < PART_COUNT; i++)
+            progress->seconds[i] += result->times.seconds[i];
+    }
     if (progress->prints)
-        print(job, result);
+        print_job(job, result);
     if (atomic_load(&counts.total) > 0 && is_due(progress, now))
         draw_files(progress, now);
     pthread_mutex_unlock(&progress->lock);
@@ -316,7 +318,9 @@ void progress_end(struct progress *progress)
     char line[LINE_SIZE] = "";
     const double elapsed = clock_seconds() - progress->began;
     const size_t files = atomic_load(&counts.added);
-    compiler_status_end();
+    compiling_watch(NULL);
+    if (atomic_exchange(&has_timer, false))
+        timer_delete(timer);
     pthread_mutex_destroy(&progress->lock);
     atomic_store(&counts.total, 0);
     progress_erase();
@@ -326,11 +330,16 @@ void progress_end(struct progress *progress)
     append_counts(line);
     text_append(line, sizeof line, ", in %.1f s", elapsed);
     append_rates(line, progress, elapsed);
-    append_bound(line, progress);
+    append_bottleneck(line, progress);
     fprintf(stderr, "%s\n", line);
 }
 
-/* Appends to a line of LINE_SIZE bytes; what does not fit is cut off. Safe in a signal handler. */
+/* ---------------------------------------------------------------- in a signal handler
+ *
+ * The following functions use neither stdio nor printf, which a signal handler must not call
+ * (signal-safety(7)). */
+
+/* Appends to a line of LINE_SIZE bytes; the rest is cut off. */
 static void append_safely(char *line, const char *text)
 {
     size_t at = strlen(line);
@@ -339,6 +348,7 @@ static void append_safely(char *line, const char *text)
     line[at] = '\0';
 }
 
+/* Appends a number. */
 static void append_count_safely(char *line, size_t count)
 {
     char digits[24] = "", *first = digits + sizeof digits - 1;
@@ -348,7 +358,6 @@ static void append_count_safely(char *line, size_t count)
     append_safely(line, first);
 }
 
-/* Uses neither stdio nor printf, which a signal handler must not call. */
 void progress_interrupted(int number)
 {
     const size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),

@@ -1,9 +1,14 @@
-/* Reports of a command: messages on stderr, --report's line of JSON for each file, --timing and --trace.
+/* Reports of a command: messages on stderr, a line of JSON for each file (--report), --timing and --trace.
  *
- * results_add is the one place that prints and counts the outcome of a job; one thread at a time calls it.
- * Lines of --report are written at once, each in one write, so that a kill loses only files under way and
- * several processes can share a file (not on NFS). A report that cannot be written does not stop the work.
- * The times are written at the end, in one of three views of the same list of events (base/timing.h). */
+ *     job ─▶ result ─┬─ warnings, failures ─▶ stderr       timing events ─┬─ sums ─▶ table, JSON, "seconds"
+ *                    ├─ progress                                          └─ all of them ─▶ trace
+ *                    └─ a line ─▶ --report
+ *
+ * results_add is the one place that prints and counts the outcome of a job. Each line of --report is written
+ * as soon as its file is done, in one write. So a kill loses only files under way, and several processes can
+ * share a report (not on NFS). A report that cannot be written does not stop the work. Times are written at
+ * the end: table, JSON and trace are views of one list of events (base/timing.h), and base/json.h writes all
+ * JSON. */
 #include "batch/report.h"
 
 #include "base/files.h"
@@ -18,23 +23,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---------------------------------------------------------------- --report */
+
 static enum status journal_failed(const struct journal *journal, struct error *error)
 {
     return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", journal->path, strerror(errno));
 }
 
-/* Ends a line that a full disk or a power cut left incomplete. */
-static enum status end_last_line(const struct journal *journal, struct error *error)
-{
-    char last = '\n';
-    off_t size = lseek(journal->file, 0, SEEK_END);
-    if (size > 0 && pread(journal->file, &last, 1, size - 1) == 1 && last != '\n' &&
-        write(journal->file, "\n", 1) != 1)
-        return journal_failed(journal, error);
-    return STATUS_OK;
-}
-
-/* Opens the file to overwrite it, or with --resume to append to it. */
+/* Opens the file to overwrite it, or with --resume to append to it. No path is no failure. */
 static enum status open_journal(struct journal *journal, const char *path, bool append, struct error *error)
 {
     bool standard = path && strcmp(path, "-") == 0;
@@ -46,10 +42,16 @@ static enum status open_journal(struct journal *journal, const char *path, bool 
                         : open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
     if (journal->file < 0)
         return journal_failed(journal, error);
-    return append && !standard ? end_last_line(journal, error) : STATUS_OK;
+    if (!append || standard)
+        return STATUS_OK;
+    /* End a line that a full disk or a power cut left incomplete. */
+    char last = '\n';
+    const off_t size = lseek(journal->file, 0, SEEK_END);
+    const bool is_cut = size > 0 && pread(journal->file, &last, 1, size - 1) == 1 && last != '\n';
+    return is_cut && write(journal->file, "\n", 1) != 1 ? journal_failed(journal, error) : STATUS_OK;
 }
 
-enum { DIGITS = 12 };
+enum { DIGITS = 12 }; /* significant digits of numbers */
 
 /* Writes whole microseconds; more digits would be noise. */
 static void put_seconds(struct json_writer *line, const char *key, double seconds)
@@ -57,16 +59,15 @@ static void put_seconds(struct json_writer *line, const char *key, double second
     json_put_number(line, key, round(1e6 * seconds) / 1e6, DIGITS);
 }
 
+/* Writes the busy seconds of each part, into an object that is open. */
 static void put_parts(struct json_writer *line, const struct times *times)
 {
-    json_begin(line, "seconds", '{');
     for (int i = 0; i < PART_COUNT; i++)
         if (part_is_reported((enum part)i, times->seconds[i]))
             put_seconds(line, part_names[i].key, times->seconds[i]);
-    put_seconds(line, "total", times->total);
-    json_end(line, '}');
 }
 
+/* Writes the size of a picture, or null if it is not known. */
 static void put_sizes(struct json_writer *line, const char *key, int width, int height, int channels)
 {
     if (width <= 0) {
@@ -96,6 +97,7 @@ void report_noise(struct json_writer *line, const struct result *result)
     json_end(line, ']');
 }
 
+/* Writes "align": the map found by --align, or null. */
 static void put_alignment(struct json_writer *line, const struct alignment *found)
 {
     const struct affine *map = &found->affine;
@@ -127,6 +129,7 @@ static void put_warnings(struct json_writer *line, const char *warnings)
     json_end(line, ']');
 }
 
+/* Prints the job's line. All lines have the same keys; a value that a job does not have is null. */
 static void print_result(FILE *out, const struct job *job, const struct result *result)
 {
     const bool failed = result->status != STATUS_OK, worked = !result->skipped;
@@ -145,7 +148,10 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     json_put_whole(&line, "bytes_in", (long long)result->bytes_in);
     json_put_whole(&line, "bytes_out", (long long)result->bytes_out);
     if (worked) {
+        json_begin(&line, "seconds", '{');
         put_parts(&line, &result->times);
+        put_seconds(&line, "total", result->times.total);
+        json_end(&line, '}');
         json_put_whole(&line, "group", result->group);
     } else {
         json_put_null(&line, "seconds");
@@ -156,7 +162,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     fputc('\n', out);
 }
 
-/* Writes the job's line in one write. */
+/* Appends the job's line in one write. */
 static enum status write_journal(struct journal *journal, const struct job *job, const struct result *result,
                                  struct error *error)
 {
@@ -164,7 +170,7 @@ static enum status write_journal(struct journal *journal, const struct job *job,
         return STATUS_OK;
     char *line = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&line, &size); /* in memory first */
+    FILE *out = open_memstream(&line, &size);
     if (out)
         print_result(out, job, result);
     bool whole = out && !ferror(out);
@@ -176,14 +182,6 @@ static enum status write_journal(struct journal *journal, const struct job *job,
         status = journal_failed(journal, error);
     free(line);
     return status;
-}
-
-/* Fails if something was not written. Fine without a report. */
-static enum status close_journal(struct journal *journal, struct error *error)
-{
-    int file = journal->file;
-    journal->file = -1;
-    return journal->path && file >= 0 && close(file) != 0 ? journal_failed(journal, error) : STATUS_OK;
 }
 
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
@@ -199,7 +197,7 @@ enum status results_begin(struct results *results, const struct settings *settin
 
 void results_print(const struct results *results, const struct error *error)
 {
-    flockfile(stderr); /* no other thread may draw the line in between */
+    flockfile(stderr); /* so that no other thread draws the line in between */
     progress_erase();
     results->complain(error);
     funlockfile(stderr);
@@ -229,6 +227,7 @@ static void print_warnings(struct results *results, const struct job *job, const
 void results_add(struct results *results, const struct job *job, const struct result *result)
 {
     struct error error;
+    /* A failure that ended the work is printed once, as jobs that were under way fail for the same reason. */
     if (result->status != STATUS_OK) {
         results->failed++;
         if (results->several && !(results->has_ended && result->error.scope != SCOPE_FILE))
@@ -248,8 +247,12 @@ enum status results_end(struct results *results, enum status status, struct erro
 {
     struct error lost;
     progress_end(&results->progress);
-    if (close_journal(&results->journal, &lost) != STATUS_OK)
+    /* Closing may find a write that failed. */
+    if (results->journal.path && results->journal.file >= 0 && close(results->journal.file) != 0) {
+        journal_failed(&results->journal, &lost);
         journal_lost(results, &lost);
+    }
+    results->journal.file = -1;
     if (status != STATUS_OK)
         return status;
     if (results->failed == 0 && results->journal_failed)
@@ -271,7 +274,7 @@ enum status results_end(struct results *results, enum status status, struct erro
 
 /* ---------------------------------------------------------------- --timing and --trace */
 
-/* Seconds: a faster build came from the driver's cache. */
+/* Seconds. If the slowest build took less, all programs are taken to be from a cache: OpenCL does not say. */
 static const double CACHED_BUILD = 0.03;
 
 static double gigabytes_per_second(const struct timing_sum *kernel)
@@ -284,6 +287,7 @@ static bool is_cached(struct worker *worker)
     return timing_part(&worker->timing, PART_BUILD).longest < CACHED_BUILD;
 }
 
+/* Returns the frames of video per second; 0 if unknown. */
 static double frame_rate(const struct worker *worker)
 {
     const double seconds = worker->frames.last - worker->frames.first;
@@ -295,7 +299,8 @@ static const char *memory_name(const struct worker *worker)
     return worker->run.memory == MEMORY_IMAGE ? "image" : "buffer";
 }
 
-/* Prints device time of each kernel by stage, busy time of each part, and wall-clock time. Parts overlap. */
+/* Prints the device time of each kernel by stage, the busy time of each part, and the wall-clock time. Parts
+ * overlap, so their sum may exceed the wall clock. */
 static void print_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
@@ -325,6 +330,7 @@ static void print_table(FILE *out, struct worker *worker)
         fprintf(out, "%-36s %10d %10.1f a second\n", "frames", worker->frames.count, frame_rate(worker));
 }
 
+/* Writes a program with its options, as in the name of the cache entry. Without memory it is left out. */
 static void put_program(void *context, const char *file, const char *options, int edge)
 {
     struct json_writer *line = context;
@@ -359,9 +365,7 @@ static void print_json(FILE *out, struct worker *worker)
     }
     json_end(&line, ']');
     json_begin(&line, "parts", '{');
-    for (int i = 0; i < PART_COUNT; i++)
-        if (part_is_reported((enum part)i, busy.seconds[i]))
-            json_put_number(&line, part_names[i].key, round(1e6 * busy.seconds[i]) / 1e6, DIGITS);
+    put_parts(&line, &busy);
     json_end(&line, '}');
     json_put_truth(&line, "build_cached", is_cached(worker));
     json_begin(&line, "programs", '[');
@@ -371,12 +375,12 @@ static void print_json(FILE *out, struct worker *worker)
         json_put_whole(&line, "frames", worker->frames.count);
         json_put_number(&line, "frames_per_s", round(1e3 * frame_rate(worker)) / 1e3, DIGITS);
     }
-    json_put_number(&line, "total", round(1e6 * busy.total) / 1e6, DIGITS);
+    put_seconds(&line, "total", busy.total);
     json_end(&line, '}');
     fputc('\n', out);
 }
 
-/* Writes what the workers on each device measured. */
+/* Writes the times of each device, to stderr or a file. */
 static enum status write_timing(struct worker *const *workers, int count, const struct timing_option *timing,
                                 double began, struct error *error)
 {
@@ -385,7 +389,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         return STATUS_FAILED;
     for (int i = 0; i < count; i++) {
         struct worker *sum = workers[i];
-        /* JSON is written in any case: an empty file would be none. */
+        /* JSON is written even if nothing was measured, as an empty file is no JSON. */
         if (!sum->measured && (timing->form == TIMING_TABLE || i > 0))
             continue;
         sum->timing.parts[PART_PREPARE].seconds = sum->context->chain->prepared;
@@ -395,7 +399,8 @@ static enum status write_timing(struct worker *const *workers, int count, const 
     return file == stderr ? STATUS_OK : side_close(file, timing->file, "the times", error);
 }
 
-/* Returns the status of work and file together. */
+/* Returns the status of the work, `status`, and of a file, `written`, together. `trouble` is the file's
+ * error. */
 static enum status add_file(enum status status, enum status written, const struct error *trouble,
                             void (*complain)(const struct error *), struct error *error)
 {

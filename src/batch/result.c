@@ -1,5 +1,8 @@
-/* Fills in the result of a job while it runs: sizes, warnings, and what stages found. With --verbose each is
- * printed at once. Only job_finish closes the job and names the file in a failure's message. */
+/* Fills in the result of a job while it runs: sizes, warnings, and findings of stages.
+ *
+ * With --verbose each finding is printed at once. Warnings are collected and printed when the job ends, since
+ * a job that fails needs none. A file of several pages gives the same warning once. Only job_finish closes
+ * the job and puts the file's name in front of a failure's message. */
 #include "batch/job.h"
 
 #include "base/text.h"
@@ -23,10 +26,11 @@ void job_print(const struct job *job, const char *format, ...)
     fprintf(stderr, "%s\n", line); /* in one call, as other workers print, too */
 }
 
+/* Prints for --verbose: sizes, sample types, device, and what is done to samples and metadata. */
 static void print_page(const struct job *job, const struct worker *worker, const struct page *page)
 {
     const struct shape *in = &page->plan->shapes[0];
-    const struct image_info *out = &page->out; /* the input's where nothing changes */
+    const struct image_info *out = &page->out; /* has `palette` and `bits` of the input */
     char group[48] = "";
     if (in->images > 1)
         snprintf(group, sizeof group, ", a group of %d images", in->images);
@@ -75,7 +79,7 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
         result_warn(result, text);
 }
 
-/* `--threshold 0.5` of 8-bit samples. */
+/* Warns of `--threshold 0.5` for 8-bit samples, which is below the first sample value. */
 static void warn_of_fractions(const struct job *job, double full, struct result *result)
 {
     for (size_t i = 0; i < job->chain.count && full > 1; i++) {
@@ -101,6 +105,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
                             "integers of them");
     if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
         print_page(job, worker, page);
+    /* Lower slices take less memory unless they are mostly halo. */
     const struct plan *plan = page->plan;
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
@@ -161,13 +166,6 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
     }
 }
 
-static void print_noise(const struct job *job, const struct result *noise)
-{
-    char text[NOISE_TEXT_SIZE];
-    result_noise_text(noise, text);
-    job_print(job, "noise: %s", text);
-}
-
 void result_note_missing(const struct worker *worker, int image, struct result *result)
 {
     char text[128];
@@ -190,8 +188,11 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
     for (int i = 0; i < page.noise_count; i++)
         for (int level = 0; level < found->levels; level++)
             page.noise[i][level] = 255 * noise->sigma[level][i];
-    if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
-        print_noise(job, &page);
+    if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1) {
+        char text[NOISE_TEXT_SIZE];
+        result_noise_text(&page, text);
+        job_print(job, "noise: %s", text);
+    }
     if (result->noise_count > 0)
         return;
     memcpy(result->noise, page.noise, sizeof page.noise);
@@ -224,18 +225,10 @@ void result_note_found(const struct job *job, const struct worker *worker, struc
         strcpy(result->found, found);
 }
 
-/* Returns the output's size; 0 for stdout, as a file there may have other data. */
-static uint64_t output_size(const struct job *job)
-{
-    struct stat there;
-    bool file = strcmp(job->output, "-") != 0 && job_stat_output(job, &there) && S_ISREG(there.st_mode);
-    return file ? (uint64_t)there.st_size : 0;
-}
+enum { MOST_CLIPPED = 1 /* percent of the samples that is not worth a warning */ };
 
-enum { MOST_CLIPPED = 1 /* percent of the samples */ };
-
-/* With --range the user asked for the clipping, and stages exceed the range of integers now and then: both
- * are only reported with --verbose. */
+/* Warns of clipped values. With --range the user asked for the clipping, and stages exceed the range of
+ * integers in a few samples of most pictures. Both are only reported with --verbose. */
 static void warn_of_clipping(const struct job *job, const struct worker *worker, struct result *result)
 {
     const struct clipping *clipping = &result->clipping;
@@ -260,13 +253,6 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
     result_warn(result, text);
 }
 
-/* Warns of rounded samples. An output of 8 or 16 bits loses nothing. */
-static void warn_of_rounding(const struct job *job, struct result *result)
-{
-    if (job->rounded && result->as_floats && sample_size(result->output_type) == sizeof(float))
-        result_warn(result, "has samples with more digits than 32-bit floats hold; they were rounded");
-}
-
 void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result)
 {
     job_close(job);
@@ -277,8 +263,13 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
     if (status != STATUS_OK)
         error_name(&result->error, job_input_name(job));
     else if (!job->skipped) {
-        result->bytes_out = output_size(job);
+        /* The size of stdout is unknown, as a file there may have other data. */
+        struct stat there;
+        if (strcmp(job->output, "-") != 0 && job_stat_output(job, &there) && S_ISREG(there.st_mode))
+            result->bytes_out = (uint64_t)there.st_size;
         warn_of_clipping(job, worker, result);
-        warn_of_rounding(job, result);
+        /* An output of 8 or 16 bits loses nothing by 32-bit floats. */
+        if (job->rounded && result->as_floats && sample_size(result->output_type) == sizeof(float))
+            result_warn(result, "has samples with more digits than 32-bit floats hold; they were rounded");
     }
 }

@@ -1,11 +1,13 @@
-/* Names the work of a command, and finds out whether an output has been made by the same work.
+/* Names the work of a command, and finds out if an output has been made by the same work.
  *
- *     records of all folders ─▶ sorted by path ─▶ found? ─┬─ yes: work, input, size and times, else the
- * checksum └─ no: the output's own metadata, read to its end
+ *     records of all folders ─▶ sorted by path ─▶ found? ─┬─ yes: compare work, input, size and times,
+ *                                                         │       or else the checksum
+ *                                                         └─ no: compare the output's own metadata,
+ *                                                                and read it to its end
  *
  * A record is a line of text, appended in one write; later lines of an output replace earlier ones. A line
- * that another process cut off is skipped. Reading an output that has no record is slow, but happens once: it
- * gets a record then. */
+ * that another process cut off is skipped. Reading an output without a record is slow, but happens once, as
+ * the output gets a record then. */
 #include "batch/resume.h"
 
 #include "base/sums.h"
@@ -21,18 +23,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char NAME[] = "climg ";
-static const char KEY[] = "Software", BETWEEN[] = "; ";
+static const char NAME[] = "climg ";  /* start of a work */
+static const char KEY[] = "Software"; /* key of the text in the metadata */
+static const char BETWEEN[] = "; ";   /* between the programs in it */
 
-/* Prints a stage as a user would type it, without the keys whose value is empty. Returns false if memory is
- * out. */
+/* Prints " --STAGE=VALUE,KEY=VALUE..." with all keys that have a meaning and a value. Returns false if memory
+ * is out. */
 static bool print_stage(FILE *file, const struct step *step)
 {
     char separator = '=';
     fprintf(file, " --%s", step->stage->name);
     for (const struct option *option = step->stage->options; option->type != OPTION_END; option++) {
         if (option->unused && option->unused(step->params))
-            continue; /* a command line with it would be refused */
+            continue; /* a command line with it is an error */
         char *value = option_value_text(option, step->params);
         if (!value)
             return false;
@@ -65,8 +68,8 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
     return NULL;
 }
 
-/* Returns the part of a Software text that climg wrote: all of it, or what follows another program's name.
- * NULL: none. */
+/* Returns the part of a Software text that climg wrote: all of it, or the part after another program's name;
+ * NULL if climg wrote none. */
 static const char *own_part(const char *software)
 {
     const char *part = software;
@@ -93,39 +96,36 @@ enum status provenance_put(const char *provenance, struct metadata *metadata, st
     return status;
 }
 
-/* Returns the work in a Software text, which follows "climg 0.2.0"; NULL if another program made the file.
- * The version does not count: after an update of climg half a batch would have to be done again. */
+/* Returns the work in a Software text, after "climg 0.2.0"; NULL if another program made the file. The
+ * version does not count: after an update of climg, --resume would do a whole batch again. */
 static const char *find_work(const char *software)
 {
     const char *own = own_part(software);
     return own ? own + strlen(NAME) + strcspn(own + strlen(NAME), " ") : NULL;
 }
 
-/* True if both name the same work. */
-static bool is_same_work(const char *software, const char *provenance)
-{
-    const char *done = find_work(software), *wanted = find_work(provenance);
-    return done && wanted && strcmp(done, wanted) == 0;
-}
-
 static const char RECORD[] = ".climg-done";
 
-/* A line of the record. Times are nanoseconds since 1970. */
+/* A line of a record. Times are nanoseconds since 1970. */
 struct done_record {
-    char *path;  /* of the output, folder included */
-    size_t line; /* later lines replace earlier ones */
-    uint64_t work;
-    uint64_t input_size, size;
-    int64_t input_time, time;
-    int64_t changed; /* st_ctime: it cannot be set, so it shows damage and copies */
-    uint32_t sum;    /* CRC-32 */
+    char *path;          /* of the output, folder included; owned */
+    size_t line;         /* number of the line, as later lines replace earlier ones */
+    uint64_t work;       /* hash of the work */
+    uint64_t input_size; /* bytes */
+    int64_t input_time;  /* st_mtim of the input */
+    uint64_t size;       /* bytes of the output */
+    int64_t time;        /* st_mtim of the output */
+    int64_t changed;     /* st_ctim of the output: programs cannot set it, so it shows damage and copies */
+    uint32_t sum;        /* CRC-32 of the output */
 };
 
+/* Formats of a line, without and with the conversion that stores the start of the name. */
 #define LINE                                                                                                 \
     "climg1 %016" PRIx64 " %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRId64 " %" PRId64 " %08" PRIx32 " "
 #define SCAN                                                                                                 \
     "climg1 %16" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %8" SCNx32 " %n"
 
+/* Converts a time to nanoseconds. */
 static int64_t nanoseconds(const struct timespec *time)
 {
     return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
@@ -138,7 +138,8 @@ static int by_path(const void *a, const void *b)
     return order != 0 ? order : first->line < second->line ? -1 : first->line > second->line;
 }
 
-/* Reads a line; false if it was cut off or overwritten by another process. */
+/* Parses a line; *name is set to the start of the name in it. Returns false if it was cut off or overwritten
+ * by another process. */
 static bool resume_read_line(const char *line, struct done_record *record, int *name)
 {
     *name = 0;
@@ -147,6 +148,7 @@ static bool resume_read_line(const char *line, struct done_record *record, int *
            *name > 0 && line[*name] != '\0' && line[strlen(line) - 1] == '\n';
 }
 
+/* Appends a record, whose path the struct then owns. *room is the number of records that fit. */
 static enum status record_append(struct resume *resume, size_t *room, const struct done_record *record,
                                  struct error *error)
 {
@@ -169,6 +171,7 @@ struct loading {
     size_t room;
 };
 
+/* Reads the record of a folder, if it has one: a callback of list_each_folder. */
 static enum status load_record(void *context, const char *folder, struct error *error)
 {
     struct loading *loading = context;
@@ -219,7 +222,7 @@ void resume_free(struct resume *resume)
     *resume = (struct resume){0};
 }
 
-/* Returns the last record of this output; NULL: none. */
+/* Returns the last record of this output, or NULL. */
 static const struct done_record *record_find(const struct resume *resume, const char *path)
 {
     size_t low = 0, high = resume->count;
@@ -233,7 +236,7 @@ static const struct done_record *record_find(const struct resume *resume, const 
     return low > 0 && strcmp(resume->records[low - 1].path, path) == 0 ? &resume->records[low - 1] : NULL;
 }
 
-/* Fills in the record of the job's output as it is now. */
+/* Fills in the record of the job's output as it is now. Returns false if the output cannot be read. */
 static bool record_describe(const struct resume *resume, const struct job *job, struct done_record *record)
 {
     struct stat output;
@@ -248,7 +251,8 @@ static bool record_describe(const struct resume *resume, const struct job *job, 
     return true;
 }
 
-/* Appends a line in one write, as other processes may append, too. */
+/* Appends a line to the record of the output's folder, in one write, as other processes may append, too.
+ * Failures are ignored. The flags guard against links and pipes in a folder that others may write to. */
 static void add_line(const char *path, const struct done_record *record, const char *name)
 {
     struct error ignored = {.text = ""};
@@ -267,7 +271,8 @@ static void add_line(const char *path, const struct done_record *record, const c
     free(records);
 }
 
-/* True if the output replaced the input: then the input that it was made from is gone. */
+/* True if the output is the input, or has replaced it: then the input that it was made from does not exist
+ * any more. */
 static bool replaces_itself(const struct job *job)
 {
     struct stat input, output;
@@ -285,18 +290,11 @@ void resume_note(const struct resume *resume, const struct job *job)
     add_line(job->output, &record, name);
 }
 
-/* True if the output is not older than the input. An output's time is that of its last byte, after everything
- * was read for it. On a network file system both times are the server's. */
-static bool is_newer(const struct stat *output, const struct stat *input)
-{
-    return nanoseconds(&output->st_mtim) >= nanoseconds(&input->st_mtim);
-}
-
-/* --max-pixels limits inputs; outputs may have more pixels, but the bytes of their rows must be countable. */
+/* Pixels. --max-pixels limits inputs; outputs may have more pixels, but not so many that bytes overflow. */
 static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
 
-/* True if the output's own metadata name this work and it can be read to its end. Formats without texts and
- * files made with --strip do not name their work; then their time decides. */
+/* True if the output's own metadata has this work and it can be read to its end. Formats without texts, and
+ * files made with --strip, do not name their work; then the caller's comparison of times decides. */
 static bool output_is_done(const struct resume *resume, const char *path)
 {
     const struct reader_options options = {
@@ -305,9 +303,10 @@ static bool output_is_done(const struct resume *resume, const char *path)
     struct error ignored = {.text = ""};
     if (reader_open(path, &options, &reader, &ignored) != STATUS_OK)
         return false;
-    const char *software = metadata_text(&reader_info(reader)->metadata, "Software");
+    const char *software = metadata_text(&reader_info(reader)->metadata, KEY);
+    const char *work = software ? find_work(software) : NULL;
     bool made = resume->settings->strip || !reader_format(reader)->holds.texts ||
-                (software && is_same_work(software, resume->provenance));
+                (work && strcmp(work, find_work(resume->provenance)) == 0);
     bool whole = made && reader_pass(reader, &ignored) == STATUS_OK;
     reader_close(reader);
     return whole;
@@ -339,12 +338,16 @@ bool resume_finds_done(const struct resume *resume, struct job *job)
     const struct done_record *record = replaces_itself(job) ? NULL : record_find(resume, job->output);
     if (record)
         return record_matches(resume, record, job, &output);
-    bool done = is_newer(&output, &job->before) && output_is_done(resume, job->output);
+    /* An output's time is the time of its last write, after its input was read. On a network file system both
+     * times are the server's. */
+    const bool is_newer = nanoseconds(&output.st_mtim) >= nanoseconds(&job->before.st_mtim);
+    const bool done = is_newer && output_is_done(resume, job->output);
     if (done && !resume->settings->dry_run)
         resume_note(resume, job);
     return done;
 }
 
+/* True if outputs in this file's format have texts, and --strip does not remove them. */
 static bool can_name_its_work(const struct settings *settings, const char *output)
 {
     const struct format *format = settings->format ? settings->format : format_by_path(output);

@@ -1,14 +1,19 @@
-/* --resume: what earlier runs have done.
+/* --resume: finds outputs that earlier runs have made.
  *
- * Each folder that outputs go to has a record, the hidden file .climg-done: one line for each output, with
- * the work that made it, the size and time of its input, and its own size, times and checksum. An output is
- * done if its line says this work and this input, and the file is still the one that was written. As long as
- * its size and times are those of the line, the file is not read; else (it was copied, or damaged) its
- * checksum decides. Lines hold no paths, so a folder can be moved, with its record.
+ * Each folder with outputs has a record, the hidden file .climg-done. It has a line for each output:
  *
- * Several processes may add lines at the same time. Where a line is missing or cannot be read (the first run
- * was without --resume, or the process was killed) the output itself is asked: it is done if it is not
- * older than the input, says in its metadata that this work made it, and can be read to its end. */
+ *     climg1 WORK INPUT-SIZE INPUT-TIME SIZE TIME CHANGED CRC-32 NAME
+ *
+ * An output is done if its line has this work and this input, and the file is still the one that was written.
+ * If size and times are the same, the file is not read. Else (it was copied, or damaged) its checksum
+ * decides. Lines have no folders, so a folder can be moved with its record.
+ *
+ * Several processes may add lines at the same time. If a line is missing or cannot be read (the first run was
+ * without
+ * --resume, or the process was killed), the output itself decides: it is done if it is not older than the
+ * input, its metadata has this work, and it can be read to its end.
+ *
+ * Thread safety: resume_load and resume_free are called without workers; the rest by any worker. */
 #ifndef CLIMG_BATCH_RESUME_H
 #define CLIMG_BATCH_RESUME_H
 
@@ -20,36 +25,39 @@
  *     climg 0.2.0 --blur=2,truncate=0 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
  *
  * It has the stages with all their values, and the options that change pixels (`effect` in the table of
- * settings/settings.c). Two ways to write a command give the same text. To be freed; NULL on failure. */
+ * settings/settings.c). Two ways to write a command give the same text. The caller frees it; NULL on failure.
+ */
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error);
 
-/* Puts the work into the metadata, after the name of the program that made the input ("GIMP 2.10; climg 0.2.0
- * ..."), replacing what climg wrote there before. */
+/* Adds the work to the metadata, after the name of the program that made the input ("GIMP 2.10; climg 0.2.0
+ * ..."). Replaces the work of an earlier climg. */
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error);
 
+/* The records of earlier runs. Constant while workers run. */
 struct resume {
     const struct settings *settings;
-    const char *provenance;      /* of this command */
-    uint64_t work;               /* hash of what is done, whatever the version of climg */
-    struct done_record *records; /* sorted by path; read by all workers */
+    const char *provenance;      /* work of this command; belongs to the caller */
+    uint64_t work;               /* its hash, without the version of climg */
+    struct done_record *records; /* sorted by path */
     size_t count;
 };
 
-/* Fails if files replace themselves and cannot name their work: --resume could not tell whether they are
- * done. */
+/* Fails if an output replaces its input and its format, or --strip, prevents it from naming its work: such a
+ * file cannot be recognised as done. Does nothing without --resume. */
 enum status resume_check(const struct settings *settings, const struct list *list, struct error *error);
 
-/* Reads the records of all folders that outputs go to. To be freed with resume_free, on failure too. */
+/* Reads the records of all folders with outputs. Call resume_free also after a failure. */
 enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
                         const struct list *list, struct error *error);
 
-/* True if the job is done. Thread safety: several threads may ask at once. */
+/* True if the job's output is done. Sets job->before. May read the whole output. */
 bool resume_finds_done(const struct resume *resume, struct job *job);
 
-/* Records the job's output, which was just written. If that fails (a read-only folder, a full disk), the next
- * run reads the output itself. */
+/* Records the job's output, which was just committed. If that fails (a read-only folder, a full disk), the
+ * next run reads the output itself. */
 void resume_note(const struct resume *resume, const struct job *job);
 
+/* May be called twice, and on a zeroed struct. */
 void resume_free(struct resume *resume);
 
 #endif

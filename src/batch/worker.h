@@ -1,5 +1,9 @@
-/* A worker: a device or a share of one, memory on it, and the times that it took. The pool decides what it
- * does. */
+/* A worker: a device or a share of one, memory on it, and its measured times. The pool gives it jobs.
+ *
+ * The first worker on a device is the leader, which opens it. The others are followers, which share its
+ * device, context and programs, but have their own queue, memory and times.
+ *
+ * Thread safety: a worker belongs to its thread. Followers may open their leader (opener.lock). */
 #ifndef CLIMG_BATCH_WORKER_H
 #define CLIMG_BATCH_WORKER_H
 
@@ -18,87 +22,99 @@ struct resume;
 struct worker_context {
     const struct settings *settings;
     const struct chain *chain;   /* as written */
-    const struct resume *resume; /* NULL: without --resume */
-    const char *provenance;      /* for the outputs' metadata; NULL: with --strip */
-    struct progress *progress;   /* NULL: none is shown */
+    const struct resume *resume; /* NULL without --resume */
+    const char *provenance;      /* for the outputs' metadata; NULL with --strip */
+    struct progress *progress;   /* has its own lock; may be NULL */
 };
 
 /* A worker's share of the machine. */
 struct worker_share {
-    int threads;           /* host threads for a file */
-    int workers;           /* on the same device, which have equal shares of its memory */
-    uint64_t memory_limit; /* bytes; 0: none */
+    int threads;           /* host threads for decoding and encoding a file */
+    int workers;           /* workers on the same device, which have equal shares of its memory */
+    uint64_t memory_limit; /* bytes of host memory; 0: no limit */
 };
 
 /* Opens the device, perhaps in a thread while a file is decoded. */
 struct device_opener {
-    const char *wanted;   /* the value of --device, or one of its devices */
-    pthread_mutex_t lock; /* held while the device is being opened */
+    const char *wanted; /* the value of --device, or one of its devices */
+    pthread_mutex_t
+        lock; /* held while the device is being opened; protects worker.open and worker.verifier */
     pthread_t thread;
     atomic_bool is_running; /* the thread was started and not joined yet */
-    atomic_bool is_ready;   /* it has ended: the outcome is below */
+    atomic_bool is_ready;   /* the thread has ended */
+
+    /* Written by the thread, read after it was joined. */
     enum status status;
     struct error error;
 };
 
-/* Frames of videos, and the times of clock_seconds between which they were converted. */
+/* Frames of videos that a worker has converted. */
 struct frame_times {
     int count;
-    double first, last;
+    double first, last; /* times of clock_seconds: start of the first frame, end of the last */
 };
 
 struct worker {
     const struct worker_context *context;
-    struct worker *leader; /* the worker whose device, context and programs it shares; NULL: it has its own */
+    struct worker *leader; /* the worker whose device it shares; NULL for a leader */
     struct worker_share share;
+
+    /* The device. A follower may open its leader's. */
     struct device_opener opener;
+    atomic_bool open; /* `device` and `run` are initialised */
     struct device device;
-    struct device opened_as;  /* the device as it was opened, for followers to copy */
-    struct verifier verifier; /* with --verify */
-    atomic_bool open;         /* a follower may set it for its leader */
-    atomic_bool measured;     /* its device was open, or the device of a worker that was added */
+    struct device opened_as;  /* copy of `device` as it was opened, for followers */
+    struct verifier verifier; /* open with --verify */
     struct run run;
+
+    /* Measurements. worker_add sums them up. */
+    atomic_bool measured; /* its device, or the device of a worker that was added, was open */
     struct profile profile;
     struct frame_times frames;
     struct timing timing;
 };
 
-/* The context must outlive the worker. `leader` may be NULL. */
+/* Initialises a worker without a device. `context` and `wanted` (a value of --device) must outlive it.
+ * `leader` may be NULL. Call worker_close after it. */
 void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
                  const char *wanted);
 
-/* Starts a thread that finds and opens the device; worker_open waits for it. */
+/* Starts a thread that finds and opens the device; worker_open waits for it. Does nothing for followers, or
+ * if the device is open or being opened. */
 void worker_begin_open(struct worker *worker);
 
 /* True if worker_open would have to wait. */
 bool worker_is_opening(struct worker *worker);
 
-/* Finds and opens the device if it is not open. A failure is the device's, not a file's. */
+/* Opens the device, and with --verify the verifier, if they are not open. A failure is reported without a
+ * file's name and affects all files, unless the leader is open. */
 enum status worker_open(struct worker *worker, struct error *error);
 
 /* Frees the device memory that the worker keeps for its next file. */
 void worker_clear(struct worker *worker);
 
-/* The other workers are done: all memory is its share. */
+/* Makes all memory the worker's share. The other workers must have ended. */
 void worker_take_all(struct worker *worker);
 
+/* Frees everything. Waits for the device's driver if that is starting. */
 void worker_close(struct worker *worker);
 
-/* Since the worker started: wall-clock seconds, and busy seconds of each part by the host's and the device's
- * clock. */
+/* Times in seconds. */
 struct times {
-    double total, seconds[PART_COUNT];
+    double total;               /* wall clock */
+    double seconds[PART_COUNT]; /* busy time of each part, by the host's or the device's clock */
 };
 
+/* Returns the times since the worker started. */
 struct times worker_times(struct worker *worker);
 
-/* Adds the time since `since` to `to`, divided by `share`. */
+/* Adds the times since `since` to *to, divided by `share`, the number of jobs that they were spent on. */
 void worker_charge(struct worker *worker, const struct times *since, int share, struct times *to);
 
-/* Adds another worker's measurements, for the report. */
+/* Adds another worker's measurements, for the report. Both threads must have ended. */
 void worker_add(struct worker *worker, struct worker *other);
 
-/* Copies a pixel to the device and back: whether the device failed, or only one file on it. */
+/* True if a pixel can be copied to the device and back: then not the device failed, but one file on it. */
 bool worker_device_works(struct worker *worker);
 
 #endif

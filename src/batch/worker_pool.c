@@ -1,14 +1,16 @@
-/* Distributes the jobs of a list.
+/* Workers, and the pool that distributes the jobs of a list to them.
  *
  *     list ─▶ take ─▶ convert alone or in a group ─▶ finish ─┬─ done, failed ─▶ results
  *      ▲                                                     └─ deferred
  *      └── when nothing else is left: one worker, all memory ◀──┘
  *
  * Each worker takes the next job when it is free; small images of one shape form a group (group.c). A job
- * ends in one of three ways. It is deferred if it ran out of memory while other workers were busy, or if its
- * device fails while another one works. Deferred jobs are done at the end, one at a time by one worker that
- * has all memory, in lower and lower slices until they fit. Before that a device's failed jobs went back into
- * the list at once, which took a second list and a second end of the pool for something that hardly happens.
+ * ends in one of three ways: done, failed or deferred. It is deferred if it ran out of memory while other
+ * workers were busy, or if its device fails while another one works. Deferred jobs are done at the end, one
+ * at a time by one worker that has all memory, in lower and lower slices until they fit.
+ *
+ * Tried and given up: returning the jobs of a failed device to the list at once needs a second list and a
+ * second end of the pool, for a case that hardly happens.
  *
  * An error that all other jobs would share (a full disk, no device) ends the batch. */
 #include "batch/worker_pool.h"
@@ -30,6 +32,7 @@
 #include <sys/resource.h>
 
 /* ---------------------------------------------------------------- a worker */
+
 void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
                  const char *wanted)
 {
@@ -42,12 +45,7 @@ void worker_init(struct worker *worker, const struct worker_context *context, st
     worker->profile.timing = &worker->timing;
 }
 
-/* Returns buffers for `auto`: they are faster on every device measured so far (docs/performance.md). */
-static enum memory choose_memory(const struct settings *settings)
-{
-    return settings->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER;
-}
-
+/* Finds and opens the worker's own device. */
 static enum status open_device(struct worker *worker, struct error *error)
 {
     double since = clock_seconds();
@@ -68,8 +66,9 @@ static void *open_in_thread(void *context)
 
 void worker_begin_open(struct worker *worker)
 {
-    struct error ignored = {.text = ""}; /* worker_open then opens the device itself */
-    if (worker->leader || pthread_mutex_trylock(&worker->opener.lock) != 0) /* a follower is opening it */
+    struct error ignored = {.text = ""}; /* without a thread, worker_open opens the device */
+    /* If the lock is taken, a follower is opening the device. */
+    if (worker->leader || pthread_mutex_trylock(&worker->opener.lock) != 0)
         return;
     if (!worker->open && !worker->opener.is_running) {
         atomic_store(&worker->opener.is_ready, false);
@@ -84,7 +83,7 @@ bool worker_is_opening(struct worker *worker)
     return worker->opener.is_running && !atomic_load(&worker->opener.is_ready);
 }
 
-/* Waits for the opener, or opens the device here. */
+/* Waits for the thread of worker_begin_open, or opens the device without one. */
 static enum status complete_open(struct worker *worker, struct error *error)
 {
     if (!worker->opener.is_running)
@@ -96,7 +95,8 @@ static enum status complete_open(struct worker *worker, struct error *error)
     return worker->opener.status;
 }
 
-static enum status open_now(struct worker *worker, struct error *error)
+/* Opens the device and initialises the run. Call it with the lock held. */
+static enum status open_worker(struct worker *worker, struct error *error)
 {
     struct worker *leader = worker->leader;
     enum status status = leader ? worker_open(leader, error) : complete_open(worker, error);
@@ -110,7 +110,9 @@ static enum status open_now(struct worker *worker, struct error *error)
     worker->device.profile = &worker->profile;
     if (worker->context->settings->trace)
         profile_calibrate(&worker->profile, &worker->device);
-    run_init(&worker->run, &worker->device, choose_memory(worker->context->settings),
+    /* `auto` means buffers: they are faster on every device measured so far (docs/performance.md). */
+    const bool images = worker->context->settings->memory == MEMORY_OPTION_IMAGE;
+    run_init(&worker->run, &worker->device, images ? MEMORY_IMAGE : MEMORY_BUFFER,
              (enum edge)worker->context->settings->edge);
     worker->run.limits.device = worker->device.memory / (cl_ulong)worker->share.workers;
     worker->run.limits.host = worker->share.memory_limit;
@@ -121,47 +123,40 @@ static enum status open_now(struct worker *worker, struct error *error)
     return STATUS_OK;
 }
 
-/* Leaves half of the memory to the verifier; rounded up, as 0 means no limit. */
-static void share_memory(struct worker *worker)
+/* Divides the memory limit between the worker and its verifier; rounded up, as 0 means no limit. */
+static void share_with_verifier(struct worker *worker)
 {
     worker->run.limits.host = worker->share.memory_limit - worker->share.memory_limit / 2;
     worker->run.limits.host_halved = true;
     worker->verifier.run.limits.host = worker->run.limits.host;
 }
 
-static enum status open_verifier(struct worker *worker, struct error *error)
-{
-    share_memory(worker);
-    return verifier_open(&worker->verifier, &worker->run, &worker->opened_as,
-                         &worker->context->settings->verify, worker->context->settings->force, error);
-}
-
-/* True if the device is open, and with --verify the verifying one. Call it with the lock held. */
+/* True if the device is open, and with --verify the verifier. Call it with the lock held. */
 static bool is_open(const struct worker *worker)
 {
     return worker->open && (worker->context->settings->verify.share <= 0 || worker->verifier.open);
 }
 
-/* True if the leader is open; waits while it is opening its verifier. */
-static bool leader_is_open(struct worker *leader)
-{
-    pthread_mutex_lock(&leader->opener.lock);
-    const bool open = is_open(leader);
-    pthread_mutex_unlock(&leader->opener.lock);
-    return open;
-}
-
 enum status worker_open(struct worker *worker, struct error *error)
 {
     pthread_mutex_lock(&worker->opener.lock);
-    enum status status = worker->open ? STATUS_OK : open_now(worker, error);
-    if (status == STATUS_OK && !is_open(worker))
-        status = open_verifier(worker, error);
+    enum status status = worker->open ? STATUS_OK : open_worker(worker, error);
+    if (status == STATUS_OK && !is_open(worker)) {
+        const struct settings *settings = worker->context->settings;
+        share_with_verifier(worker);
+        status = verifier_open(&worker->verifier, &worker->run, &worker->opened_as, &settings->verify,
+                               settings->force, error);
+    }
     pthread_mutex_unlock(&worker->opener.lock);
-    if (status != STATUS_OK) {
-        error->named = true;
-        /* If a follower finds no room on a busy device, the others can go on. */
-        error->scope = worker->leader && leader_is_open(worker->leader) ? SCOPE_FILE : SCOPE_ALL;
+    if (status == STATUS_OK)
+        return status;
+    error->named = true;
+    error->scope = SCOPE_ALL;
+    if (worker->leader) {
+        /* If a follower finds no memory on a busy device, the other workers can continue. */
+        pthread_mutex_lock(&worker->leader->opener.lock);
+        error->scope = is_open(worker->leader) ? SCOPE_FILE : SCOPE_ALL;
+        pthread_mutex_unlock(&worker->leader->opener.lock);
     }
     return status;
 }
@@ -191,7 +186,7 @@ void worker_add(struct worker *worker, struct worker *other)
         worker->frames.last = fmax(worker->frames.last, frames->last);
         worker->frames.count += frames->count;
     }
-    if (!worker->measured && other->measured) { /* its own files all failed before a device was needed */
+    if (!worker->measured && other->measured) { /* all of its own files failed before they needed a device */
         memcpy(worker->device.name, other->device.name, sizeof worker->device.name);
         worker->run.memory = other->run.memory;
         worker->measured = true;
@@ -224,7 +219,7 @@ void worker_take_all(struct worker *worker)
     worker->run.limits.device = worker->device.memory;
     worker->run.limits.host = worker->share.memory_limit;
     if (worker->verifier.open)
-        share_memory(worker);
+        share_with_verifier(worker);
 }
 
 void worker_close(struct worker *worker)
@@ -252,7 +247,8 @@ struct pool_thread {
     bool is_started;
 };
 
-/* Returns the next job; NULL: nothing is left for this worker. */
+/* Returns the next job, or NULL if none is left for this worker: the list is done, the batch has ended, or
+ * the worker's device was dropped. */
 static struct job *pool_take(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
@@ -275,7 +271,8 @@ static size_t fair_share(struct worker_pool *pool)
 
 /* ---------------------------------------------------------------- how a job ends */
 
-/* Leaves a device out if another one works. Returns true if it is out. Call it with the lock held. */
+/* Drops the worker's device if another one works. Returns true if it is dropped now. Call it with the lock
+ * held. */
 static bool drop_device(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
@@ -290,6 +287,7 @@ static bool drop_device(struct pool_thread *thread)
     return true;
 }
 
+/* True if all outputs are in one folder. */
 static bool is_one_folder(const struct list *list)
 {
     const char *first = list->jobs[0].output;
@@ -302,8 +300,9 @@ static bool is_one_folder(const struct list *list)
     return true;
 }
 
-/* True if all remaining files would fail alike. Outputs below one folder share a disk; with --in-place
- * outputs may be anywhere. */
+/* True if all remaining files would fail for the same reason. Outputs below an output folder share a disk;
+ * without one
+ * (--in-place) they share it if they are in one folder. */
 static bool ends_all(const struct list *list, const struct result *result)
 {
     if (result->status == STATUS_OK || result->error.scope == SCOPE_FILE)
@@ -312,7 +311,8 @@ static bool ends_all(const struct list *list, const struct result *result)
            is_one_folder(list);
 }
 
-/* Defers the job or reports its result. The input of a deferred job can be read again. */
+/* Defers the job or reports its result. Only a job that can be done again is deferred. If there are several
+ * devices, each failure is followed by a test of the device. */
 static void finish_job(struct pool_thread *thread, struct job *job, const struct result *result)
 {
     struct worker_pool *pool = thread->pool;
@@ -345,8 +345,8 @@ static bool close_if_ended(struct worker_pool *pool, struct job *job)
     return has_ended;
 }
 
-/* Does a group: takes jobs as long as they fit; those that failed in the group are done again alone. Returns
- * the job that did not fit, which is the next one; NULL: none. */
+/* Does a group: takes jobs while they fit, runs the group, and does jobs that failed in it again, alone.
+ * Returns the job that did not fit, to be done next, or NULL. `result` has the time spent on that job. */
 static struct job *work_on_group(struct pool_thread *thread, struct result *result)
 {
     struct job_group *group = &thread->group;
@@ -369,6 +369,7 @@ static struct job *work_on_group(struct pool_thread *thread, struct result *resu
     return odd;
 }
 
+/* A worker's thread: does jobs, in groups if there are enough for all workers, until none is left. */
 static void *work(void *context)
 {
     struct pool_thread *thread = context;
@@ -391,7 +392,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Tries with lower and lower slices until it succeeds or they cannot be lower. */
+/* Converts the job. While memory runs out, halves the slices and tries again, until they cannot be lower. */
 static void convert_in_less(struct worker *worker, struct job *job, struct result *result)
 {
     int limit = 0;
@@ -404,7 +405,8 @@ static void convert_in_less(struct worker *worker, struct job *job, struct resul
     worker->run.limits.slice = 0;
 }
 
-/* Does the deferred jobs, one at a time. */
+/* Does the deferred jobs, one at a time, with all memory. The other workers have ended, so no lock is needed.
+ */
 static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
@@ -425,7 +427,7 @@ void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
     pool->context.resume = resume;
     for (int i = 1; i < pool->count; i++) {
         struct pool_thread *thread = &pool->threads[i];
-        struct error ignored = {.text = ""}; /* the others do its work */
+        struct error ignored = {.text = ""}; /* without the thread, other workers do the jobs */
         thread->is_started = thread_start(&thread->thread, work, thread, &ignored) == STATUS_OK;
     }
     work(&pool->threads[0]);
@@ -450,13 +452,14 @@ static enum status reject_many_devices(const struct settings *settings, struct e
                 settings->device);
 }
 
-/* True if there may be several files: an input that was not found may be a folder. */
+/* True if there may be several files. An input that does not exist may be a folder with a typing error. */
 static bool has_several(const struct list *list)
 {
     return list->several || (list->count > 0 && list->jobs[0].problem != 0);
 }
 
-/* Lists the devices: one, all of the best kind (--device all), or those that were named. */
+/* Sets the number of devices and their names: one, all of the best kind (--device all), or a list (--device
+ * 0,1). */
 static enum status choose_devices(struct worker_pool *pool, const struct settings *settings,
                                   struct error *error)
 {
@@ -482,40 +485,29 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     return status;
 }
 
-/* Returns the most workers that the limit on descriptors allows. Each may have an input, an output, its lock
- * and two temporary files open. */
-static int choose_most(void)
-{
-    enum { EACH = 5, OTHERS = 40 /* the driver's, the report's, and those inherited */ };
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return WORKERS_MAX;
-    return limit.rlim_cur < OTHERS + 2 * EACH
-               ? 1
-               : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
-}
-
-/* Returns the number of workers: one for each thread of --jobs, but one in all with --trace. */
+/* Returns the number of workers: one for each thread of --jobs and at least one for each device, but at most
+ * one for each job. With --trace it is one. */
 static int worker_pool_choose_count(const struct worker_pool *pool, const struct settings *settings)
 {
-    int count = settings->jobs > 0 ? settings->jobs : workers_available();
+    /* File descriptors. A worker may have an input, an output, its lock and two temporary files open. The
+     * others are those of the driver and the report, and inherited ones. */
+    enum { EACH = 5, OTHERS = 40 };
+    struct rlimit limit;
+    int count = settings->jobs > 0 ? settings->jobs : workers_available(), most = WORKERS_MAX;
     if (settings->trace)
         return 1;
-    int most = choose_most();
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        most = limit.rlim_cur < OTHERS + 2 * EACH
+                   ? 1
+                   : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
     count = count > pool->devices ? count : pool->devices;
     count = count < most ? count : most;
-    const size_t jobs = pool->list->count > 0 ? pool->list->count : 1; /* an empty shard has a worker, too */
+    const size_t jobs = pool->list->count > 0 ? pool->list->count : 1; /* for an empty shard, too */
     return jobs < (size_t)count ? (int)jobs : count;
 }
 
-/* Divides the limit, rounded up, as 0 would be no limit. */
-static uint64_t share_of(uint64_t limit, uint64_t count)
-{
-    return limit / count + (limit % count > 0);
-}
-
-/* Worker i works on device i % devices; the first on each device is its leader. */
-static void set_up(struct worker_pool *pool)
+/* Initialises all workers. The first one on each device is its leader. */
+static void init_workers(struct worker_pool *pool)
 {
     const struct settings *settings = pool->context.settings;
     int jobs = settings->jobs > 0 ? settings->jobs : workers_available();
@@ -529,7 +521,9 @@ static void set_up(struct worker_pool *pool)
         worker_init(worker, &pool->context, device == i ? NULL : &pool->threads[device].worker,
                     pool->names ? pool->names[device] : settings->device);
         worker->share.threads = jobs > pool->count ? jobs / pool->count : 1;
-        worker->share.memory_limit = share_of(settings->memory_limit, (uint64_t)pool->count);
+        /* Rounded up, as 0 means no limit. */
+        const uint64_t memory = settings->memory_limit, workers = (uint64_t)pool->count;
+        worker->share.memory_limit = memory / workers + (memory % workers > 0);
         worker->share.workers = (pool->count - 1 - device) / pool->devices + 1;
         job_group_init(&thread->group, worker);
     }
@@ -559,7 +553,7 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
     if (!pool->is_dropped || !pool->threads || !pool->leaders)
         return STATUS_FAILED;
     pool->count = count;
-    set_up(pool);
+    init_workers(pool);
     return STATUS_OK;
 }
 

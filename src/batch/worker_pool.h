@@ -1,4 +1,9 @@
-/* Workers, and the pool that hands the jobs of a list to them. */
+/* The pool of workers, which distributes the jobs of a list to them.
+ *
+ *     worker_pool_open ─▶ worker_pool_run ─▶ worker_pool_sum ─▶ report_times ─▶ worker_pool_close
+ *
+ * The pool owns its workers and borrows list and results. Thread safety: all functions are called by the main
+ * thread, which is one of the workers. */
 #ifndef CLIMG_BATCH_WORKER_POOL_H
 #define CLIMG_BATCH_WORKER_POOL_H
 
@@ -9,36 +14,40 @@
 struct pool_thread;
 
 struct worker_pool {
+    /* Constant while workers run. */
     struct worker_context context; /* of all workers */
     const struct list *list;
-    struct results *results;
-    pthread_mutex_t lock; /* protects everything below, and the results */
-    size_t next;          /* the first job that is not taken yet */
-    struct job *deferred; /* to be done when nothing else is left */
-    struct job **deferred_end;
-    bool is_alone;     /* one worker is left, which does the deferred jobs */
-    char (*names)[12]; /* of the devices, as for --device; NULL: the one that the command names */
-    int devices;
-    int working;      /* devices that still work */
-    bool *is_dropped; /* by device: it failed and is left out */
+    int devices;       /* number of devices */
+    char (*names)[12]; /* their numbers, as values of --device; NULL: the command's value */
+    int count;         /* number of workers */
     struct pool_thread *threads;
-    int count;
     struct worker **leaders; /* by device: the first worker on it */
+    bool is_alone;           /* the threads have ended; one worker does the deferred jobs */
+
+    pthread_mutex_t lock; /* protects the following fields, and most of *results */
+    struct results *results;
+    size_t next;               /* index of the first job that is not taken yet */
+    struct job *deferred;      /* list of jobs to be done when nothing else is left */
+    struct job **deferred_end; /* the `next` of its last job */
+    int working;               /* number of devices that are not dropped */
+    bool *is_dropped;          /* by device: it failed and is not used any more */
 };
 
-/* Decides the number of workers, their devices, and each one's share of memory. With --device all each device
- * has a leader. worker_pool_close is needed also after a failure. */
+/* Decides the number of workers, their devices, and their shares of memory. Worker i works on device i %
+ * devices. Opens no device. Call worker_pool_close also after a failure. `provenance` may be NULL. */
 enum status worker_pool_open(struct worker_pool *pool, const struct command *command, const char *provenance,
                              const struct list *list, struct results *results, struct error *error);
 
-/* Does every job of the list that `resume` (NULL: none) does not find done. The calling thread is one of the
- * workers. If one of several devices fails it is left out, and its unfinished jobs are done elsewhere. */
+/* Does every job of the list, except those that `resume` finds done, which may be NULL. Results are added in
+ * the order in which jobs end. If one of several devices fails it is dropped, and its unfinished jobs are
+ * done on others. */
 void worker_pool_run(struct worker_pool *pool, const struct resume *resume);
 
-/* Adds what all workers on a device measured to its first worker. Returns these first workers, one for each
- * device, which belong to the pool. Call it once, after the work. */
+/* Adds the measurements of all workers on a device to its leader. Returns the leaders, one for each device,
+ * which belong to the pool. Call it once, after the work. */
 struct worker *const *worker_pool_sum(struct worker_pool *pool);
 
+/* Closes all workers, followers before their leaders, as they share its device. */
 void worker_pool_close(struct worker_pool *pool);
 
 #endif

@@ -1,4 +1,10 @@
-/* Parses and resolves chains; the steps of a resolved chain borrow the parameters of the written chain. */
+/* Parses and resolves chains.
+ *
+ *     --wavelet --gain 1:2 --blur 1          written
+ *     --wavelet --gain 1:2 [--mosaic] --blur 1   resolved for an image
+ *
+ * A resolved chain borrows the parameters of the written chain; only the mosaics that were inserted are its
+ * own. A chain for chroma owns everything, since its parameters are other ones. */
 #include "chain/chain.h"
 
 #include "base/text.h"
@@ -8,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL_SIZE = 256 };
+enum { LABEL_SIZE = 256 }; /* bytes of the start of a message, "--NAME VALUE" */
 
-/* Safe on a step whose parameters were parsed only in part: they were zeroed. */
+/* Frees a step. Its parameters may be parsed only in part, as they were zeroed before. */
 static void step_free(struct step *step)
 {
     if (step->borrowed)
@@ -21,7 +27,7 @@ static void step_free(struct step *step)
     free(step->keep);
 }
 
-/* `chroma` is NULL except for the chroma planes of video. */
+/* Parses the value of a step, adapts it to `chroma`, which may be NULL, and checks it. */
 static enum status step_parse(struct step *step, const char *value, const struct chroma *chroma,
                               struct error *error)
 {
@@ -46,7 +52,7 @@ static enum status step_parse(struct step *step, const char *value, const struct
     return status;
 }
 
-/* Inserts a step at `index`. The chain owns it afterwards. */
+/* Inserts a step at `index`. The chain owns it after success. */
 static enum status insert_step(struct chain *chain, size_t index, struct step step, struct error *error)
 {
     if (chain->count == MAX_CHAIN)
@@ -61,6 +67,7 @@ static enum status insert_step(struct chain *chain, size_t index, struct step st
     return STATUS_OK;
 }
 
+/* Inserts a stage with its value at `index`. */
 static enum status insert_stage(struct chain *chain, size_t index, const struct stage *stage,
                                 const char *value, const struct chroma *chroma, struct error *error)
 {
@@ -80,6 +87,7 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
     return insert_stage(chain, chain->count, stage, value, NULL, error);
 }
 
+/* Inserts a --mosaic at `index`. A build without stages/mosaic.c fails here. */
 static enum status insert_mosaic(struct chain *chain, size_t index, struct error *error)
 {
     const struct stage *mosaic = stage_find("mosaic");
@@ -151,6 +159,7 @@ static enum status reject_image(const struct chain *chain, size_t index, struct 
                 name, spoiler, name, spoiler);
 }
 
+/* Inserts a mosaic before each image stage that would get a pyramid, and at the end unless `keep_pyramid`. */
 static enum status insert_mosaics(struct chain *chain, enum kind input, bool keep_pyramid,
                                   struct error *error)
 {
@@ -172,23 +181,16 @@ static enum status insert_mosaics(struct chain *chain, enum kind input, bool kee
     return STATUS_OK;
 }
 
-static enum status borrow_steps(const struct chain *written, struct chain *copy, struct error *error)
-{
-    *copy = (struct chain){0};
-    for (size_t i = 0; i < written->count; i++) {
-        struct step step = written->steps[i];
-        step.borrowed = true;
-        enum status status = insert_step(copy, i, step, error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
-
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error)
 {
-    enum status status = borrow_steps(written, resolved, error);
+    enum status status = STATUS_OK;
+    *resolved = (struct chain){0};
+    for (size_t i = 0; status == STATUS_OK && i < written->count; i++) {
+        struct step step = written->steps[i];
+        step.borrowed = true;
+        status = insert_step(resolved, i, step, error);
+    }
     if (status == STATUS_OK)
         status = insert_mosaics(resolved, input, keep_pyramid, error);
     if (status != STATUS_OK)

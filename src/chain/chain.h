@@ -13,13 +13,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { MAX_CHAIN = 256 }; /* stages, with the mosaics that chain_resolve adds */
+/* Most steps of a chain, with the mosaics that chain_resolve adds. Arrays of row ranges on the stack have
+ * this size. */
+enum { MAX_CHAIN = 256 };
 
+/* A stage with its parameters. */
 struct step {
     const struct stage *stage;
-    void *params;        /* stage->params_size bytes */
-    char *keep;          /* text that params point into */
-    const char *written; /* the value as typed; may be NULL. Belongs to the caller */
+    void *params;        /* stage->params_size bytes; owned unless `borrowed` */
+    char *keep;          /* text that params point into; owned unless `borrowed` */
+    const char *written; /* the value as typed; may be NULL. Belongs to the caller of chain_add */
     bool borrowed;       /* params and keep belong to another chain */
 };
 
@@ -27,16 +30,17 @@ struct step {
 struct chain {
     struct step *steps;
     size_t count;
-    double prepared; /* seconds in which the stages read their files */
+    double prepared; /* seconds that chain_prepare took */
 };
 
-/* Appends a stage, with its value parsed and checked. `value` may be NULL; it must live as long as the chain.
- * Messages start with "--NAME VALUE". */
+/* Appends a stage with its value, which is parsed and checked. `value` may be NULL; it must live as long as
+ * the chain. Fails with STATUS_USAGE for a wrong value; messages start with "--NAME VALUE". The chain stays
+ * valid after a failure. */
 enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error);
 
-/* Makes the chain that runs on an input of that kind. A pyramid becomes a mosaic before an image stage, and
- * at the end unless `keep_pyramid`. A pyramid stage after an image is a usage error. The caller frees
- * *resolved with chain_free before `written`. */
+/* Makes the chain that runs on an input of that kind. A --mosaic is inserted between a pyramid and an image
+ * stage, and at the end of a pyramid unless `keep_pyramid`. A pyramid stage after an image is a usage error.
+ * The caller frees *resolved with chain_free before `written`; on failure it is empty. */
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
@@ -47,27 +51,31 @@ extern const struct stage stage_auto_orient;
 /* Returns the kind of value at the end of the chain. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 
+/* Returns the capabilities of the stage with these parameters. */
 struct stage_caps step_caps(const struct step *step);
 
-/* True if a stage makes another picture, or other values, or amplifies (struct traits of engine/stage.h). */
+/* True if a stage makes another picture, makes other values, or amplifies (struct stage_caps of
+ * engine/stage.h). */
 bool chain_new_geometry(const struct chain *chain);
 bool chain_new_values(const struct chain *chain);
 bool chain_amplifies(const struct chain *chain);
 
-/* True if a stage's parameters are meant for the picture as it is seen (needs_upright). */
+/* True if the parameters of a stage refer to the picture as it is seen (needs_upright). */
 bool chain_needs_upright(const struct chain *chain);
 
-/* Calls `prepare` of every stage, which reads files. */
+/* Calls `prepare` of every stage, which reads files. Messages start with the stage's name. Call it once,
+ * before the chain is shared by threads. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);
 
-/* Makes the chain for the chroma planes of video, whose sampling and siting `chroma` gives. `shapes` are the
- * shapes of luma, before the first step and after each. Fails if a stage does not work on video. The caller
- * calls chain_free. */
+/* Makes the chain for the chroma planes of video: the values as typed are parsed again and adapted to the
+ * sampling and siting in `chroma`. `shapes` are the shapes of luma, before the first step and after each.
+ * Fails if a stage does not work on video. The caller frees *colour with chain_free; on failure it is empty.
+ */
 enum status chain_adapt_to_chroma(const struct chain *chain, const struct chroma *chroma,
                                   const struct shape *shapes, const struct settings *settings,
                                   struct chain *colour, struct error *error);
 
-/* Safe on an empty chain, and twice. */
+/* Frees the steps and what they own. May be called twice, and on an empty chain. */
 void chain_free(struct chain *chain);
 
 #endif

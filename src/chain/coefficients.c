@@ -1,8 +1,11 @@
 /* The description and checksum of coefficient files, and reading and writing their pages.
  *
- * The JSON is parsed strictly: a file with a missing or impossible key is refused, since climg would
- * otherwise reconstruct a wrong picture. Pages go one at a time through a staging buffer; the pyramid stays
- * on the device. */
+ *     file ─▶ page ─▶ staging buffer ─▶ unpack_subband ─▶ planes of the level ─▶ ... and back
+ *
+ * Pages go one at a time through a staging buffer; the pyramid stays on the device. The JSON is parsed
+ * strictly: a file with a missing or impossible key is refused, since climg would otherwise reconstruct a
+ * wrong picture. jansson writes the JSON here, and base/json.h elsewhere: TIFF's descriptions are ASCII, to
+ * which jansson escapes all other characters. */
 #include "chain/coefficients.h"
 
 #include "base/sums.h"
@@ -11,7 +14,6 @@
 #include "device/profile.h"
 #include "wavelet/dtcwt.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <pthread.h>
@@ -25,7 +27,8 @@ static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half"
                                            "complex", "int8",   "int16",  "int32"};
 enum { SAMPLE_NAME_COUNT = sizeof SAMPLE_NAMES / sizeof SAMPLE_NAMES[0], FORMAT_VERSION = 1 };
 
-/* True after a failed allocation in this thread: jansson then drops characters of texts and goes on. */
+/* True after a failed allocation of jansson in this thread. jansson may drop characters of a text and go on.
+ */
 static _Thread_local bool starved;
 
 static void *allocate_json(size_t size)
@@ -40,7 +43,7 @@ static void set_functions(void)
     json_set_alloc_funcs(allocate_json, free);
 }
 
-/* Must be called before any other call of jansson. */
+/* Begins to watch jansson's allocations. Call it before any other function of jansson. */
 static void begin_json(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -48,8 +51,8 @@ static void begin_json(void)
     starved = false;
 }
 
-/* Sets *root to NULL if the description is not JSON. */
-static enum status load(const struct metadata *metadata, json_t **root, struct error *error)
+/* Parses the page's description. *root, which the caller frees, is NULL if it is not JSON. */
+static enum status load_json(const struct metadata *metadata, json_t **root, struct error *error)
 {
     const char *text = metadata_text(metadata, "Description");
     begin_json();
@@ -61,21 +64,21 @@ static enum status load(const struct metadata *metadata, json_t **root, struct e
     return fail_memory(error, "out of memory for a description");
 }
 
-/* True, too, if the JSON cannot be read: then coefficients_read fails and says why. */
 bool coefficients_recognise(const struct image_info *first)
 {
     json_t *root = NULL;
     struct error error;
     const char *text = metadata_text(&first->metadata, "Description");
-    if (!text || !strstr(text, MARKER)) /* most files: no need to parse it */
+    if (!text || !strstr(text, MARKER)) /* most files, without parsing */
         return false;
-    bool unknown = load(&first->metadata, &root, &error) != STATUS_OK;
+    bool unknown = load_json(&first->metadata, &root, &error) != STATUS_OK;
     const char *marker = json_string_value(json_object_get(root, "climg"));
     bool found = unknown || (marker && strcmp(marker, MARKER) == 0);
     json_decref(root);
     return found;
 }
 
+/* Return the index of a name in its table, or -1. */
 static int find_biort(const char *name)
 {
     for (int i = 0; biorts[i].name; i++)
@@ -100,6 +103,7 @@ static int find_samples(const char *name)
     return -1;
 }
 
+/* True if all numbers are in range and all names are known (-1 is an unknown one). */
 static bool is_possible(const struct coefficients *c)
 {
     const struct shape *shape = &c->shape;
@@ -110,6 +114,7 @@ static bool is_possible(const struct coefficients *c)
            shape->qshift >= 0 && (int)c->samples >= 0 && (!shape->alpha || shape->channels % 2 == 0);
 }
 
+/* Sets *number to the key's value. Returns false if that is missing or no int. */
 static bool get_int(const json_t *root, const char *key, int *number)
 {
     const json_t *found = json_object_get(root, key);
@@ -118,7 +123,7 @@ static bool get_int(const json_t *root, const char *key, int *number)
     return json_is_integer(found) && value >= INT_MIN && value <= INT_MAX;
 }
 
-/* Returns the first key whose value is missing or of the wrong type; NULL if all are right. */
+/* Fills in *c. Returns the first key whose value is missing or has the wrong type; NULL if all are right. */
 static const char *unpack(const json_t *root, struct coefficients *c)
 {
     struct shape *shape = &c->shape;
@@ -156,7 +161,7 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
     json_t *root = NULL;
     int version = 0;
     *coefficients = (struct coefficients){.shape = {.kind = KIND_PYRAMID, .images = 1}};
-    enum status status = load(&first->metadata, &root, error);
+    enum status status = load_json(&first->metadata, &root, error);
     if (status != STATUS_OK)
         return status;
     const char *lacking = get_int(root, "version", &version) ? unpack(root, coefficients) : "version";
@@ -176,7 +181,7 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
 enum status coefficients_restore_description(struct metadata *metadata, struct error *error)
 {
     json_t *root = NULL;
-    enum status status = load(metadata, &root, error);
+    enum status status = load_json(metadata, &root, error);
     const char *text = json_string_value(json_object_get(root, "description"));
     if (status == STATUS_OK && text)
         status = metadata_set_text(metadata, "Description", text, strlen(text), error);
@@ -186,34 +191,35 @@ enum status coefficients_restore_description(struct metadata *metadata, struct e
     return status;
 }
 
-/* `description` may be NULL. */
-static char *coefficients_do_describe(const struct coefficients *coefficients, const char *description)
+/* Makes the JSON the description, without blanks and in ASCII. Frees `root`, which may be NULL. */
+static enum status set_description(struct metadata *metadata, json_t *root, struct error *error)
 {
-    const struct shape *shape = &coefficients->shape;
-    begin_json();
-    json_t *root =
-        json_pack("{ss si si si si sb si ss ss ss sb sf ss*}", "climg", MARKER, "version", FORMAT_VERSION,
-                  "width", shape->width, "height", shape->height, "channels", shape->channels, "alpha",
-                  shape->alpha, "levels", shape->levels, "biort", biorts[shape->biort].name, "qshift",
-                  qshifts[shape->qshift].name, "samples", SAMPLE_NAMES[coefficients->samples], "linear",
-                  coefficients->linear, "exponent", coefficients->exponent, "description", description);
     char *text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
+    enum status status = text ? metadata_set_text(metadata, "Description", text, strlen(text), error)
+                              : fail_memory(error, "out of memory for a description");
+    free(text);
     json_decref(root);
-    return text;
+    return status;
 }
 
 enum status coefficients_describe(const struct coefficients *coefficients, struct metadata *metadata,
                                   struct error *error)
 {
+    const struct shape *shape = &coefficients->shape;
+    /* The image's own description, in UTF-8. */
     const char *old = metadata_text(metadata, "Description");
     const bool latin1 = old && !utf8_is_valid(old, strlen(old));
     char *utf8 = latin1 ? utf8_from_latin1(old, strlen(old), error) : NULL;
     if (latin1 && !utf8)
         return STATUS_FAILED;
-    char *text = coefficients_do_describe(coefficients, latin1 ? utf8 : old);
-    enum status status = text ? metadata_set_text(metadata, "Description", text, strlen(text), error)
-                              : fail_memory(error, "out of memory for a description");
-    free(text);
+    begin_json();
+    json_t *root = json_pack("{ss si si si si sb si ss ss ss sb sf ss*}", "climg", MARKER, "version",
+                             FORMAT_VERSION, "width", shape->width, "height", shape->height, "channels",
+                             shape->channels, "alpha", shape->alpha, "levels", shape->levels, "biort",
+                             biorts[shape->biort].name, "qshift", qshifts[shape->qshift].name, "samples",
+                             SAMPLE_NAMES[coefficients->samples], "linear", coefficients->linear, "exponent",
+                             coefficients->exponent, "description", latin1 ? utf8 : old);
+    enum status status = set_description(metadata, root, error);
     free(utf8);
     return status;
 }
@@ -224,7 +230,7 @@ uint32_t coefficients_sum_description(const struct metadata *first)
     return text ? isal_crc32(0, text, strlen(text)) : 0;
 }
 
-/* Samples are in the host's byte order, in which climg writes files. */
+/* Samples are in the host's byte order, which climg's files have, too. */
 uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, const void *rows, size_t pitch)
 {
     for (uint32_t y = 0; y < info->height; y++)
@@ -234,9 +240,8 @@ uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, cons
 
 enum status coefficients_seal(uint32_t sum, struct metadata *last, struct error *error)
 {
-    char text[128];
-    int size = snprintf(text, sizeof text, "{\"climg\":\"%s\",\"crc32\":%" PRIu32 "}", SEAL, sum);
-    return metadata_set_text(last, "Description", text, (size_t)size, error);
+    begin_json();
+    return set_description(last, json_pack("{ss sI}", "climg", SEAL, "crc32", (json_int_t)sum), error);
 }
 
 enum status coefficients_check(uint32_t sum, const struct metadata *last, struct error *error)
@@ -244,7 +249,7 @@ enum status coefficients_check(uint32_t sum, const struct metadata *last, struct
     json_t *root = NULL;
     struct error unread;
     const char *text = metadata_text(last, "Description");
-    if (!text || !strstr(text, SEAL) || load(last, &root, &unread) != STATUS_OK)
+    if (!text || !strstr(text, SEAL) || load_json(last, &root, &unread) != STATUS_OK)
         return STATUS_OK;
     const json_t *seal = json_object_get(root, "crc32");
     const bool sealed = json_is_integer(seal);
@@ -286,6 +291,8 @@ struct subband_page {
     size_t pitch, size; /* bytes from row to row, and of all rows */
 };
 
+/* Fills in *file_page for page `index`, and acquires its staging buffer for the host. The caller releases it,
+ * also after a failure. */
 static enum status subband_open(struct subband_page *file_page, const struct page *page,
                                 const struct shape *shape, int index, struct error *error)
 {
@@ -300,6 +307,8 @@ static enum status subband_open(struct subband_page *file_page, const struct pag
     return staging_wait(file_page->staging, error);
 }
 
+/* Enqueue the conversion of the staging buffer to planes (`to_device`) or back: of the lowpass, and of a
+ * subband, which is two layers of its level's planes. */
 static enum status convert_lowpass(struct run *run, const struct subband_page *file_page,
                                    const struct planes *planes, bool to_device, struct error *error)
 {
@@ -325,6 +334,7 @@ static enum status launch_subband(struct run *run, const struct subband_page *fi
                   ARG(pitch), ARG(subband));
 }
 
+/* Fails if the reader's page has another size or type than the pyramid's page. */
 static enum status coefficients_check_page(const struct subband_page *file_page, const struct page *page,
                                            const struct shape *shape, struct error *error)
 {
@@ -349,6 +359,7 @@ static enum status check_sum(const struct subband_page *file_page, const struct 
     return coefficients_check(*sum, &info->metadata, error);
 }
 
+/* Reads the page to the staging buffer and adds it to the checksum. */
 static enum status read_subband(const struct page *page, const struct shape *shape,
                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
 {
@@ -361,12 +372,13 @@ static enum status read_subband(const struct page *page, const struct shape *sha
     return status;
 }
 
-/* The planes that belong to a page. */
+/* Returns the planes of the lowpass or of the page's level. */
 static struct planes *subband_planes(struct value *pyramid, int index)
 {
     return &pyramid->planes[index == 0 ? 0 : 1 + (index - 1) / ORIENTATIONS];
 }
 
+/* Reads a page and enqueues its conversion. The first page of a level allocates the planes of all six. */
 static enum status load_subband(const struct page *page, struct value *pyramid,
                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
 {
@@ -409,6 +421,7 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
     return status;
 }
 
+/* Writes the page from the staging buffer. Updates the checksum, which the last page stores. */
 static enum status write_subband(const struct page *page, const struct shape *shape,
                                  struct subband_page *file_page, uint32_t *sum, struct error *error)
 {
@@ -432,13 +445,13 @@ static enum status write_subband(const struct page *page, const struct shape *sh
         status = writer_write(page->writer, file_page->staging->host, file_page->pitch, info.height, error);
     if (status == STATUS_OK)
         status = writer_end_page(page->writer, error);
-    if (file_page->index != 0) /* that of subband 0 belongs to the page */
+    if (file_page->index != 0) /* page 0 borrows the metadata of page->out */
         metadata_free(&info.metadata);
     timing_add(page->timing, PART_ENCODE, "encode", file_page->index, since);
     return status;
 }
 
-/* Has the device write the file_page, and waits for that. */
+/* Enqueues the conversion of a subband to the staging buffer, and waits for it. */
 static enum status fetch_subband(const struct page *page, const struct planes *planes,
                                  struct subband_page *file_page, struct error *error)
 {

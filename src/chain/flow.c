@@ -1,20 +1,20 @@
-/* One page through the chain, slice by slice.
+/* Runs one page through the chain, slice by slice.
  *
  *     reader thread ─▶ staging ring ─▶ unpack ─▶ stages ─▶ pack ─▶ staging ring ─▶ writer thread
  *        ▲                  │             └── slice.c ──┘             │                 │
  *        └────── idle ──────┘                                        └────── idle ─────┘
  *
- * The calling thread only enqueues: upload, unpack, stages, pack and download of a slice go into the device's
- * in-order queue, so the kernels of one slice follow those of another without a gap, and memory that one
- * slice releases is reused by the next at once. It waits in one place, when all staging buffers of a ring
- * are in use; a fast reader waits for a buffer, too, instead of filling memory. An image that is one slice
- * is read and written by the calling thread.
+ * The calling thread only enqueues: upload, unpack, stages, pack and download of a slice are commands in the
+ * device's in-order queue. So there is no gap between the kernels of two slices, and memory that one slice
+ * releases is used by the next at once. The thread waits in one place, when all staging buffers of a ring are
+ * in use. A fast reader waits for a buffer, too, instead of filling memory. An image that is one slice is
+ * read and written by the calling thread.
  *
- * When a part fails, the error that comes first in page order is reported: the writer works on earlier slices
- * than the device, and the device on earlier ones than the reader.
+ * If several parts fail, the error that comes first in page order is reported: the writer works on earlier
+ * slices than the device, and the device on earlier slices than the reader.
  *
  * Analysis passes (struct analysis of engine/stage.h) read the page before its slices. A file whose rows need
- * no decoding is read again. The decoded rows of other files are kept in a temporary file. */
+ * no decoding is read again. Decoded rows of other files are spooled to a temporary file. */
 
 #include "base/files.h"
 #include "base/threads.h"
@@ -33,45 +33,53 @@ struct slot {
     struct staging *staging;
     int slice;        /* number of the slice */
     struct rows rows; /* rows in the buffer */
-    size_t mark;      /* profile records up to here belong to finished commands once the slot is idle */
+    size_t mark;      /* once the slot is idle, commands with profile records up to this one have finished */
 };
 
-/* A thread that reads or writes slices, and its ring of buffers. */
+/* A thread that reads or writes slices, and its ring of buffers. Slots circulate:
+ *
+ *     reader:  idle ─▶ filled by the thread ─▶ ready ─▶ read by the device ─▶ idle
+ *     writer:  idle ─▶ written by the device ─▶ ready ─▶ encoded by the thread ─▶ idle
+ * The owner of a slot is whoever popped it. The queues lock themselves. */
 struct io_thread {
-    struct staging_pool *pool;
+    struct staging_pool *pool; /* NULL: not open */
     struct slot slots[PLAN_SLOTS];
     struct queue idle, ready;
     size_t pitch; /* bytes from row to row */
     pthread_t thread;
-    bool threaded;
-    enum status status; /* valid after io_thread_join */
+    bool threaded; /* `thread` runs; else the calling thread does its work */
+
+    /* Written by the thread, read after io_thread_join. */
+    enum status status;
     struct error error;
 };
 
+/* A page or an analysis pass on its way. */
 struct flow {
+    /* Owned by the calling thread. */
     const struct page *page;
-    int slice;      /* the slice that is being enqueued */
-    cl_mem clipped; /* clipping counters; may be NULL */
-    bool halted;    /* a thread failed and gave no slot; it has the message */
-
-    /* The reader's side. Its thread owns carry, carried, slice and next_row. */
-    struct io_thread reader;
-    unsigned char *carry; /* rows that the next slice needs as well; the device owns those of the last one */
-    struct rows carried;
-    int next_slice;      /* to be read */
-    int next_row;        /* of the page, to be decoded next */
-    struct slot *source; /* the slot that the device reads; NULL: released */
-    bool held;           /* all samples are in `source`, until the last slice is done */
-
-    /* The writer's side. */
-    struct io_thread writer;
+    int slice;           /* the slice that is being enqueued */
+    cl_mem clipped;      /* clipping counters; may be NULL */
+    bool halted;         /* a thread failed and has no slot left; it has the message */
+    struct slot *source; /* the slot that the device reads; NULL after a failure */
     struct slot *target; /* the slot that the device writes */
+    bool held;           /* `source` has all samples of the image and stays until the last slice */
+
+    /* Owned by the reader thread. */
+    struct io_thread reader;
+    unsigned char *carry; /* copies of rows that the next slice needs as well */
+    struct rows carried;  /* their range */
+    int next_slice;       /* number of the slice to be read next */
+    int next_row;         /* row of the page to be decoded next */
+
+    /* Owned by the writer thread. */
+    struct io_thread writer;
 };
 
 /* ---------------------------------------------------------------- io threads */
 
-/* Acquires `size` bytes for each slot: for several slots with a thread, else for one. io_thread_close is
- * needed after a failure, too. */
+/* Acquires buffers of `rows` rows: PLAN_SLOTS of them for a thread, else one. Call io_thread_close also after
+ * a failure. */
 static enum status io_thread_open(struct io_thread *io, struct staging_pool *pool, size_t pitch, int rows,
                                   bool threaded, struct error *error)
 {
@@ -87,14 +95,14 @@ static enum status io_thread_open(struct io_thread *io, struct staging_pool *poo
     return STATUS_OK;
 }
 
-/* If the system has no thread to give, the calling thread does the work. */
+/* Starts the thread. If the system has no more threads, the calling thread will do the work. */
 static void io_thread_start(struct io_thread *io, void *(*work)(void *), struct flow *flow)
 {
     struct error ignored = {.text = ""};
     io->threaded = io->threaded && thread_start(&io->thread, work, flow, &ignored) == STATUS_OK;
 }
 
-/* Records an I/O error and wakes all waiters. What was read before stays valid. */
+/* Records an I/O error and wakes all waiters. Slots that were filled before stay valid. */
 static void io_thread_fail(struct io_thread *io, const struct error *error)
 {
     io->status = STATUS_FAILED;
@@ -103,6 +111,7 @@ static void io_thread_fail(struct io_thread *io, const struct error *error)
     queue_end(&io->ready);
 }
 
+/* Waits for the thread and returns its status. May be called twice. */
 static enum status io_thread_join(struct io_thread *io, struct error *error)
 {
     if (io->threaded)
@@ -126,10 +135,11 @@ static void io_thread_close(struct io_thread *io)
 
 /* ---------------------------------------------------------------- reader thread */
 
-/* The reader checks after each of these pieces, in bytes, if it should stop: input may come slowly. */
+/* Bytes that are read between two checks if the reader should stop, as input may be slow. */
 enum { PIECE_SIZE = 1 << 20 };
 
-/* Reads or skips rows, in pieces. Skipped rows overwrite each other in `to`. */
+/* Reads `rows` rows to `to`, or skips them: skipped rows overwrite each other in `to`. Returns early, without
+ * a failure, if the reader should stop. */
 static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, bool skip, struct error *error)
 {
     const struct plan *plan = flow->page->plan;
@@ -141,7 +151,7 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
     enum status status = STATUS_OK;
     while (status == STATUS_OK && rows > 0 && !queue_stopped(&flow->reader.idle)) {
         const int some = rows < piece ? rows : piece;
-        /* Rows outside a part that is cut out are not decoded. Other skipped rows are, to find damage. */
+        /* Rows that --crop cuts off are not decoded. Other skipped rows are, to find damage. */
         status = (skip && plan->moved > 0 ? reader_skip : reader_read)(flow->page->reader, to, pitch,
                                                                        (uint32_t)some, error);
         flow->next_row += some;
@@ -152,14 +162,20 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
     return status;
 }
 
-/* Samples that are moved are read as one slice, of which all output slices are made. */
+/* Returns the number of slices to read. Samples that are moved are read as one slice for all output slices.
+ */
 static int slices_to_read(const struct flow *flow)
 {
     const struct plan *plan = flow->page->plan;
     return plan->moved > 0 ? 1 : plan->slices;
 }
 
-/* Fills the slot with the input rows of the next slice, and copies those that the slice after it needs. */
+/* Fills the slot with the input rows of the next slice:
+ *
+ *     slice i    |------------------|
+ *     slice i+1              |------------------|
+ *                            |carry |   read    |
+ * and copies the rows that the slice after it needs as well. */
 static enum status fill_slot(struct flow *flow, struct slot *slot, struct error *error)
 {
     const struct plan *plan = flow->page->plan;
@@ -168,6 +184,7 @@ static enum status fill_slot(struct flow *flow, struct slot *slot, struct error 
     enum status status = staging_wait(slot->staging, error);
     if (status != STATUS_OK)
         return status;
+    /* Rows that the previous slice had, rows that no slice needs, new rows. */
     unsigned char *host = slot->staging->host;
     const int have = carried.end > needed.begin ? carried.end - needed.begin : 0;
     if (have > 0)
@@ -189,7 +206,8 @@ static enum status fill_slot(struct flow *flow, struct slot *slot, struct error 
     return STATUS_OK;
 }
 
-/* Returns NULL after a failure, which io_thread_join reports, or if the reader should stop. */
+/* Waits for an idle slot and fills it. Returns NULL after a failure, which io_thread_join reports, or if the
+ * reader should stop. */
 static struct slot *fill_next(struct flow *flow)
 {
     struct slot *slot = queue_pop(&flow->reader.idle);
@@ -200,8 +218,8 @@ static struct slot *fill_next(struct flow *flow)
     return NULL;
 }
 
-/* Reads the rows below the last slice, which nobody needs, into the last slot once it is idle: the file's end
- * is checked there. */
+/* Reads the rows below the last slice, which the chain does not need, to find damage at the file's end. They
+ * go to the first slot that is idle. */
 static void read_rest(struct flow *flow)
 {
     struct error error = {.text = ""};
@@ -216,6 +234,7 @@ static void read_rest(struct flow *flow)
         io_thread_fail(&flow->reader, &error);
 }
 
+/* Fills slots until all slices are read, then reads the rest of the page. */
 static void *reader_thread(void *context)
 {
     struct flow *flow = context;
@@ -231,6 +250,7 @@ static void *reader_thread(void *context)
     return NULL;
 }
 
+/* Allocates the ring and the carried rows, and starts the reader. */
 static enum status reader_thread_begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
@@ -247,7 +267,8 @@ static enum status reader_thread_begin(struct flow *flow, struct error *error)
     return STATUS_OK;
 }
 
-/* Ends the reader: at once after a failure, else after the rows below the last slice were read. */
+/* Ends the reader and returns its status: at once if another part has failed, else after the rest of the
+ * page. */
 static enum status reader_thread_end(struct flow *flow, bool failed, struct error *error)
 {
     struct io_thread *io = &flow->reader;
@@ -264,30 +285,25 @@ static enum status reader_thread_end(struct flow *flow, bool failed, struct erro
 
 /* ---------------------------------------------------------------- writer thread */
 
-static enum status encode(struct flow *flow, struct slot *slot, struct error *error)
-{
-    enum status status = staging_wait(slot->staging, error);
-    if (status != STATUS_OK)
-        return status;
-    const double since = clock_seconds();
-    status = writer_write(flow->page->writer, slot->staging->host, flow->writer.pitch,
-                          (uint32_t)(slot->rows.end - slot->rows.begin), error);
-    timing_add(flow->page->timing, PART_ENCODE, "encode", slot->slice, since);
-    return status;
-}
-
-/* Returns false once writing failed. */
+/* Encodes a slot and returns it to the ring. Returns false after a failure, which io_thread_join reports. */
 static bool write_slot(struct flow *flow, struct slot *slot)
 {
     struct error error = {.text = ""};
-    if (encode(flow, slot, &error) != STATUS_OK) {
-        io_thread_fail(&flow->writer, &error);
-        return false;
+    enum status status = staging_wait(slot->staging, &error); /* for the device */
+    if (status == STATUS_OK) {
+        const double since = clock_seconds();
+        status = writer_write(flow->page->writer, slot->staging->host, flow->writer.pitch,
+                              (uint32_t)(slot->rows.end - slot->rows.begin), &error);
+        timing_add(flow->page->timing, PART_ENCODE, "encode", slot->slice, since);
     }
-    queue_push(&flow->writer.idle, slot);
-    return true;
+    if (status == STATUS_OK)
+        queue_push(&flow->writer.idle, slot);
+    else
+        io_thread_fail(&flow->writer, &error);
+    return status == STATUS_OK;
 }
 
+/* Encodes slots until the queue ends. */
 static void *writer_thread(void *context)
 {
     struct flow *flow = context;
@@ -297,6 +313,7 @@ static void *writer_thread(void *context)
     return NULL;
 }
 
+/* Begins the output page, allocates the ring, and starts the writer. */
 static enum status writer_thread_begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
@@ -314,7 +331,7 @@ static enum status writer_thread_begin(struct flow *flow, struct error *error)
     return status;
 }
 
-/* Returns when everything that was submitted is written. */
+/* Waits until all submitted slots are encoded, and returns the writer's status. */
 static enum status writer_thread_end(struct flow *flow, struct error *error)
 {
     if (!flow->writer.pool)
@@ -325,6 +342,7 @@ static enum status writer_thread_end(struct flow *flow, struct error *error)
 
 /* ---------------------------------------------------------------- samples of a slice (struct slice_io) */
 
+/* Acquires the next filled slot. Samples that are moved stay in the first slot, which is unmapped once. */
 static enum status flow_acquire_input(void *context, struct raster *in, struct error *error)
 {
     struct flow *flow = context;
@@ -344,7 +362,7 @@ static enum status flow_acquire_input(void *context, struct raster *in, struct e
     return staging_unmap(slot->staging, pitch * (size_t)(slot->rows.end - slot->rows.begin), error);
 }
 
-/* Returns the slot to the reader, once the device has released it. */
+/* Returns the slot to the reader, which waits until the device has finished with it. */
 static enum status flow_release_input(void *context, struct error *error)
 {
     struct flow *flow = context;
@@ -356,6 +374,7 @@ static enum status flow_release_input(void *context, struct error *error)
     return status;
 }
 
+/* Acquires an idle slot of the writer's ring: the one place where the calling thread waits. */
 static enum status flow_acquire_output(void *context, struct raster *out, struct error *error)
 {
     struct flow *flow = context;
@@ -375,7 +394,8 @@ static enum status flow_acquire_output(void *context, struct raster *out, struct
     return status == STATUS_OK ? staging_unmap(slot->staging, 0, error) : status;
 }
 
-/* Hands the slot to the writer, which waits for the device to fill it. */
+/* Submits the slot to the writer, which waits until the device has filled it. Without a thread, encodes it.
+ */
 static enum status flow_submit_output(void *context, struct error *error)
 {
     struct flow *flow = context;
@@ -402,6 +422,7 @@ static enum status flow_store_pyramid(void *context, const struct value *pyramid
 
 /* ---------------------------------------------------------------- slices of a page */
 
+/* Starts reader and writer, allocates counters, and compiles all programs of the first page together. */
 static enum status flow_begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
@@ -422,7 +443,8 @@ static enum status flow_begin(struct flow *flow, struct error *error)
     return status;
 }
 
-/* Ends the threads and returns the first failure in page order; `device_status` is that of the slices. */
+/* Ends the threads and returns the first failure in page order. `device_status` is the status of enqueueing
+ * the slices, with its message in *error. */
 static enum status flow_end(struct flow *flow, enum status device_status, struct error *error)
 {
     struct device *device = flow->page->run->device;
@@ -475,13 +497,14 @@ static enum status flow_slices(const struct page *page, struct error *error)
 
 /* ---------------------------------------------------------------- analysis passes */
 
-/* Decoded rows in a temporary file, for the passes after the first. */
+/* Decoded rows of a page in a temporary file, without padding, for the passes after the first. */
 struct spool {
     struct reader *reader; /* the source of the first pass */
     const char *folder;
     FILE *file;
 };
 
+/* Fails for all files, as they share the folder. `what` is "read" or "write". */
 static enum status spool_fail(const struct spool *spool, const char *what, struct error *error)
 {
     fail(error, STATUS_FAILED,
@@ -492,6 +515,7 @@ static enum status spool_fail(const struct spool *spool, const char *what, struc
     return STATUS_FAILED;
 }
 
+/* Reads rows of the file and appends them to the spool. */
 static enum status read_and_spool(void *context, void *rows, size_t pitch, uint32_t count,
                                   struct error *error)
 {
@@ -504,6 +528,7 @@ static enum status read_and_spool(void *context, void *rows, size_t pitch, uint3
     return status;
 }
 
+/* Reads rows of the spool. */
 static enum status read_spooled(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
     const struct spool *spool = context;
@@ -514,7 +539,7 @@ static enum status read_spooled(void *context, void *rows, size_t pitch, uint32_
     return STATUS_OK;
 }
 
-/* Processes slices whose rows come from the reader and are spooled, or with `again` from the spool. */
+/* Runs flow_slices with rows of the reader, which are spooled, or with `again` with the rows of the spool. */
 static enum status flow_spooled(const struct page *page, struct spool *spool, bool again, struct error *error)
 {
     const struct memory_source source = {.context = spool, .read = again ? read_spooled : read_and_spool};
@@ -536,7 +561,8 @@ static void free_pass_memory(struct run *run)
     run_clear(run);
 }
 
-/* Runs the analysis pass of a step. `spool` is NULL if the rows are not needed again or can be reread. */
+/* Runs the analysis pass of a step. `spool` is NULL if the page's reader is to be read; `again`: the spool
+ * has all rows. */
 static enum status analyse_step(const struct page *page, size_t step, struct spool *spool, bool again,
                                 struct error *error)
 {
@@ -574,6 +600,7 @@ enum status analyse_page(const struct page *page, size_t step, struct error *err
 enum status flow_page(const struct page *page, struct error *error)
 {
     const struct plan *plan = page->plan;
+    /* The rows of the first pass are spooled, unless the reader can go back. */
     struct spool spool = {.reader = page->reader, .folder = page->run->device->environment->spool};
     enum status status = STATUS_OK;
     bool again = false; /* the spool has all rows */

@@ -1,4 +1,7 @@
-/* Enqueues a group as one slice whose samples are in two staging buffers (slice.h). */
+/* Groups: their limits, and their run as one slice whose samples are in two staging buffers (slice.h).
+ *
+ * Images of a group are more channels of the same planes. So the stages need no loop over images: kernels see
+ * more planes, in the grid's z. */
 #include "chain/group.h"
 
 #include "chain/slice.h"
@@ -8,17 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On CPU devices images of 128x128 pixels gain a quarter, images of 512x512 nothing, and a group that
- * outgrows the caches loses. An H200 takes 0.4 to 0.6 of the time for 128x128, and for 512x512 0.8 where a
- * chain has many launches, 1.25 where it has few (docs/performance.md). A chain with a large halo has a dozen
- * values of the largest size at once, for each of several workers. */
+/* Limits of a group. On CPU devices images of 128x128 pixels gain a quarter and images of 512x512 nothing; a
+ * group larger than the caches loses. An H200 takes 0.4 to 0.6 of the time for 128x128. For 512x512 it takes
+ * 0.8 of the time if the chain has many launches, as with a large halo, and 1.25 if it has few
+ * (docs/performance.md). */
 static const struct {
-    int pixels, deep; /* pixels of an image that may be in a group; the same if a stage has a large halo */
-    double floats;    /* in the largest value of a group: 4 MB, 16 MB */
+    int pixels;       /* most pixels of an image */
+    int large_pixels; /* the same if a stage has a large halo */
+    double floats;    /* most floats of the largest value: 4 MB, 16 MB */
 } limits[] = {[DEVICE_CPU] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
-/* Returns the floats of a step's largest value. A pyramid has twelve quarters of its image on level 1, a
- * quarter of that on each further level, and the lowpass. */
+/* Returns the floats of a step's largest value. A transform takes five times the image: twelve quarters on
+ * level 1, a quarter of that on each further level, and the lowpass. */
 static double step_floats(const struct plan *plan, size_t i)
 {
     const struct shape *in = &plan->shapes[i], *out = in + 1;
@@ -32,14 +36,14 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
     if (run->memory == MEMORY_IMAGE || image->kind != KIND_IMAGE || image->alpha ||
         chain_output(chain, KIND_IMAGE) != KIND_IMAGE)
         return false;
-    bool deep = false;
+    bool is_large = false;
     for (size_t i = 0; i < chain->count; i++) {
         const struct stage_caps caps = step_caps(&chain->steps[i]);
         if (!caps.groups)
             return false;
-        deep = deep || caps.large_halo;
+        is_large = is_large || caps.large_halo;
     }
-    int most = deep ? limits[run->device->class].deep : limits[run->device->class].pixels;
+    const int most = is_large ? limits[run->device->class].large_pixels : limits[run->device->class].pixels;
     return (double)image->width * image->height <= most;
 }
 
@@ -53,6 +57,7 @@ int group_most(const struct plan *plan, const struct run *run)
     return plan->slices > 1 || most < 1 ? 1 : most < GROUP_IMAGES ? most : GROUP_IMAGES;
 }
 
+/* Allocates rasters for `room` images. */
 static enum status open_rasters(struct rasters *rasters, struct run *run, const struct shape *shape,
                                 enum sample_type type, int room, struct error *error)
 {
@@ -91,6 +96,7 @@ struct group_pass {
     cl_mem clipped;    /* clipping counters; may be NULL */
 };
 
+/* Returns all rasters as one, for kernels. */
 static struct raster rasters_raster(const struct rasters *rasters, const struct conversion *conversion)
 {
     struct raster raster = conversion_raster(conversion, rasters->staging->object, rasters->pitch, 0);
@@ -98,6 +104,7 @@ static struct raster rasters_raster(const struct rasters *rasters, const struct 
     return raster;
 }
 
+/* struct slice_io: the device gets the input, and the host gets the output back. */
 static enum status group_acquire_input(void *context, struct raster *in, struct error *error)
 {
     const struct group_pass *pass = context;
@@ -153,7 +160,7 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
     memory_release(pass.clipped);
     if (status == STATUS_OK)
         return profile_collect(device->profile, profile_mark(device->profile), error);
-    device_finish(device); /* what was enqueued uses memory that is about to go */
+    device_finish(device); /* enqueued commands use memory that the caller frees */
     profile_discard(device->profile);
     return status;
 }

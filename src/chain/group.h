@@ -1,10 +1,13 @@
 /* Groups: small images of one shape that share kernel launches.
  *
- * The planes of all images are in one allocation, and each kernel is launched once for all of them. So they
- * share the cost of launches and waits, and fill a GPU, which one small image does not.
- *
  *     rasters one after the other ──▶ unpack ─▶ stage … stage ─▶ pack ──▶ rasters one after the other
- * Each image gets the same bits as alone. A group belongs to one worker's thread. */
+ *
+ * The planes of all images are in one allocation, and each kernel is launched once for all of them. So images
+ * share the cost of launches and waits, and together fill a GPU. Each image gets the same bits as alone.
+ *
+ * The caller decides about a group (group_takes, group_most), opens it, fills group_input of each image, runs
+ * the group and reads group_output. A group owns its staging buffers and borrows the run. Thread safety: a
+ * group belongs to its worker's thread. */
 #ifndef CLIMG_CHAIN_GROUP_H
 #define CLIMG_CHAIN_GROUP_H
 
@@ -14,17 +17,18 @@
 /* Most images of a group. */
 enum { GROUP_IMAGES = 32 };
 
-/* Rasters in one allocation: `pitch` bytes from row to row, `size` bytes from image to image. */
+/* Rasters of one shape in one allocation. */
 struct rasters {
     struct staging *staging;
-    size_t pitch, size;
-    int rows;
+    size_t pitch; /* bytes from row to row */
+    size_t size;  /* bytes from image to image */
+    int rows;     /* of an image */
 };
 
 struct group {
     struct run *run;
-    int room; /* images that fit; 0: closed */
-    struct rasters in, out;
+    int room;                               /* images that fit; 0: closed */
+    struct rasters in, out;                 /* mapped for the host except during group_run */
     struct clipping clipping[GROUP_IMAGES]; /* counters of each image, after group_run */
 };
 
@@ -35,8 +39,7 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
 /* Returns the largest number of images in a group, at least 1. `plan` is for one image. */
 int group_most(const struct plan *plan, const struct run *run);
 
-/* Allocates memory for `room` images, to be filled by the host. group_close is needed after a failure, too.
- */
+/* Allocates memory for `room` images, mapped for the host. Call group_close also after a failure. */
 enum status group_open(struct group *group, struct run *run, const struct plan *plan, int room,
                        struct error *error);
 
@@ -44,11 +47,12 @@ enum status group_open(struct group *group, struct run *run, const struct plan *
 void *group_input(const struct group *group, int i);
 const void *group_output(const struct group *group, int i);
 
-/* Runs the chain on the first images, whose number is in the plan's shapes, and waits for all outputs. */
+/* Runs the chain on the first images, whose number is plan->shapes[0].images, and waits for all outputs.
+ * Fills in `clipping`. After a failure no command uses the group any more. */
 enum status group_run(struct group *group, const struct plan *plan, const struct conversion *from,
                       const struct conversion *to, struct error *error);
 
-/* May be called twice, and on a zeroed group. */
+/* Releases the memory. May be called twice, and on a zeroed group. */
 void group_close(struct group *group);
 
 #endif

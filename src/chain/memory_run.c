@@ -1,8 +1,10 @@
 /* Runs a chain on samples in memory.
  *
- * A page needs a reader and a writer, so this file implements both callbacks of image/memory_io.h on
- * arrays: rows are copied from the input pages, and output rows are appended to one array. Everything
- * between them is the code that processes files. */
+ *     input pages ─▶ memory_reader ─▶ flow_page ─▶ memory_writer ─▶ one array of values
+ *
+ * A page needs a reader and a writer, so this file implements the callbacks of image/memory_io.h on arrays.
+ * The code between them is the same as for files. Shorter code would call slice_run directly, but then
+ * --selftest would not test the threads and the staging buffers. */
 #include "chain/memory_run.h"
 
 #include "chain/page.h"
@@ -96,13 +98,17 @@ struct page memory_page(struct run *run, const struct plan *plan, struct timing 
 
 /* State of the reader and the writer. */
 struct memory_run {
+    /* Owned by the reader thread. */
     const struct input_page *inputs;
-    size_t count, input;   /* number of inputs, and index of the current one */
-    int row;               /* next row to read */
+    size_t count, input; /* number of inputs, and index of the current one */
+    int row;             /* next row to read */
+
+    /* Owned by the writer thread. */
     struct image_info out; /* current output page */
     struct sample_array *numbers;
 };
 
+/* Copies the rows that are present; others stay undefined. */
 static enum status memory_run_read_rows(void *context, void *rows, size_t pitch, uint32_t count,
                                         struct error *error)
 {
@@ -135,6 +141,7 @@ static enum status memory_run_begin_page(void *context, const struct image_info 
     return STATUS_OK;
 }
 
+/* Appends the rows' values, without padding. */
 static enum status write_rows(void *context, const void *rows, size_t pitch, uint32_t count,
                               struct error *error)
 {

@@ -1,6 +1,6 @@
-/* Runs of a chain on samples in memory, through the same code as files. --selftest compares the output
- * with known answers, --verify with the rows that are about to be written, and --warm compiles programs
- * this way.
+/* Runs of a chain on samples in memory, with the code that processes files. --selftest compares the output
+ * with known answers, --verify compares it with the rows that are about to be written, and --warm compiles
+ * programs this way.
  *
  * Callers own input pages and sample arrays and free them; a run only reads the inputs. Thread safety:
  * as flow_page, a run belongs to its worker's thread. */
@@ -9,19 +9,21 @@
 
 #include "chain/page.h"
 
-/* Rows of an input page, without padding. */
+/* Some rows of an input page, without padding. */
 struct input_page {
     struct image_info info; /* without metadata */
     struct rows rows;       /* rows that are present */
-    unsigned char *samples;
+    unsigned char *samples; /* row_size(&info) bytes for each of them */
 };
 
-/* Allocates the samples. Fails if memory runs out; input_page_free is safe even then. */
+/* Allocates the samples. Fails if memory runs out. input_page_free is safe after a failure and on a zeroed
+ * page.
+ */
 enum status input_page_init(struct input_page *input, const struct image_info *info, struct rows rows,
                             struct error *error);
 void input_page_free(struct input_page *input);
 
-/* Returns the number of values in a row; a complex sample is two. */
+/* Returns the number of values in a row of a page; a complex sample is two values. */
 size_t input_page_row(const struct image_info *info);
 
 /* Values of all output pages, one page after the other. */
@@ -31,7 +33,7 @@ struct sample_array {
     size_t count, room; /* count in values, room in bytes */
 };
 
-/* Appends `count` values. */
+/* Appends `count` values. Fails if memory runs out. */
 enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows, size_t count,
                         struct error *error);
 
@@ -39,12 +41,14 @@ enum status samples_add(struct sample_array *numbers, enum sample_type type, con
 double samples_value(const struct sample_array *numbers, size_t index);
 void samples_free(struct sample_array *numbers);
 
-/* Returns a page for a run in memory with this plan. Samples are converted as in files without --range. */
+/* Returns a page for a run in memory with this plan. Samples are converted as in files without --range.
+ * `exponent` is of the power law of the transfer curve; 0 means sRGB's curve. */
 struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
                         double exponent);
 
-/* Runs the inputs, all pages, through page->plan and appends the output to `numbers`. Rows that an input
- * does not have are undefined. `name` begins messages. */
+/* Runs the inputs through page->plan and appends the values of all output pages to `numbers`. There is one
+ * input, or `count` of them for the pages of a pyramid. Rows that an input does not have are undefined; the
+ * plan must not need them. `name` begins messages. */
 enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
                           size_t count, struct sample_array *numbers, struct error *error);
 

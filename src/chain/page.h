@@ -1,7 +1,7 @@
 /* One page through the chain, from its reader to its writer (flow.c).
  *
- * Thread safety: a page belongs to one worker. While it flows, its reader is used by the reader thread and
- * its writer by the writer thread only. */
+ * A page borrows everything it points to. Thread safety: a page belongs to one worker. During flow_page, only
+ * the reader thread uses its reader and only the writer thread its writer. */
 #ifndef CLIMG_CHAIN_PAGE_H
 #define CLIMG_CHAIN_PAGE_H
 
@@ -16,21 +16,27 @@ struct page {
     const struct plan *plan;
     const struct page *of;      /* in an analysis pass the page that it is for; else NULL */
     struct conversion from, to; /* between samples and values, at either end */
-    struct reader *reader;      /* at the first row of the page; for a pyramid, at its first page */
-    struct writer *writer;      /* between pages */
-    struct image_info out;      /* the page to write; for a pyramid, the first one */
+
+    struct reader *reader; /* at the first row of the page; for a pyramid, at its first page */
+    struct writer *writer; /* between pages */
+    struct image_info out; /* the page to write; for a pyramid, the first one. Owns its metadata */
+
     struct timing *timing;
-    /* Called with the number of output rows that are done. May be NULL. */
+    struct clipping *clipping; /* clipping counters, increased if to.counted */
+    /* Called after each slice with the number of output rows that are enqueued, of the shape `of`. May be
+     * NULL.
+     */
     void (*watch)(void *watcher, int rows, const struct shape *of);
     void *watcher;
-    struct clipping *clipping; /* clipping counters, added to if to.counted */
 };
 
-/* Reads a page from page->reader, runs the chain, analysis passes first, and writes it to page->writer. The
- * pages of a pyramid are written whole. Of an image all rows are written; the caller ends the page. */
+/* Reads a page from page->reader, runs the chain, analysis passes first, and writes it to page->writer. An
+ * image is written up to its last row, and the caller ends the page. The pages of a pyramid are begun and
+ * ended here. Of several failures the first in page order is reported. */
 enum status flow_page(const struct page *page, struct error *error);
 
-/* Runs the analysis pass of a step alone. The noise that it finds is in run->results.noise. */
+/* Runs the analysis pass of a step alone, and needs no writer. The noise that it finds is in
+ * run->results.noise. */
 enum status analyse_page(const struct page *page, size_t step, struct error *error);
 
 #endif

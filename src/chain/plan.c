@@ -1,4 +1,11 @@
-/* Row arithmetic of a plan: which rows of every value a slice needs, from the output back to the reader. */
+/* Row arithmetic of a plan: the rows of every value that a slice needs, from the output back to the reader.
+ *
+ *     input   |-------------------|         stage->rows adds the halo of each stage,
+ *     value      |-------------|            the border rule moves or clips rows outside of the image
+ *     output        |-------|     slice
+ *
+ * Neighbouring slices need some of the same rows. Input rows are kept from one slice to the next; rows of
+ * values between two stages are computed again, since storing them would take a buffer for each stage. */
 #include "chain/plan.h"
 
 #include <math.h>
@@ -22,7 +29,7 @@ const struct shape *plan_output(const struct plan *plan)
     return &plan->shapes[plan->chain->count];
 }
 
-/* Extends rows by those that the border rule reads instead of rows beyond the border. */
+/* Replaces rows beyond the border by the rows that the border rule reads instead. */
 static struct rows rows_with_border(struct rows rows, int height, enum edge edge)
 {
     int above = -rows.begin, below = rows.end - height;
@@ -65,6 +72,8 @@ struct rows plan_slice_input(const struct plan *plan, int slice)
     return rows[0];
 }
 
+/* True if the step needs an analysis pass unless a slice has all of its input. Images of a group are whole.
+ */
 static bool may_need_analysis(const struct plan *plan, size_t step)
 {
     const struct step *at = &plan->chain->steps[step];
@@ -100,6 +109,7 @@ void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, st
     analysis->analysis = &plan->chain->steps[step];
     analysis->opponent_out = false;
     analysis->made = rows_full(height);
+    /* A slice has about as many rows of this value as a slice of the page needs. */
     int slice = plan->slices > 1 ? (int)fmin(ceil(plan->slice * scale), height) : height;
     plan_set_slice(analysis, slice);
 }
@@ -124,7 +134,8 @@ bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most)
 
 void plan_set_slice(struct plan *plan, int slice)
 {
-    int held = 0, first = 0, most = 0; /* end of the previous slice; rows that enter the stages */
+    int held = 0;            /* end of the rows that the previous slice needed */
+    int first = 0, most = 0; /* rows that enter the stages: in the first slice, and most in a slice */
     plan->slice = slice;
     plan->overlap_rows = plan->tallest = 0;
     plan->slices = (plan->made.end - plan->made.begin - 1) / plan->slice + 1;
@@ -142,7 +153,7 @@ void plan_set_slice(struct plan *plan, int slice)
         held = rows.end;
     }
     plan->input_rows = most;
-    if (plan->moved > 0) {
+    if (plan->moved > 0) { /* read as one slice */
         struct rows steps[MAX_CHAIN + 1] = {{0, 0}};
         plan_rows(plan, plan->made, steps);
         plan->input_rows = steps[0].end - steps[0].begin;
@@ -158,8 +169,8 @@ void plan_set_part(struct plan *plan, struct rows part)
     plan_set_slice(plan, plan->slice < rows ? plan->slice : rows);
 }
 
-/* Returns the scaling between two shapes: the power of two that explains both sizes, which are rounded up, as
- * --scale does; else their ratio. */
+/* Returns the scaling between two shapes. If a power of two with sizes rounded up explains both sizes, as for
+ * --scale, that is the factor: the ratio of rounded sizes would shift the last pixels. Else their ratio. */
 static struct affine shape_inverse_map(const struct shape *in, const struct shape *out)
 {
     const int largest = 30;
@@ -187,7 +198,7 @@ struct affine plan_inverse_map(const struct plan *plan)
     struct affine all = affine_scaling(1, 1);
     for (size_t i = 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
-        if (step_caps(step).new_geometry)
+        if (step_caps(step).new_geometry) /* positions have no meaning for another picture */
             continue;
         const struct affine one = step->stage->inverse_map
                                       ? step->stage->inverse_map(step->params, &plan->shapes[i])
@@ -201,6 +212,33 @@ void plan_set_images(struct plan *plan, int images)
 {
     for (size_t i = 0; i <= plan->chain->count; i++)
         plan->shapes[i].images = images;
+}
+
+static double shape_samples(const struct shape *shape)
+{
+    return (double)shape->width * shape->height * shape->channels;
+}
+
+struct workload chain_workload(const struct chain *chain, const struct shape *shape, int sample_size,
+                               double images)
+{
+    struct workload work = {0};
+    struct shape in = *shape;
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        struct error ignored = {.text = ""};
+        struct shape out = in;
+        const double cost = step_caps(step).relative_cost;
+        /* A stage that does not take the shape works on a coefficient file, or the job will fail. */
+        if (step->stage->in != in.kind ||
+            (step->stage->shape && step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK))
+            out = in;
+        work.stage_samples += (cost > 0 ? cost : 1) * images * fmax(shape_samples(&in), shape_samples(&out));
+        in = out;
+    }
+    work.file_samples = images * (shape_samples(shape) + shape_samples(&in));
+    work.file_bytes = work.file_samples * sample_size;
+    return work;
 }
 
 void plan_free(struct plan *plan)

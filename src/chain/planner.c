@@ -6,10 +6,9 @@
  *
  * A slice of a CPU device should fit the caches; on devices with memory of their own copies and kernels of
  * different slices overlap. Each slice computes its halo again, so a chain with a large halo has high slices
- * and a larger budget. Tried and given up: a search by bisection
- * for the largest slice that fits, which gains nothing over steps of a quarter. Processing such chains whole
- * on a CPU loses, too: pages that are touched for the first time cost more than the rows that are computed
- * twice. */
+ * and a larger budget. Tried and lost: a search by bisection for the largest slice that fits gains nothing
+ * over steps of a quarter. Processing such chains whole on a CPU is slower, too: the first access to fresh
+ * memory pages costs more than computing the halo's rows twice. */
 #include "chain/planner.h"
 
 #include "chain/coefficients.h"
@@ -39,14 +38,16 @@ static const double LARGE_BUDGET = 0.3e9;
 
 /* ---------------------------------------------------------------- memory */
 
-/* Memory of a plan with its present slices, at the time when it is most. */
+/* Most memory that a plan with its present slices needs at one time, in bytes. */
 struct need {
-    uint64_t planes, largest; /* the stages' planes on the device, and the largest of them */
-    uint64_t samples;         /* on the host */
-    uint64_t held;            /* the part of `samples` that does not depend on the slices */
+    uint64_t planes;  /* of the stages, on the device */
+    uint64_t largest; /* the largest allocation of `planes` */
+    uint64_t samples; /* of reader, writer and staging buffers, on the host */
+    uint64_t held;    /* the part of `samples` that does not depend on the slices */
 };
 
-/* Bytes of samples of a value on its way from or to a file; of a pyramid the largest page. */
+/* Returns the bytes of staging buffers for `rows` rows of a value in a file; for a pyramid of the largest
+ * page. */
 static uint64_t count_samples(const struct shape *shape, enum sample_type type, int rows, int slices)
 {
     if (shape->kind == KIND_IMAGE)
@@ -58,7 +59,7 @@ static uint64_t count_samples(const struct shape *shape, enum sample_type type, 
     return (uint64_t)transfer_pitch(width, shape->channels, SAMPLE_COMPLEX) * (uint64_t)height;
 }
 
-/* Bytes that the writer takes to compress. */
+/* Returns the bytes that the writer needs to compress. */
 static uint64_t count_written(const struct plan *plan, const struct plan_request *request)
 {
     const struct shape *out = plan_output(plan);
@@ -70,6 +71,7 @@ static uint64_t count_written(const struct plan *plan, const struct plan_request
     return request->writer.format ? writer_memory(&request->writer, &info) : 0;
 }
 
+/* Finds the need by a dry run. */
 static enum status find_need(const struct plan *plan, const struct plan_request *request,
                              const struct run *run, struct need *need, struct error *error)
 {
@@ -96,14 +98,13 @@ static enum status find_need(const struct plan *plan, const struct plan_request 
     return status;
 }
 
-/* The host's memory that a need takes. */
+/* Returns the bytes of the host's memory that a need takes. */
 static uint64_t host_bytes(const struct run *run, const struct need *need)
 {
     return need->samples + (run->device->shares_memory ? need->planes : 0);
 }
 
-/* True if the device holds the planes and the samples in staging buffers; an eighth is left for the driver.
- */
+/* True if the planes and the staging buffers fit the device's memory, less an eighth for the driver. */
 static bool fits_device(const struct run *run, const struct need *need)
 {
     const uint64_t bytes = need->planes + need->samples - need->held;
@@ -119,6 +120,7 @@ static void write_size(char *text, uint64_t bytes)
         snprintf(text, SIZE_TEXT, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
 }
 
+/* Fails: the need exceeds --memory-limit. */
 static enum status fail_limit(const struct plan *plan, const struct run *run, const struct need *need,
                               struct error *error)
 {
@@ -133,7 +135,7 @@ static enum status fail_limit(const struct plan *plan, const struct run *run, co
 
 /* ---------------------------------------------------------------- slices */
 
-/* Input rows needed for one output row, scaled to output rows. */
+/* Returns the input rows needed for one output row in the middle of the image, scaled to output rows. */
 static int find_halo(const struct plan *plan)
 {
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
@@ -143,7 +145,8 @@ static int find_halo(const struct plan *plan)
     return (int)((double)(in->end - in->begin) * height / plan->shapes[plan->moved].height);
 }
 
-/* Bytes on the device for `slice` rows in the middle of the image, about: every value twice, for scratch. */
+/* Estimates the bytes on the device for `slice` rows in the middle of the image: twice the bytes of every
+ * value, for scratch memory. *largest is the largest of them. */
 static double estimate_bytes(const struct plan *plan, const struct run *run, int slice, double *largest)
 {
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
@@ -161,10 +164,10 @@ static double estimate_bytes(const struct plan *plan, const struct run *run, int
     return sum;
 }
 
-/* Rows of a slice for devices with memory of their own. 16 MB of planes are 4 MB of 8-bit samples, which take
- * 75 µs to copy at 55 GB/s: about the time to enqueue a slice, at 4 µs a launch. A dozen slices leave a
- * twelfth of the copying uncovered at either end. Larger slices gain nothing, and pinning costs 0.37 ms a MB,
- * as much as a pinned MB saves when it is used five times. */
+/* Returns the rows of a slice for GPUs: a twelfth of the image, but planes of 16 to 64 MB. 16 MB of planes
+ * are 4 MB of 8-bit samples, which take 75 µs to copy at 55 GB/s: about the time to enqueue a slice, at 4 µs
+ * a launch. With a dozen slices, only a twelfth of the copying at either end does not overlap with kernels.
+ * Larger slices gain nothing, and pinning costs 0.37 ms a MB, as much as a pinned MB saves in five uses. */
 static int transfer_rows(const struct plan *plan)
 {
     const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
@@ -177,12 +180,13 @@ static int transfer_rows(const struct plan *plan)
 /* Bounds of the loop in plan_slices. */
 struct slice_limits {
     bool large;    /* the halo is large: count bytes by a dry run */
-    double budget; /* bytes that a slice may take, */
-    int least;     /* unless halving it would make it lower than this */
-    int unit;      /* rows: slices are multiples */
+    double budget; /* most bytes of a slice, unless it would become lower than `least` */
+    int least;     /* rows */
+    int unit;      /* slices are multiples of this many rows */
 };
 
-/* A slice should not be mostly halo: it has two thirds of its own, or if the halo is large one third. */
+/* Chooses the limits. At least two thirds of a slice's input rows are not halo, or a third if the halo is
+ * large. */
 static struct slice_limits find_limits(const struct plan *plan, const struct run *run)
 {
     const struct device *device = run->device;
@@ -221,6 +225,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     const uint64_t most = run->limits.host > 0 ? run->limits.host : UINT64_MAX;
     const struct slice_limits limits = find_limits(plan, run);
     const bool free = plan->sliceable && forced == 0; /* the budget counts */
+    /* The first slice to try: the image, or less if a test or the device wants it. */
     int slice = height;
     if (plan->sliceable && forced > 0)
         slice = forced;
@@ -233,6 +238,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     slice = slice < height ? slice : height;
     if (run->limits.host > 0)
         run_clear(run); /* no memory of earlier pages should stay */
+    /* Lower it until it fits, first by the estimate, which takes no time, then by a dry run. */
     for (;; slice = lower_slice(slice, &limits)) {
         struct need need;
         double largest, bytes = estimate_bytes(plan, run, slice, &largest);
@@ -274,22 +280,18 @@ static void find_opponents(struct plan *plan)
                          out->kind == KIND_IMAGE && shape_is_colour(out);
 }
 
-static bool moves_first(const struct chain *chain, const struct shape *input)
-{
-    return chain->count > 0 && input->kind == KIND_IMAGE && step_caps(&chain->steps[0]).lossless_move;
-}
-
 /* True if rows can be processed in slices. */
 static bool is_sliceable(const struct plan *plan, const struct run *run)
 {
     if (run->edge == EDGE_WRAP || plan->shapes[0].images > 1 || plan->shapes[0].kind == KIND_PYRAMID ||
         plan_output(plan)->kind == KIND_PYRAMID)
         return false;
-    size_t surveys = 0;
+    size_t analyses = 0;
     for (size_t i = (size_t)plan->moved; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
-        surveys += step->stage->analysis != NULL;
-        if (surveys > MAX_ANALYSIS_RESULTS || step->stage->rows == rows_all || step_caps(step).needs_all_rows)
+        analyses += step->stage->analysis != NULL;
+        if (analyses > MAX_ANALYSIS_RESULTS || step->stage->rows == rows_all ||
+            step_caps(step).needs_all_rows)
             return false;
     }
     return true;
@@ -312,7 +314,8 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
             status = step->stage->shape(step->params, &plan->shapes[i], &plan->shapes[i + 1], error);
     }
     if (status == STATUS_OK) {
-        plan->moved = moves_first(chain, &request->input);
+        plan->moved = chain->count > 0 && request->input.kind == KIND_IMAGE &&
+                      step_caps(&chain->steps[0]).lossless_move;
         find_opponents(plan);
         plan->sliceable = is_sliceable(plan, run);
         plan->made = rows_full(plan_output(plan)->height);

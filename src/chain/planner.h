@@ -5,7 +5,7 @@
 #include "chain/plan.h"
 #include "image/format.h"
 
-/* Input of plan_make. Zero for members that a caller does not need. */
+/* Input of plan_make. Fields that a caller does not need are zero. */
 struct plan_request {
     const struct chain *chain;    /* lives as long as the plan */
     struct shape input;           /* of the page */
@@ -17,9 +17,12 @@ struct plan_request {
 };
 
 /* Follows the input's shape through the chain and chooses the slices. On CPU devices a slice fits the caches;
- * on others, copies and kernels of different slices overlap. Chains with a large halo are sliced only if the
+ * on GPUs, copies and kernels of different slices overlap. Chains with a large halo are sliced only if the
  * whole image takes much memory. The whole image is one slice if a stage must see all of it, for --edge wrap,
- * and for a group. The run's memory limit and the device's memory make slices lower. */
+ * and for a group. The run's memory limit and the device's memory make slices lower.
+ *
+ * Fails if a stage does not take the shape, or if the smallest slice does not fit the memory limit. Frees
+ * unused memory of the run if that has a limit. The caller frees the plan with plan_free after success. */
 enum status plan_make(struct plan *plan, const struct plan_request *request, struct run *run,
                       struct error *error);
 

@@ -22,7 +22,7 @@ bool plan_moves_samples(const struct plan *plan, const struct conversion *from, 
            conversion_keeps_samples(from, to);
 }
 
-/* Images of a group are always unpacked and packed. */
+/* Finds the shortcuts of a plan. Images of a group are always unpacked and packed. */
 static struct ends find_ends(const struct plan *plan, const struct run *run, const struct conversion *from,
                              const struct conversion *to)
 {
@@ -38,6 +38,7 @@ static struct ends find_ends(const struct plan *plan, const struct run *run, con
         return ends;
     const struct stage_caps last = step_caps(&chain->steps[chain->count - 1]);
     ends.writes = converts_tiles(run, &last, plan_output(plan)) || (plain_out && last.writes_samples);
+    /* A single stage that maps samples to samples needs no planes at all. */
     if (chain->count == moved + 1 && plan->in == plan->out && plain_in && plain_out && first.maps_samples)
         ends.reads = ends.writes = true;
     return ends;
@@ -58,7 +59,8 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
 
 /* ---------------------------------------------------------------- the steps of a slice */
 
-/* Enqueues the first step on samples: `in` holds all input samples; `out` takes rows[1] of shapes[1]. */
+/* Enqueues the first step on samples: `in` has all input samples; rows[1] of shapes[1] are written to `out`.
+ */
 static enum status move_samples(const struct slice *slice, const struct rows *rows, const struct raster *in,
                                 const struct raster *out, struct error *error)
 {
@@ -73,7 +75,8 @@ static enum status move_samples(const struct slice *slice, const struct rows *ro
     return status;
 }
 
-/* Moves samples into memory of the pool, *moved, which the caller releases. *raster becomes what is there. */
+/* Moves samples into memory of the pool, *moved, which the caller releases. *raster is the input samples and
+ * becomes the moved ones. */
 static enum status move_aside(const struct slice *slice, const struct rows *rows, struct raster *raster,
                               struct planes *moved, struct error *error)
 {
@@ -96,8 +99,8 @@ static enum status move_aside(const struct slice *slice, const struct rows *rows
     return status;
 }
 
-/* Enqueues every stage after what was moved. `value` goes in and becomes what comes out; planes that are no
- * longer needed are released after each stage. The last stage writes to `out` unless that is NULL. */
+/* Enqueues every stage after the moved one. *value is the input and becomes the output; planes of values in
+ * between are released after each stage. The last stage writes samples to `out` if that is not NULL. */
 static enum status run_stages(const struct slice *slice, const struct rows *rows, struct value *value,
                               const struct raster *out, struct error *error)
 {
@@ -121,17 +124,18 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
     return status;
 }
 
-/* The step that an analysis pass is for, after profile records were set to go to it. */
-static const struct step *analysis_step(const struct plan *analysis, struct run *run)
+/* Returns the step that an analysis pass is for, and makes it the owner of the next profile records. */
+static const struct step *analysis_owner(const struct plan *analysis, struct run *run)
 {
     run->device->profile->owner =
         (struct profile_owner){(int)analysis->chain->count, analysis->analysis->stage->name};
     return analysis->analysis;
 }
 
+/* Enqueues a part of an analysis pass: `value` has the rows that it needs. */
 static enum status analysis_add(const struct slice *slice, const struct value *value, struct error *error)
 {
-    const struct step *step = analysis_step(slice->plan, slice->run);
+    const struct step *step = analysis_owner(slice->plan, slice->run);
     enum status status = step->stage->analysis->add(slice->run, step->params, value, slice->out,
                                                     run_analysis_result(slice->run, step->params), error);
     run_end_stage(slice->run);
@@ -140,24 +144,24 @@ static enum status analysis_add(const struct slice *slice, const struct value *v
 
 enum status analysis_begin(const struct plan *analysis, struct run *run, struct error *error)
 {
-    const struct step *step = analysis_step(analysis, run);
+    const struct step *step = analysis_owner(analysis, run);
     return step->stage->analysis->begin(run, step->params, plan_output(analysis),
                                         run_begin_analysis_result(run, step->params), error);
 }
 
 enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error)
 {
-    const struct step *step = analysis_step(analysis, run);
+    const struct step *step = analysis_owner(analysis, run);
     enum status status = step->stage->analysis->end(run, step->params, plan_output(analysis),
                                                     run_analysis_result(run, step->params), error);
     run_end_stage(run);
     return status;
 }
 
-/* Makes *value what goes into the stages: a pyramid from its pages, the input's samples if the first stage
- * reads them, else planes. Samples that were moved are in *moved. */
-static enum status load(const struct slice *slice, const struct rows *rows, struct raster *in,
-                        struct value *value, struct planes *moved, struct error *error)
+/* Sets *value to the input of the stages: a pyramid from its pages, the input's samples if the first stage
+ * reads them, else planes. Moved samples are in *moved, which the caller releases. */
+static enum status load_input(const struct slice *slice, const struct rows *rows, struct raster *in,
+                              struct value *value, struct planes *moved, struct error *error)
 {
     struct run *run = slice->run;
     if (value->shape.kind == KIND_PYRAMID)
@@ -177,8 +181,8 @@ static enum status load(const struct slice *slice, const struct rows *rows, stru
     return status == STATUS_OK ? slice->io->release_input(slice->context, error) : status;
 }
 
-/* Sends what came out of the stages to the output. */
-static enum status store(const struct slice *slice, const struct value *value, struct error *error)
+/* Packs the output of the stages, unless the last stage wrote samples, and submits it. */
+static enum status store_output(const struct slice *slice, const struct value *value, struct error *error)
 {
     struct raster out;
     if (value->shape.kind == KIND_PYRAMID)
@@ -194,7 +198,7 @@ static enum status store(const struct slice *slice, const struct value *value, s
     return slice->io->submit_output(slice->context, error);
 }
 
-/* The whole chain is one step that moves samples. */
+/* Enqueues a chain that is one step that moves samples: no planes are needed. */
 static enum status run_move(const struct slice *slice, const struct rows *rows, struct error *error)
 {
     struct raster in, out;
@@ -217,11 +221,12 @@ enum status slice_run(struct slice *slice, struct error *error)
     struct planes moved = {.object = NULL};
     plan_rows(plan, slice->out, rows);
     if (plan_outgrows(plan, rows, &slice->most_rows))
-        pool_clear(&run->pool);
+        pool_clear(&run->pool); /* the pieces of earlier slices are too small */
     if (slice->ends.moves)
         return run_move(slice, rows, error);
     struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
-    enum status status = load(slice, rows, &in, &value, &moved, error);
+    /* The input. If the first stage reads samples, they are released after the stages. */
+    enum status status = load_input(slice, rows, &in, &value, &moved, error);
     if (status == STATUS_OK && slice->ends.writes)
         status = slice->io->acquire_output(slice->context, &out, error);
     if (status == STATUS_OK)
@@ -229,7 +234,7 @@ enum status slice_run(struct slice *slice, struct error *error)
     if (status == STATUS_OK && slice->ends.reads)
         status = slice->io->release_input(slice->context, error);
     if (status == STATUS_OK)
-        status = plan->analysis ? analysis_add(slice, &value, error) : store(slice, &value, error);
+        status = plan->analysis ? analysis_add(slice, &value, error) : store_output(slice, &value, error);
     value_release(run, &value);
     planes_release(&run->pool, &moved);
     return status;
@@ -237,6 +242,7 @@ enum status slice_run(struct slice *slice, struct error *error)
 
 /* ---------------------------------------------------------------- dry runs */
 
+/* A struct slice_io of rasters without memory; the context is the slice. */
 static enum status dry_input(void *context, struct raster *in, struct error *error)
 {
     const struct slice *slice = context;
@@ -282,7 +288,7 @@ static enum status dry_store_pyramid(void *context, const struct value *pyramid,
     return dry_done(context, error);
 }
 
-/* The first slice, and of the others about as many as `slices`, evenly spread. */
+/* Runs the first slice, the last one, and about `slices` of the others, evenly spread. */
 static enum status dry_run_slices(const struct plan *plan, struct run *run, const struct conversion *from,
                                   const struct conversion *to, int slices, struct error *error)
 {
@@ -299,7 +305,8 @@ static enum status dry_run_slices(const struct plan *plan, struct run *run, cons
     return status;
 }
 
-/* Adds what was allocated to the result, and frees it: what an analysis allocates is freed before slices. */
+/* Updates the result by the pool's allocations and frees them, as memory of an analysis pass is freed before
+ * the slices. */
 static void dry_run_note(struct run *run, struct dry_run *result)
 {
     result->planes = run->pool.allocated > result->planes ? run->pool.allocated : result->planes;
@@ -307,6 +314,7 @@ static void dry_run_note(struct run *run, struct dry_run *result)
     pool_clear(&run->pool);
 }
 
+/* Runs the analysis pass of a step: its parts, and its end, whose memory is counted separately. */
 static enum status dry_run_analysis(const struct plan *plan, size_t step, struct run *run,
                                     const struct conversion *from, const struct conversion *to, int slices,
                                     struct dry_run *result, struct error *error)

@@ -2,21 +2,23 @@
  *
  *     input samples ─▶ (move) ─▶ unpack ─▶ stage … stage ─▶ pack ─▶ output samples
  *
- * slice_run is the only code that knows this order. It enqueues and never waits. Where samples come from and
- * where they go is a struct slice_io: the ring of staging buffers between reader and writer thread (flow.c),
- * the staging memory of a group (group.c), or nothing for a dry run (slice_dry_run), which allocates on an
- * imaginary device to find out how much memory and which programs a plan needs.
+ * Only slice_run knows this order. It enqueues and never waits. Source and destination of the samples are a
+ * struct slice_io, of which there are three: the ring of staging buffers between reader and writer thread
+ * (flow.c), the staging memory of a group (group.c), and none for a dry run (slice_dry_run), which allocates
+ * on an imaginary device to find out how much memory and which programs a plan needs.
  *
- * Thread safety: a struct run belongs to one thread; so does a slice. */
+ * Thread safety: a slice belongs to the thread of its run. */
 #ifndef CLIMG_CHAIN_SLICE_H
 #define CLIMG_CHAIN_SLICE_H
 
 #include "chain/plan.h"
 #include "chain/transfer.h"
 
-/* Access to the samples of a slice. A raster stays valid for kernels until it is released or submitted. A
- * pyramid is loaded and stored in a file's pages instead. All enqueue and return a status; `context` is the
- * owner's. */
+/* Access to the samples of a slice. `context` is the owner's.
+ *
+ * Images: each acquired raster is released or submitted once; until then kernels may use it. Pyramids, which
+ * have one file page for each subband, are loaded and stored instead. The two functions are NULL if there are
+ * no pyramids. */
 struct slice_io {
     enum status (*acquire_input)(void *context, struct raster *in, struct error *error);
     enum status (*release_input)(void *context, struct error *error);
@@ -34,21 +36,26 @@ struct ends {
 };
 
 struct slice {
+    /* The same for all slices of a page. */
     struct run *run;
     const struct plan *plan;
     const struct conversion *from, *to; /* between samples and values at either end */
     struct ends ends;
     const struct slice_io *io;
-    void *context;
-    struct rows out; /* output rows; of an analysis pass the rows of its part */
-    int most_rows;   /* the most rows that entered the stages in a slice so far; begins with 0 */
+    void *context; /* of `io` */
+
+    /* This slice. */
+    struct rows out; /* output rows; in an analysis pass the rows of its part */
+    int most_rows;   /* most rows that entered the stages in a slice so far */
 };
 
-/* Returns a slice of all output rows; the caller changes `out` before each slice_run. */
+/* Returns a slice of all output rows of the plan. For others, the caller sets `out` before each slice_run.
+ * The slice borrows all arguments. */
 struct slice slice_begin(const struct plan *plan, struct run *run, const struct conversion *from,
                          const struct conversion *to, const struct slice_io *io, void *context);
 
-/* Enqueues the slice. On failure the input or the output may not have been released or submitted. */
+/* Enqueues the slice. On failure, the input may be acquired and not released, and the output acquired and not
+ * submitted. */
 enum status slice_run(struct slice *slice, struct error *error);
 
 /* True if the chain is one step that moves samples and the conversion leaves them unchanged: samples of the
@@ -60,20 +67,21 @@ bool plan_moves_samples(const struct plan *plan, const struct conversion *from, 
 enum status analysis_begin(const struct plan *analysis, struct run *run, struct error *error);
 enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error);
 
-/* Memory and programs of a plan, found by a dry run. */
+/* Memory of a plan, found by a dry run. */
 struct dry_run {
-    uint64_t planes, largest; /* bytes of all planes on the device when they are most, and of the largest */
+    uint64_t planes;  /* most bytes of planes on the device at one time */
+    uint64_t largest; /* bytes of the largest allocation */
 };
 
 /* Runs the stages of the plan, analysis passes included, on an imaginary device that counts allocations and
- * launches nothing. Of many slices some are enough: at most `slices` after the first one. `programs` collects
- * what has to be compiled; may be NULL. */
+ * launches nothing. Runs the first slice and at most `slices` others, evenly spread. `programs` collects the
+ * programs to be compiled; may be NULL. */
 enum status slice_dry_run(const struct plan *plan, const struct run *run, const struct conversion *from,
                           const struct conversion *to, int slices, struct program_list *programs,
                           struct dry_run *result, struct error *error);
 
-/* Compiles the programs of a plan together before its kernels are launched one after the other: GPU drivers
- * compile several at once. A failure to compile is reported by the launch. */
+/* Compiles all programs of a plan before its kernels are launched one after the other, as GPU drivers compile
+ * several programs at once. A failure to compile is reported by the launch. */
 enum status prebuild_programs(const struct plan *plan, struct run *run, const struct conversion *from,
                               const struct conversion *to, struct error *error);
 

@@ -1,11 +1,16 @@
-/* Launches of kernels/samples.cl. The usual sample types (8 and 16 bit, float) have a short program each; the
- * others share one, since compiling a program for each type would cost more than its branches. */
+/* Launches of kernels/samples.cl.
+ *
+ * The usual sample types (8 and 16 bit, float) have a short program each. The others share one program, since
+ * compiling a program for each would take longer than its branches. Everything else of a conversion is an
+ * argument, except the transfer curve, whose code is long, and the plain case without any step. */
 #include "chain/transfer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { COUNTED_ROWS = 64 }; /* pairs of counters for each image, used by its rows in turn */
+/* Pairs of clipping counters for each image, used by its rows in turn: atomic additions to one counter would
+ * wait for each other. */
+enum { COUNTED_ROWS = 64 };
 
 const struct profile_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
 
@@ -15,7 +20,7 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
     return padded * (size_t)channels * sample_size(type);
 }
 
-/* kernels/samples.cl has the same struct. */
+/* Arguments of the kernels; kernels/samples.cl has the same structs. */
 struct curve {
     cl_float toe, toe_back, slope, offset, scale, exponent;
 };
@@ -26,7 +31,7 @@ struct sample_conversion {
     struct curve curve;
 };
 
-/* The sRGB curve (IEC 61966-2-1), or a power law. */
+/* Returns the sRGB curve (IEC 61966-2-1), or a power law as a curve without a linear toe. */
 static struct curve transfer_curve(const struct conversion *conversion)
 {
     if (conversion->exponent > 0)
@@ -34,32 +39,26 @@ static struct curve transfer_curve(const struct conversion *conversion)
     return (struct curve){0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F};
 }
 
-/* Sets the range of integer samples. */
-static void describe_type(enum sample_type type, struct sample_conversion *how)
-{
-    double full = sample_full_scale(type);
-    how->type = (cl_int)type;
-    how->unit = (cl_float)full;
-    how->lowest = sample_is_signed(type) ? (cl_float)(-full - 1) : 0;
-    how->highest = (cl_float)full;
-    how->fine = type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0;
-}
-
-/* Returns the members that both directions share. The transfer curve applies to colour that is not multiplied
- * by alpha. */
+/* Returns the arguments that both directions share: the range of the samples, and of the values. */
 static struct sample_conversion transfer_describe(const struct conversion *conversion)
 {
-    double span = conversion->high - conversion->low;
-    struct sample_conversion how = {.channels = conversion->channels,
-                                    .colours = conversion->channels - conversion->alpha,
-                                    .ranged = conversion->ranged,
-                                    .low = (cl_float)conversion->low,
-                                    .gain = (cl_float)(span > 0 ? 1 / span : 1)};
-    describe_type(conversion->type, &how);
-    how.curve = transfer_curve(conversion);
-    return how;
+    const enum sample_type type = conversion->type;
+    const double span = conversion->high - conversion->low, full = sample_full_scale(type);
+    return (struct sample_conversion){.type = (cl_int)type,
+                                      .unit = (cl_float)full,
+                                      .lowest = sample_is_signed(type) ? (cl_float)(-full - 1) : 0,
+                                      .highest = (cl_float)full,
+                                      .fine = type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0,
+                                      .channels = conversion->channels,
+                                      .colours = conversion->channels - conversion->alpha,
+                                      .ranged = conversion->ranged,
+                                      .low = (cl_float)conversion->low,
+                                      .gain = (cl_float)(span > 0 ? 1 / span : 1),
+                                      .curve = transfer_curve(conversion)};
 }
 
+/* Returns the arguments of the kernel `unpack`. The transfer curve and the range apply to colour that is not
+ * multiplied by alpha, so premultiplied colour is divided first. */
 static struct sample_conversion describe_unpacking(const struct conversion *conversion)
 {
     struct sample_conversion how = transfer_describe(conversion);
@@ -70,6 +69,7 @@ static struct sample_conversion describe_unpacking(const struct conversion *conv
     return how;
 }
 
+/* Returns the arguments of the kernel `pack`. */
 static struct sample_conversion describe_packing(const struct conversion *conversion)
 {
     struct sample_conversion how = transfer_describe(conversion);
@@ -130,36 +130,26 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
     return status;
 }
 
-/* True if values are samples times a factor in both directions, which then share a program. */
+/* True if values are samples times a factor in both directions, whose kernels then share a program. */
 static bool transfer_is_plain(const struct conversion *conversion)
 {
     return !conversion->alpha && !conversion->linear && !conversion->ranged && !conversion->counted &&
            !conversion->opponent_in && !conversion->opponent_out;
 }
 
-/* True for types that have a short program each. */
-static bool is_usual(enum sample_type type)
-{
-    return type == SAMPLE_UINT8 || type == SAMPLE_UINT16 || type == SAMPLE_FLOAT;
-}
-
-static void define_conversion(struct defines *defines, const struct conversion *conversion)
-{
-    if (is_usual(conversion->type))
-        define(defines, "SAMPLE", conversion->type);
-    if (transfer_is_plain(conversion))
-        define(defines, "PLAIN", 1);
-    if (conversion->linear)
-        define(defines, "CURVE", 1);
-}
-
-/* The grid's z counts the images of a group. */
+/* Returns the launch of a kernel of samples.cl over all pixels. The grid's z counts the images of a group. */
 static struct work make_work(const struct run *run, const char *kernel, const struct conversion *conversion,
                              const struct raster *raster, const struct planes *planes)
 {
     int images = planes->channels / conversion->channels;
     struct work work = run_work(run, "samples", kernel, planes);
-    define_conversion(&work.defines, conversion);
+    const enum sample_type type = conversion->type;
+    if (type == SAMPLE_UINT8 || type == SAMPLE_UINT16 || type == SAMPLE_FLOAT) /* a program of its own */
+        define(&work.defines, "SAMPLE", type);
+    if (transfer_is_plain(conversion))
+        define(&work.defines, "PLAIN", 1);
+    if (conversion->linear)
+        define(&work.defines, "CURVE", 1);
     work.vector_width = VECTOR_WINDOW;
     work.depth = images;
     work.outlined = true;
@@ -167,6 +157,7 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     return work;
 }
 
+/* Enqueues the conversion of samples to planes. The first column of the planes is `column` of the raster. */
 static enum status unpack_columns(struct run *run, const struct conversion *conversion,
                                   const struct raster *raster, cl_int column, const struct planes *planes,
                                   struct error *error)
@@ -184,6 +175,7 @@ enum status unpack_planes(struct run *run, const struct conversion *conversion, 
     return unpack_columns(run, conversion, raster, 0, planes, error);
 }
 
+/* Enqueues the conversion of some columns of planes to samples. */
 static enum status pack_columns(struct run *run, const struct conversion *conversion,
                                 const struct planes *planes, struct columns columns,
                                 const struct raster *raster, struct error *error)
@@ -202,7 +194,8 @@ enum status pack_planes(struct run *run, const struct conversion *conversion, co
     return pack_columns(run, conversion, planes, (struct columns){.count = planes->width}, raster, error);
 }
 
-/* The time belongs to unpacking, not to the stage that calls this. */
+/* struct transfer of engine/run.h, for stages that work in tiles. The profile counts the time as unpacking
+ * and packing, not as the stage that calls. */
 static enum status load_columns(struct run *run, const struct raster *raster, int column,
                                 const struct planes *planes, struct error *error)
 {
@@ -248,7 +241,9 @@ struct raster conversion_dry_run(const struct conversion *conversion, const stru
                              transfer_pitch(shape->width, shape->channels, conversion->type), 0);
 }
 
-static enum status carry(struct run *run, struct staging *staging, struct planes *planes, struct error *error)
+/* Unpacks the sample in the staging buffer to planes, clears the buffer, packs the planes, and waits. */
+static enum status carry_pixel(struct run *run, struct staging *staging, struct planes *planes,
+                               struct error *error)
 {
     const struct conversion plain = {.type = SAMPLE_UINT8, .channels = 1};
     size_t size = transfer_pitch(1, 1, SAMPLE_UINT8);
@@ -275,7 +270,7 @@ static enum status carry(struct run *run, struct staging *staging, struct planes
 
 bool transfer_works(struct run *run)
 {
-    enum { VALUE = 165 };
+    enum { VALUE = 165 }; /* bits 10100101 */
     struct error ignored;
     struct planes planes = {.memory = run->memory};
     struct staging *staging = staging_acquire(&run->stagings, transfer_pitch(1, 1, SAMPLE_UINT8), &ignored);
@@ -284,7 +279,7 @@ bool transfer_works(struct run *run)
     unsigned char *pixel = staging->host;
     *pixel = VALUE;
     bool works =
-        carry(run, staging, &planes, &ignored) == STATUS_OK && *(unsigned char *)staging->host == VALUE;
+        carry_pixel(run, staging, &planes, &ignored) == STATUS_OK && *(unsigned char *)staging->host == VALUE;
     planes_release(&run->pool, &planes);
     staging_release(&run->stagings, staging);
     return works;

@@ -1,4 +1,10 @@
-/* Conversion of samples to planes and back, on the device (kernels/samples.cl). */
+/* Conversion of samples to planes and back, on the device (kernels/samples.cl).
+ *
+ *     samples ─▶ 0 to 1 ─▶ (divide by alpha) ─▶ (linear light) ─▶ (multiply by alpha) ─▶ (opponent) ─▶ planes
+ *
+ * and the reverse on output. struct conversion selects the steps; both ends of a chain have one. Rasters
+ * refer to their conversion, which must live until they are no longer used. Everything is enqueued unless a
+ * comment says that it waits. Thread safety: like struct run. */
 #ifndef CLIMG_CHAIN_TRANSFER_H
 #define CLIMG_CHAIN_TRANSFER_H
 
@@ -12,71 +18,76 @@ size_t transfer_pitch(int width, int channels, enum sample_type type);
 
 /* Conversion between the samples of a file and the chain's values. */
 struct conversion {
+    /* The file's samples. */
     enum sample_type type;
-    int channels;
-    bool alpha;
+    int channels;       /* of a pixel, alpha included */
+    bool alpha;         /* the last channel is alpha */
     bool premultiplied; /* the file's colour is multiplied by alpha */
-    bool multiply;      /* the chain needs colour multiplied by alpha */
-    bool rounded;       /* the chain transforms alpha and back, which leaves rounding errors in it */
-    bool linear;        /* the chain works in linear light */
-    double exponent;    /* of the power law of the transfer curve; 0: sRGB's curve */
-    bool ranged;        /* `low` becomes 0 and `high` full scale */
-    double low, high;   /* sample values; full scale of integers is 1 */
     bool counted;       /* count clipped values on output */
+
+    /* The chain's values. */
+    bool multiply;    /* colour is multiplied by alpha */
+    bool rounded;     /* the chain transforms alpha and back, which leaves rounding errors in it */
+    bool linear;      /* colour is linear light */
+    double exponent;  /* of the power law of the transfer curve; 0: sRGB's curve */
+    bool ranged;      /* `low` becomes 0 and `high` full scale */
+    double low, high; /* sample values; full scale of integers is 1 */
     bool opponent_in, opponent_out; /* the first, the last planes of the chain are in opponent colours */
 };
 
-/* Text of the values that become 0 and full scale, in units of the file: "-1 to 3". */
 struct range_text {
     char text[64];
 };
+
+/* Returns the values that become 0 and full scale, in units of the file: "-1 to 3". */
 struct range_text conversion_range(const struct conversion *conversion);
 
-/* True if samples of one type may have values that samples of the other cannot hold; `amplifies`: or may get
- * them from a stage. */
+/* True if samples of type `in` may have values that samples of type `out` cannot hold, or if a stage
+ * amplifies and makes such values. */
 bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies);
 
-/* Counters of values that the output's samples cannot hold. */
+/* Numbers of values that the output's samples cannot hold. */
 struct clipping {
-    uint64_t samples;     /* all samples written */
+    uint64_t samples;     /* all counted samples */
     uint64_t beyond;      /* clipped */
     uint64_t not_numbers; /* NaN, written as 0 */
 };
 
-/* True if a stage may read or write such samples itself (reads_samples of struct traits). */
+/* True if a stage may read or write such samples itself (reads_samples of struct stage_caps). */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
 
-/* True if samples that no stage changes are written unchanged. */
+/* True if samples that no stage changes have the same bits in the output. */
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to);
 
-/* Allocates clipping counters for that number of images on the device; NULL if the conversion does not count.
- * The caller frees them with memory_release. */
+/* Allocates clipping counters for `images` images on the device, all zero. *counters is NULL if the
+ * conversion does not count. The caller frees them with memory_release, which takes NULL. */
 enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,
                            struct error *error);
 
-/* Waits for the device and adds the counters of each image to `clippings`. */
+/* Waits for the device and adds the counters of each image to `clippings`. Does nothing without counters. */
 enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,
                           struct error *error);
 
-/* Returns a raster for samples in memory whose rows are `pitch` bytes apart. It refers to the conversion. */
+/* Returns a raster for samples in memory whose rows are `pitch` bytes apart, a multiple of a pixel.
+ * `first_row` is the row of the image at the start of the memory. */
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
                                 int first_row);
 
 /* Returns a raster without memory, for a dry run. */
 struct raster conversion_dry_run(const struct conversion *conversion, const struct shape *shape);
 
-/* Owners of the time of these kernels in a profile. Sums are kept by the address of the name. */
+/* Owners of the time of these kernels in a profile. */
 extern const struct profile_owner UNPACKING, PACKING;
 
 /* Enqueues the conversion of samples to planes with some of their rows, for all images of a group. */
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error);
 
-/* Converts a pixel to planes and back, and waits. True if it comes back unchanged: the device works. */
-bool transfer_works(struct run *run);
-
 /* Enqueues the conversion of planes to samples. The first rows of both are the same. */
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
                         const struct raster *raster, struct error *error);
+
+/* Converts a pixel to planes and back, and waits. True if it is unchanged: the device works. */
+bool transfer_works(struct run *run);
 
 #endif

@@ -1,4 +1,8 @@
-/* Text in, text out. */
+/* The command line: parsing, help, manual page, completion and --info. Text in, text out.
+ *
+ * Everything about stages and options comes from their tables (engine/stage.h, settings/option.h), so a new
+ * one needs no change here. Functions that write to a FILE leave its errors to the caller (ferror).
+ * Thread safety: all of it runs in the main thread. */
 #ifndef CLIMG_CLI_CLI_H
 #define CLIMG_CLI_CLI_H
 
@@ -10,15 +14,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Parses argv into a command. Touches neither files nor devices. Stops at --help, --version and the like and
- * ignores what follows: then settings_want_information(&command->settings) is true and there is no output. On
- * failure there is nothing to free. */
+/* Parses argv into a command, whose strings stay in argv. Opens no file and no device. Stops at --help,
+ * --version and the like and ignores further arguments: then settings_want_information(&command->settings) is
+ * true and there is no output. Fails with STATUS_USAGE; on failure nothing is to be freed. After success call
+ * command_free. */
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error);
 
 /* Safe on a zeroed command, and twice. */
 void command_free(struct command *command);
 
-/* Writes the text of --help, --version, --complete or --generate (settings_want_information). */
+/* Writes the text of --help, --version, --complete or --generate (settings_want_information), and flushes it.
+ * Fails for an unknown topic of --help, or if the file cannot be written. */
 enum status help_write(FILE *file, const struct settings *settings, struct error *error);
 
 /* Writes the manual page, from the option tables, the stages' own manuals and manual.txt. */
@@ -27,22 +33,23 @@ void man_write(FILE *file);
 /* The embedded file manual.txt. */
 extern const char manual_text[];
 
-/* Writes the completions of the argument `word`, which follows the argument `before` ("" or NULL: it is the
- * first): a line for each, with the whole argument, a tab and its meaning. No line: it may be a file name, or
- * anything. The scripts in completions/ call `climg --after=BEFORE --complete=WORD`. */
+/* Writes the completions of the argument `word`: for each a line with the whole argument, a tab and its
+ * meaning. `before` is the argument before it, "" or NULL for the first one. Without a line, the shell
+ * completes file names. The scripts in completions/ call `climg --after=BEFORE --complete=WORD`. */
 void completion_write(FILE *file, const char *before, const char *word);
 
-/* Prints for --info what each input is, as text or as a line of JSON. Only the noise needs a device. If there
- * are several inputs, `complain` gets a message for each that cannot be read; the status is then that of a
- * batch. */
+/* Prints the header of each input for --info, as text or as a line of JSON. Only --noise needs a device.
+ * If there are several inputs, `complain` gets a message for each that cannot be read. Returns
+ * STATUS_PARTIAL if some cannot be read, STATUS_FAILED if none can. */
 enum status info_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
                        struct error *error);
 
-/* Descriptions of stages and options, for --help and the manual page. */
+/* ---------------------------------------------------------------- texts from the tables */
 
-/* Bytes of a description; a unit test checks that none is cut off. */
+/* Bytes of a description, with the final 0. A unit test checks that none is cut off. */
 enum { DESCRIPTION_SIZE = 256 };
 
+/* A text about a stage or option, for --help and the manual page. */
 struct description {
     char text[DESCRIPTION_SIZE];
 };
@@ -75,23 +82,27 @@ void wrap_paragraphs(FILE *file, const char *text, size_t indent);
 /* Writes a term at column 2 and its meaning from column 28 on, on the next line after a long term. */
 void wrap_entry(FILE *file, const char *term, const char *meaning);
 
-/* Names that other programs give to a stage or option, and climg's name for it, or a sentence if climg has no
- * such stage. NULL ends them. */
+/* ---------------------------------------------------------------- hints for unknown names */
+
+/* A name that other programs have for a stage or option. */
 struct alias {
-    const char *typed, *answer;
+    const char *typed;
+    const char *answer; /* climg's name for it, or a sentence if climg has no such stage */
 };
 
-extern const struct alias aliases[];
+/* A NULL name ends the table. */ extern const struct alias aliases[];
 
+/* The end of a message. */
 struct hint {
     char text[128];
 };
 
-/* Returns the hint for an unknown stage or option, "did you mean --blur?": the name in the table of aliases
- * or the nearest one, after `before`; if none is near, where the names are listed. */
+/* Returns the hint for an unknown stage or option: "did you mean --blur?" with the name in the table of
+ * aliases, or the nearest one, after the text `before`. If no name is near, the hint is "see climg --help".
+ */
 struct hint suggest(const char *before, const char *unknown);
 
-/* Returns the answer of the table of aliases; may be NULL. */
+/* Returns the answer in the table of aliases; NULL if the word is not in it. */
 const char *alias_answer(const char *typed);
 
 #endif

@@ -1,7 +1,11 @@
-/* Completion of a command line. The argument is split into the text that stays ("--scale=2,") and the text to
- * complete
- * ("fil"); candidates come from the option tables, so a new stage or option needs nothing here. File names
- * are left to the shell. */
+/* Completion of a command line.
+ *
+ *     --scale=2,fil
+ *     ├ before ─┤└─ last      candidates: "filter=", from the table of --scale
+ *
+ * The argument is split into the text that stays and the text to complete. Candidates are words, keys and
+ * names in the option tables, so a new stage or option needs no change here. File names are left to the
+ * shell. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -14,11 +18,12 @@
 struct typed {
     FILE *file;
     const char *word;   /* the whole argument */
-    struct word before; /* the part that stays: "--scale=2," */
-    const char *last;   /* the part to complete: "fil" */
+    struct word before; /* the part that stays */
+    const char *last;   /* the part to complete */
 };
 
-/* Prints `before`, the candidate and `after` if the candidate begins with the typed text. */
+/* Prints a line with `before`, the candidate and `after`, a tab and the meaning, if the candidate begins with
+ * the typed text. */
 static void offer(const struct typed *typed, struct word candidate, const char *after, const char *meaning)
 {
     size_t length = strlen(typed->last);
@@ -29,13 +34,14 @@ static void offer(const struct typed *typed, struct word candidate, const char *
             (int)candidate.length, candidate.start, after, meaning);
 }
 
+/* Offers a candidate that is a string. */
 static void offer_text(const struct typed *typed, const char *candidate, const char *after,
                        const char *meaning)
 {
     offer(typed, (struct word){candidate, strlen(candidate)}, after, meaning);
 }
 
-/* Offers the words that an option takes. */
+/* Offers the words that are values of an option: "auto", "yes". */
 static void offer_words(const struct typed *typed, const struct option *option)
 {
     const char *cursor = option->type == OPTION_YES_NO ? "yes|no" : option_words(option);
@@ -46,7 +52,7 @@ static void offer_words(const struct typed *typed, const struct option *option)
     }
 }
 
-/* True if ",key=" was typed before the last comma. */
+/* True if the value has the key already: ",key=" is in the part that stays. */
 static bool is_given(const struct typed *typed, const char *key)
 {
     const char *cursor = typed->before.start;
@@ -58,13 +64,6 @@ static bool is_given(const struct typed *typed, const char *key)
     return false;
 }
 
-static void offer_keys(const struct typed *typed, const struct option *table)
-{
-    for (; table->type != OPTION_END; table++)
-        if (table->name != NULL && !table->hidden && !is_given(typed, table->name))
-            offer_text(typed, table->name, "=", table->help);
-}
-
 /* Completes PRIMARY[,KEY=VALUE]..., which begins at `value`. */
 static void offer_stage_value(struct typed *typed, const struct stage *stage, const char *value)
 {
@@ -73,19 +72,23 @@ static void offer_stage_value(struct typed *typed, const struct stage *stage, co
     const struct option *primary = options_primary(stage->options);
     typed->last = equals != NULL ? equals + 1 : last;
     typed->before = (struct word){typed->word, (size_t)(typed->last - typed->word)};
-    if (equals != NULL) {
+    if (equals != NULL) { /* the value of a key */
         const struct option *key = options_find(stage->options, (struct word){last, (size_t)(equals - last)});
         if (key != NULL)
             offer_words(typed, key);
         return;
     }
-    if (last == value && primary != NULL)
+    if (last == value && primary != NULL) /* the primary value is first */
         offer_words(typed, primary);
-    /* A required PRIMARY comes before the keys. */
-    if (last != value || !options_need_value(stage->options))
-        offer_keys(typed, stage->options);
+    /* Keys that are not given yet. A required PRIMARY comes before them. */
+    if (last == value && options_need_value(stage->options))
+        return;
+    for (const struct option *key = stage->options; key->type != OPTION_END; key++)
+        if (key->name != NULL && !key->hidden && !is_given(typed, key->name))
+            offer_text(typed, key->name, "=", key->help);
 }
 
+/* Returns the stage with this name; NULL if the name is unknown. */
 static const struct stage *find_stage(struct word name)
 {
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
@@ -94,13 +97,15 @@ static const struct stage *find_stage(struct word name)
     return NULL;
 }
 
+/* Returns the global option; NULL if it is hidden or unknown. */
 static const struct option *find_global(struct word name)
 {
     const struct option *option = options_find(global_options, name);
     return option != NULL && !option->hidden ? option : NULL;
 }
 
-static void offer_topics(const struct typed *typed)
+/* Offers all stages. */
+static void offer_stages(const struct typed *typed)
 {
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
         offer_text(typed, (*stage)->name, "", (*stage)->brief);
@@ -116,29 +121,20 @@ static void offer_value(struct typed *typed, struct word name, const char *value
     if (stage != NULL)
         offer_stage_value(typed, stage, value);
     else if (option != NULL && strcmp(option->name, "help") == 0)
-        offer_topics(typed);
+        offer_stages(typed);
     else if (option != NULL)
         offer_words(typed, option);
 }
 
-static void offer_options(const struct typed *typed)
-{
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-        offer_text(typed, (*stage)->name, "", (*stage)->brief);
-    for (const struct option *option = global_options; option->type != OPTION_END; option++)
-        if (!option->hidden)
-            offer_text(typed, option->name, "", option->help);
-}
-
-/* Returns the stage or option whose value is the next argument; an empty word if the next argument is no
- * value. */
-static struct word takes_next(const char *argument)
+/* Returns the name of the stage or option whose value is the argument after `argument`. Returns an empty word
+ * if the next argument is no value. Of letters as in -qm only the last one may have a value. */
+static struct word option_before(const char *argument)
 {
     const struct word none = {NULL, 0};
     const struct option *option = NULL;
     if (argument == NULL || argument[0] != '-')
         return none;
-    if (argument[1] != '-') {
+    if (argument[1] != '-') { /* letters */
         option = argument[1] != '\0' ? global_find_letter(argument[strlen(argument) - 1]) : NULL;
     } else {
         struct word name = {argument + 2, strlen(argument + 2)};
@@ -154,15 +150,18 @@ static struct word takes_next(const char *argument)
 void completion_write(FILE *file, const char *before, const char *word)
 {
     struct typed typed = {.file = file, .word = word};
-    struct word name = takes_next(before);
+    struct word name = option_before(before);
     const char *equals = strchr(word, '=');
-    if (name.start != NULL) {
+    if (name.start != NULL) { /* the value of the option before it */
         offer_value(&typed, name, word);
-    } else if (strncmp(word, "--", 2) == 0 && equals != NULL) {
+    } else if (strncmp(word, "--", 2) == 0 && equals != NULL) { /* the value after '=' */
         offer_value(&typed, (struct word){word + 2, (size_t)(equals - word - 2)}, equals + 1);
-    } else if (word[0] == '-') {
+    } else if (word[0] == '-') { /* the name of a stage or option; a single dash becomes two */
         typed.before = (struct word){"--", 2};
         typed.last = word[1] == '-' ? word + 2 : word + 1;
-        offer_options(&typed);
+        offer_stages(&typed);
+        for (const struct option *option = global_options; option->type != OPTION_END; option++)
+            if (!option->hidden)
+                offer_text(&typed, option->name, "", option->help);
     }
 }

@@ -1,5 +1,8 @@
-/* Texts made from the option tables: synopses of stages and options, and paragraphs for a terminal of 80
- * columns. A description is a value with room for the longest one. */
+/* Texts made from the option tables, for --help and the manual page: synopses of stages and options, their
+ * help with range and default, and paragraphs for a terminal of 80 columns.
+ *
+ * A description is returned by value. It has room for the longest text in the tables, which a unit test
+ * checks, so nothing is allocated and nothing can fail. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -16,11 +19,13 @@ const struct example overview_examples[] = {
     {NULL, NULL},
 };
 
+/* Appends a text; one that does not fit is cut off. */
 static void describe_append(struct description *description, const char *text)
 {
     text_append(description->text, sizeof description->text, "%s", text);
 }
 
+/* True if the table has a key besides the primary value. */
 static bool has_keys(const struct option *table)
 {
     const struct option *row = options_primary(table) != NULL ? table + 1 : table;
@@ -35,6 +40,7 @@ struct description describe_stage(const struct stage *stage)
     describe_append(&description, stage->name);
     if (stage->options->type == OPTION_END)
         return description;
+    /* A value that may be left out must follow '='. */
     describe_append(&description, needed ? " " : "[=");
     if (primary != NULL)
         describe_append(&description, option_value_name(primary));
@@ -78,22 +84,11 @@ struct description describe_variable(const struct option *option)
     return description;
 }
 
-/* Begins or continues the remark in parentheses. */
+/* Begins the remark in parentheses, or continues it after a comma. */
 static void begin_remark(struct description *description, bool *begun)
 {
     describe_append(description, *begun ? ", " : " (");
     *begun = true;
-}
-
-static void append_range(struct description *description, const struct option *option, bool *begun)
-{
-    if (option->min == 0 && option->max == 0)
-        return;
-    begin_remark(description, begun);
-    if (isinf(option->max))
-        text_append(description->text, sizeof description->text, "at least %.15g", option->min);
-    else
-        text_append(description->text, sizeof description->text, "%.15g to %.15g", option->min, option->max);
 }
 
 struct description describe_help(const struct option *option)
@@ -101,13 +96,18 @@ struct description describe_help(const struct option *option)
     struct description description = {""};
     bool begun = false;
     describe_append(&description, option->help);
-    /* Lists the words if the value has a name (VIEW). */
+    /* The words of a choice, unless they are in the synopsis, where a name (VIEW) may take their place. */
     if (option->type == OPTION_CHOICE && option->value != NULL) {
         begin_remark(&description, &begun);
         describe_append(&description, option->choices[0] == '|' ? option->choices + 1 : option->choices);
     }
-    append_range(&description, option, &begun);
-    /* The word "default" needs no remark. */
+    /* The range. Without limits, both are 0. */
+    if (option->min != 0 || option->max != 0) {
+        begin_remark(&description, &begun);
+        text_append(description.text, sizeof description.text,
+                    isinf(option->max) ? "at least %.15g" : "%.15g to %.15g", option->min, option->max);
+    }
+    /* The default, unless that is the word "default". */
     if (option->fallback != NULL && strcmp(option->fallback, "default") != 0) {
         begin_remark(&description, &begun);
         describe_append(&description, "default ");
@@ -131,9 +131,12 @@ struct description describe_kinds(const struct stage *stage)
     return description;
 }
 
+/* ---------------------------------------------------------------- paragraphs */
+
+/* Columns, from 0: the end of a line, and the starts of a term and its meaning in a list. */
 enum { LAST_COLUMN = 78, TERM_COLUMN = 2, MEANING_COLUMN = 28 };
 
-/* The width of a UTF-8 text without wide characters: bytes that do not continue a character. */
+/* Returns the columns of a UTF-8 text without wide characters: the bytes that begin a character. */
 static size_t width_of(const char *text, size_t size)
 {
     size_t width = 0;
@@ -142,6 +145,7 @@ static size_t width_of(const char *text, size_t size)
     return width;
 }
 
+/* Writes `count` blanks. */
 static void write_spaces(FILE *file, size_t count)
 {
     fprintf(file, "%*s", (int)count, "");
@@ -155,7 +159,8 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* Writes a paragraph; the first word starts at `indent`. Returns what follows it. */
+/* Writes a paragraph, whose first word starts at column `indent`, where the cursor is. Returns the text after
+ * the paragraph and its blank lines. */
 static const char *wrap_paragraph(FILE *file, const char *text, size_t indent)
 {
     size_t column = indent;
@@ -193,7 +198,7 @@ void wrap_entry(FILE *file, const char *term, const char *meaning)
     size_t column = TERM_COLUMN + width_of(term, strlen(term));
     write_spaces(file, TERM_COLUMN);
     fputs(term, file);
-    if (column + 2 > MEANING_COLUMN) {
+    if (column + 2 > MEANING_COLUMN) { /* less than two blanks would be left */
         putc('\n', file);
         column = 0;
     }

@@ -1,5 +1,6 @@
-/* --help, in three lengths: eleven lines for someone new, all stages and options, one stage or option with
- * its manual and examples. Everything but the eleven lines comes from the tables. */
+/* --help, in three lengths: eleven lines for a newcomer, all stages and options, or one stage or option with
+ * its manual and examples. The eleven lines are written here; the rest comes from the tables of stages and
+ * options. Also writes the other information: --version, --complete and --generate. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -15,13 +16,16 @@
 #include <string.h>
 #include <tiffio.h>
 
+/* Writes each command and, below it, its purpose. */
 static void write_examples(FILE *file, const struct example *examples)
 {
     for (const struct example *example = examples; example->command != NULL; example++)
         fprintf(file, "  %s\n      %s\n", example->command, example->shows);
 }
 
-/* Stages by purpose. Stages in no group come last. */
+/* Stages by purpose, in the order of the help; a name has a blank on both sides. Stages in no group come
+ * last.
+ */
 static const struct {
     const char *title, *names;
 } groups[] = {
@@ -34,6 +38,7 @@ static const struct {
 
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 
+/* Returns the index of the stage's group, or GROUPS. */
 static size_t group_of(const struct stage *stage)
 {
     struct description name = {""};
@@ -44,10 +49,11 @@ static size_t group_of(const struct stage *stage)
     return i;
 }
 
+/* Writes a list of all stages by purpose. */
 static void write_stages(FILE *file)
 {
     for (size_t i = 0; i <= GROUPS; i++) {
-        bool begun = false;
+        bool begun = false; /* the title was written */
         for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
             if (group_of(*stage) != i)
                 continue;
@@ -59,20 +65,7 @@ static void write_stages(FILE *file)
     }
 }
 
-static void write_globals(FILE *file)
-{
-    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
-        if (option->hidden)
-            continue;
-        /* Without a letter, aligns the long name with those after a letter. */
-        struct description term = {""};
-        const char *before = option->letter != 0 ? "" : "    ";
-        text_append(term.text, sizeof term.text, "%s%s", before, describe_global(option).text);
-        wrap_entry(file, term.text, describe_help(option).text);
-    }
-}
-
-/* Eleven lines, for someone who sees climg for the first time. */
+/* Eleven lines for the first look at climg. They fit a screen next to the command that failed. */
 static void write_first_words(FILE *file)
 {
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
@@ -87,6 +80,7 @@ static void write_first_words(FILE *file)
           file);
 }
 
+/* All stages and options, for --help=all. */
 static void write_overview(FILE *file)
 {
     char summary[400] = "";
@@ -101,28 +95,30 @@ static void write_overview(FILE *file)
     fputs("\nStages, run in the order written:\n\n", file);
     write_stages(file);
     fputs("\nOptions, anywhere:\n", file);
-    write_globals(file);
+    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
+        if (option->hidden)
+            continue;
+        /* Long names are aligned, with a letter before them or not. */
+        struct description term = {""};
+        const char *before = option->letter != 0 ? "" : "    ";
+        text_append(term.text, sizeof term.text, "%s%s", before, describe_global(option).text);
+        wrap_entry(file, term.text, describe_help(option).text);
+    }
     fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed.\n"
           "'climg --help=STAGE' is the help of a stage, 'man climg' the whole manual.\n",
           file);
 }
 
-static void write_parameters(FILE *file, const struct option *table)
-{
-    if (table->type == OPTION_END)
-        return;
-    putc('\n', file);
-    for (const struct option *option = table; option->type != OPTION_END; option++) {
-        if (!option->hidden)
-            wrap_entry(file, describe_parameter(option).text, describe_help(option).text);
-    }
-}
-
+/* A stage's synopsis, keys, manual and examples. */
 static void write_stage(FILE *file, const struct stage *stage)
 {
     fprintf(file, "%s\n", describe_stage(stage).text);
     fprintf(file, "    %s (%s)\n", stage->brief, describe_kinds(stage).text);
-    write_parameters(file, stage->options);
+    if (stage->options->type != OPTION_END)
+        putc('\n', file);
+    for (const struct option *option = stage->options; option->type != OPTION_END; option++)
+        if (!option->hidden)
+            wrap_entry(file, describe_parameter(option).text, describe_help(option).text);
     putc('\n', file);
     wrap_paragraphs(file, stage->manual, 0);
     if (stage->examples->command != NULL)
@@ -130,7 +126,7 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-/* The help of a stage or an option; dashes are optional. */
+/* Writes the help of a stage or an option: "blur", "--blur", "m". */
 static enum status write_topic(FILE *file, const char *topic, struct error *error)
 {
     const char *name = topic + strspn(topic, "-");
@@ -147,12 +143,14 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
     return STATUS_OK;
 }
 
+/* The value of a macro as a string. */
 #define TEXT_OF_WORD(word) #word
 #define TEXT_OF(macro)     TEXT_OF_WORD(macro)
 
+/* Versions of climg and its libraries: those that are loaded, where the library can say so. */
 static void write_version(FILE *file)
 {
-    /* "LIBTIFF, Version 4.5.0\nCopyright ..." */
+    /* TIFFGetVersion: "LIBTIFF, Version 4.5.0\nCopyright ..." */
     const char *tiff = TIFFGetVersion();
     const char *number = strpbrk(tiff, "0123456789");
     if (number == NULL)
@@ -162,12 +160,13 @@ static void write_version(FILE *file)
             "jansson " JANSSON_VERSION);
 }
 
-static enum status write_wanted(FILE *file, const struct settings *settings, struct error *error)
+enum status help_write(FILE *file, const struct settings *settings, struct error *error)
 {
+    enum status status = STATUS_OK;
     if (settings->help != NULL && strcmp(settings->help, "all") == 0)
         write_overview(file);
     else if (settings->help != NULL && settings->help[0] != '\0')
-        return write_topic(file, settings->help, error);
+        status = write_topic(file, settings->help, error);
     else if (settings->help != NULL)
         write_first_words(file);
     else if (settings->version)
@@ -176,13 +175,7 @@ static enum status write_wanted(FILE *file, const struct settings *settings, str
         completion_write(file, settings->after, settings->complete);
     else
         man_write(file);
-    return STATUS_OK;
-}
-
-enum status help_write(FILE *file, const struct settings *settings, struct error *error)
-{
-    enum status status = write_wanted(file, settings, error);
-    /* `climg --help | head`: who closes a pipe has read enough. */
+    /* A closed pipe is no failure: in `climg --help | head` the reader has enough. */
     if (status == STATUS_OK && (fflush(file) != 0 || ferror(file)) && errno != EPIPE)
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
     return status;

@@ -1,6 +1,11 @@
-/* --info: the header of each file, as text or as a line of JSON. Pixels are read only for --noise, which
- * opens a device for the first picture and runs the survey of --denoise. A file that cannot be read is
- * reported, and the others follow. */
+/* --info: the header of each file, as text or as a line of JSON.
+ *
+ *     list of files ─▶ open ─▶ file_info ─▶ (noise) ─▶ print_lines or print_json
+ *
+ * The output describes the first page that is asked for; of the other pages only their number. Pixels are
+ * read for --noise alone, which opens a device for the first picture and runs the analysis pass of --denoise,
+ * so that --info prints what --denoise would use. A file that cannot be read is reported, and the others
+ * follow. */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -19,24 +24,25 @@
 #include <unistd.h>
 
 enum {
-    VALUE_SHOWN = 200, /* bytes of a text; JSON has all of it */
-    DIGITS = 9
+    VALUE_SHOWN = 200, /* most bytes of a value in text; JSON has all of it */
+    DIGITS = 9         /* significant digits of numbers in JSON */
 };
 
-/* A file as --info prints it. */
+/* A file as --info prints it. Pointers but `noise` belong to the reader or the job. */
 struct file_info {
     const char *name;
-    const struct image_info *info;
+    const struct image_info *info; /* of the first page */
     const struct metadata *metadata;
     const struct format *format;
     const char *compression; /* may be NULL */
-    int pages;               /* 0: unknown before they are read */
-    bool is_pyramid;
-    struct coefficients pyramid;
-    const struct result *noise; /* with --noise; else NULL */
+    int pages;               /* number of pages; 0: unknown before they are read */
+
+    bool is_pyramid;             /* a coefficient file */
+    struct coefficients pyramid; /* valid if is_pyramid */
+    const struct result *noise;  /* noise_count is 0 if none was found; NULL without --noise */
 };
 
-/* Collects the facts of an open file. A damaged coefficient file is described as a TIFF. */
+/* Collects the facts about an open file. A damaged coefficient file is described as a TIFF. */
 static struct file_info inspect(const struct job *job, struct reader *reader)
 {
     struct error ignored;
@@ -53,6 +59,7 @@ static struct file_info inspect(const struct job *job, struct reader *reader)
     return facts;
 }
 
+/* Describes the channels for people. */
 static const char *channels_name(const struct image_info *info)
 {
     static const char *const names[] = {"gray", "gray and another", "RGB", "RGB and another"};
@@ -63,28 +70,7 @@ static const char *channels_name(const struct image_info *info)
     return names[info->channels - 1];
 }
 
-static void put_texts(struct json_writer *out, const struct metadata *metadata)
-{
-    json_begin(out, "texts", '[');
-    for (size_t i = 0; i < metadata->text_count; i++) {
-        json_begin(out, NULL, '{');
-        json_put_text(out, "key", metadata->texts[i].key);
-        json_put_text(out, "value", metadata->texts[i].value);
-        json_end(out, '}');
-    }
-    json_end(out, ']');
-}
-
-static void put_extras(struct json_writer *out, const struct metadata *metadata)
-{
-    json_begin(out, "others", '[');
-    for (size_t i = 0; i < metadata->tag_count; i++)
-        json_put_whole(out, NULL, metadata->tags[i].number);
-    if (metadata->has_cicp)
-        json_put_text(out, NULL, "cICP");
-    json_end(out, ']');
-}
-
+/* Writes "resolution": pixels a metre, or the ratio of width and height of a pixel; null if absent. */
 static void put_resolution(struct json_writer *out, const struct metadata *metadata)
 {
     if (metadata->resolution_unit == RESOLUTION_ABSENT) {
@@ -98,6 +84,7 @@ static void put_resolution(struct json_writer *out, const struct metadata *metad
     json_end(out, '}');
 }
 
+/* Writes "pyramid": the image and the transform of a coefficient file; null for others. */
 static void put_pyramid(struct json_writer *out, const struct file_info *facts)
 {
     const struct shape *shape = &facts->pyramid.shape;
@@ -126,12 +113,15 @@ static void put_known(struct json_writer *out, const char *key, int value)
         json_put_null(out, key);
 }
 
+/* Prints a line with one object. Keys are never left out except "stream" and "noise", which few files have.
+ */
 static void print_json(FILE *file, const struct file_info *facts)
 {
     const struct image_info *info = facts->info;
     const struct metadata *metadata = facts->metadata;
     struct json_writer out = {.out = file};
     json_begin(&out, NULL, '{');
+    /* Pixels, as the reader delivers them. */
     json_put_text(&out, "file", facts->name);
     json_put_text(&out, "format", facts->format->name);
     json_put_whole(&out, "width", info->width);
@@ -145,14 +135,27 @@ static void print_json(FILE *file, const struct file_info *facts)
     json_put_text(&out, "compression", facts->compression);
     if (info->video.header)
         json_put_text(&out, "stream", info->video.header);
+    /* Metadata. */
     json_put_whole(&out, "icc_bytes", (long long)metadata->icc.size);
     json_put_truth(&out, "srgb", metadata->srgb);
     json_put_number(&out, "gamma", metadata->gamma > 0 ? metadata->gamma : (double)NAN, DIGITS);
     put_resolution(&out, metadata);
     put_known(&out, "orientation", metadata->orientation);
     json_put_whole(&out, "exif_bytes", (long long)metadata->exif.size);
-    put_texts(&out, metadata);
-    put_extras(&out, metadata);
+    json_begin(&out, "texts", '[');
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        json_begin(&out, NULL, '{');
+        json_put_text(&out, "key", metadata->texts[i].key);
+        json_put_text(&out, "value", metadata->texts[i].value);
+        json_end(&out, '}');
+    }
+    json_end(&out, ']');
+    json_begin(&out, "others", '['); /* numbers of TIFF tags, names of PNG chunks */
+    for (size_t i = 0; i < metadata->tag_count; i++)
+        json_put_whole(&out, NULL, metadata->tags[i].number);
+    if (metadata->has_cicp)
+        json_put_text(&out, NULL, "cICP");
+    json_end(&out, ']');
     put_pyramid(&out, facts);
     if (facts->noise)
         report_noise(&out, facts->noise);
@@ -161,7 +164,8 @@ static void print_json(FILE *file, const struct file_info *facts)
     putc('\n', file);
 }
 
-/* Prints a value on one line. A long one is cut off, but not within a character of UTF-8. */
+/* Prints a value on one line: control characters become blanks. A long value is cut off, but not within a
+ * character of UTF-8. */
 static void print_value(FILE *out, const char *text)
 {
     size_t length = strlen(text), shown = length < VALUE_SHOWN ? length : VALUE_SHOWN;
@@ -176,18 +180,17 @@ static void print_value(FILE *out, const char *text)
     putc('\n', out);
 }
 
-static void print_colour(FILE *out, const struct metadata *metadata)
+/* Prints colour, resolution, orientation and texts, a line for each that the file has. */
+static void print_metadata(FILE *out, const struct metadata *metadata)
 {
+    /* The tone curve: a profile is more precise than a chunk, which is more precise than a number. */
     if (metadata->icc.size > 0)
         fprintf(out, "  colour: ICC profile of %zu bytes\n", metadata->icc.size);
     else if (metadata->srgb)
         fputs("  colour: sRGB\n", out);
     else if (metadata->gamma > 0)
         fprintf(out, "  colour: gamma %.5g\n", metadata->gamma);
-}
-
-static void print_geometry(FILE *out, const struct metadata *metadata)
-{
+    /* Geometry. Resolution is stored in pixels a metre. */
     const double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_PER_METRE)
         fprintf(out, "  resolution: %.6g x %.6g pixels an inch\n", 0.0254 * x, 0.0254 * y);
@@ -195,10 +198,7 @@ static void print_geometry(FILE *out, const struct metadata *metadata)
         fprintf(out, "  resolution: %.6g to %.6g, of no unit\n", x, y);
     if (metadata->orientation > 1)
         fprintf(out, "  orientation: %d (--auto-orient turns it)\n", metadata->orientation);
-}
-
-static void print_texts(FILE *out, const struct metadata *metadata)
-{
+    /* Blobs and texts. */
     if (metadata->exif.size > 0)
         fprintf(out, "  EXIF: %zu bytes\n", metadata->exif.size);
     if (metadata->has_cicp)
@@ -214,10 +214,12 @@ static void print_texts(FILE *out, const struct metadata *metadata)
     }
 }
 
+/* Prints a line with name, format and size, and an indented line for everything else. */
 static void print_lines(FILE *out, const struct file_info *facts)
 {
     const struct image_info *info = facts->info;
     const struct shape *shape = &facts->pyramid.shape;
+    /* "photo.png: PNG, 640 x 480, RGB, 8 bit" */
     fprintf(out, "%s: %s, %u x %u, %s, ", facts->name, facts->format->name, info->width, info->height,
             channels_name(info));
     if (info->bits > 0)
@@ -228,6 +230,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
         fprintf(out, "  coefficients: of %d x %d, %d channels, %s; %d levels, biort %s, qshift %s\n",
                 shape->width, shape->height, shape->channels, sample_name(facts->pyramid.samples),
                 shape->levels, biorts[shape->biort].name, qshifts[shape->qshift].name);
+    /* The number of pages, if it is not one. Streams do not say it. */
     if (facts->pages <= 0)
         fputs("  pages: one or more\n", out);
     else if (facts->pages > 1)
@@ -238,9 +241,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
         fputs("  stream: ", out);
         print_value(out, info->video.header);
     }
-    print_colour(out, facts->metadata);
-    print_geometry(out, facts->metadata);
-    print_texts(out, facts->metadata);
+    print_metadata(out, facts->metadata);
     if (facts->noise && facts->noise->noise_count > 0) {
         char text[NOISE_TEXT_SIZE];
         result_noise_text(facts->noise, text);
@@ -252,28 +253,17 @@ static void print_lines(FILE *out, const struct file_info *facts)
 
 /* ---------------------------------------------------------------- --noise */
 
-/* Finds the noise of pictures, on a device that the first one opens. Zeroed, it has no device yet. */
+/* Finds the noise of pictures, on a device that the first one opens. Zeroed, it has no device. */
 struct noise_finder {
     struct worker_context context;
     struct worker worker;
-    struct chain chain;
-    bool begun;
+    struct chain chain; /* --denoise */
+    bool begun;         /* the fields above are initialised */
 };
 
-static enum status begin_finder(struct noise_finder *finder, const struct command *command,
-                                struct error *error)
-{
-    if (finder->begun)
-        return STATUS_OK;
-    finder->context = (struct worker_context){.settings = &command->settings, .chain = &command->chain};
-    worker_init(&finder->worker, &finder->context, NULL, command->settings.device);
-    finder->begun = true;
-    return chain_add(&finder->chain, stage_find("denoise"), NULL, error);
-}
-
-/* Runs only the survey of --denoise, on unchanged samples. */
-static enum status analysis(struct worker *worker, const struct chain *chain, struct reader *reader,
-                            struct error *error)
+/* Runs the analysis pass of --denoise on a page, on unchanged samples. The worker's device is open. */
+static enum status analyse_noise(struct worker *worker, const struct chain *chain, struct reader *reader,
+                                 struct error *error)
 {
     const struct image_info *info = reader_info(reader);
     const struct plan_request request = {.chain = chain,
@@ -282,10 +272,11 @@ static enum status analysis(struct worker *worker, const struct chain *chain, st
                                          .out = info->type,
                                          .reader_memory = reader_memory(reader)};
     struct plan plan;
-    worker->run.prebuilt = true; /* what follows the survey is not built */
+    worker->run.prebuilt = true; /* no program of the stage itself is needed */
     enum status status = plan_make(&plan, &request, &worker->run, error);
     if (status != STATUS_OK)
         return status;
+    /* The page of a run in memory, but with the file as its reader. It is never written. */
     struct page page = memory_page(&worker->run, &plan, &worker->timing, false, 0);
     page.from.premultiplied = info->premultiplied;
     page.reader = reader;
@@ -294,30 +285,30 @@ static enum status analysis(struct worker *worker, const struct chain *chain, st
     return status;
 }
 
-/* Reads the page to its end and records the noise in `result`. */
+/* Reads the page to its end and records the noise in `result`. Opens the device for the first picture. */
 static enum status info_find_noise(struct noise_finder *finder, const struct command *command,
                                    const struct job *job, struct reader *reader, struct result *result,
                                    struct error *error)
 {
-    enum status status = begin_finder(finder, command, error);
+    enum status status = STATUS_OK;
+    if (!finder->begun) {
+        finder->context = (struct worker_context){.settings = &command->settings, .chain = &command->chain};
+        worker_init(&finder->worker, &finder->context, NULL, command->settings.device);
+        finder->begun = true;
+        status = chain_add(&finder->chain, stage_find("denoise"), NULL, error);
+    }
     if (status == STATUS_OK)
         status = worker_open(&finder->worker, error);
     if (status == STATUS_OK)
-        status = analysis(&finder->worker, &finder->chain, reader, error);
+        status = analyse_noise(&finder->worker, &finder->chain, reader, error);
     if (status == STATUS_OK)
         result_note_noise(job, &finder->worker, 0, result);
     return status;
 }
 
-static void close_finder(struct noise_finder *finder)
-{
-    chain_free(&finder->chain);
-    if (finder->begun)
-        worker_close(&finder->worker);
-}
-
 /* ---------------------------------------------------------------- all files */
 
+/* Prints one file. Coefficients and complex samples are no picture, so their noise is not looked for. */
 static enum status write_file_info(const struct command *command, const struct job *job,
                                    struct noise_finder *finder, FILE *out, struct error *error)
 {
@@ -349,13 +340,14 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
     struct list list;
     struct noise_finder finder = {.begun = false};
     size_t failed = 0;
+    /* Without arguments the input is stdin, where nothing comes from a terminal. */
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = list_make(&list, command, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
         if (write_file_info(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
             continue;
-        if (list.several)
+        if (list.several) /* of a single file, the message is the command's */
             complain(error);
         failed++;
     }
@@ -364,7 +356,9 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
                       failed, list.count);
     else if (status == STATUS_OK && failed > 0)
         status = STATUS_FAILED;
-    close_finder(&finder);
+    chain_free(&finder.chain);
+    if (finder.begun)
+        worker_close(&finder.worker);
     list_free(&list);
     return status;
 }

@@ -1,5 +1,9 @@
-/* The manual page: the prose of manual.txt, with lists from the option tables at the lines that begin with @,
- * as requests of troff's man macros. */
+/* The manual page, in troff's man macros (man 7 man).
+ *
+ *     manual.txt: "= TITLE" ─▶ .SH     blank line ─▶ .PP     "@stages" ─▶ list from the tables
+ *
+ * The prose is in manual.txt. Lists come from the tables of stages, options and environment variables. `make
+ * generate` writes docs/climg.1 with it, and a test fails if that file is old. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -8,10 +12,12 @@
 
 #include <string.h>
 
-/* Escapes troff's markup, characters that it typesets otherwise ('-', quotes), and what is not ASCII, which
- * needs a preprocessor. A list of values may be broken after its bars. */
+/* Writes a character of text. Escapes troff's markup, ASCII characters that troff would replace by
+ * typographic ones ('-', quotes), and characters outside ASCII, which would need a preprocessor. A list of
+ * values may be broken after its bars. */
 static void write_character(FILE *file, unsigned long code)
 {
+    /* The escapes of groff_char(7). */
     static const struct {
         char character;
         const char *escape;
@@ -29,9 +35,8 @@ static void write_character(FILE *file, unsigned long code)
         fprintf(file, "\\[u%04lX]", code);
 }
 
-/* Writes valid UTF-8, which all text in the program is. A full stop at the beginning of a line is a request;
- * \& prevents that.
- */
+/* Writes `size` bytes of valid UTF-8. \& precedes a full stop at the beginning of a line, which would be a
+ * request. */
 static void man_write_text(FILE *file, const char *text, size_t size)
 {
     const char *end = text + size;
@@ -52,7 +57,7 @@ static void write_line(FILE *file, const char *text)
     putc('\n', file);
 }
 
-/* Writes paragraphs; troff wants a request where the text has a blank line. */
+/* Writes paragraphs that blank lines divide, each after the request .PP. */
 static void write_paragraphs(FILE *file, const char *text)
 {
     while (*text != '\0') {
@@ -66,8 +71,8 @@ static void write_paragraphs(FILE *file, const char *text)
     }
 }
 
-/* Writes a term in bold and its meaning, indented. The text holds no quotes, so it can be one quoted
- * argument. */
+/* Writes a term in bold and its meaning, indented. The escaped term has no quotes, so it is one quoted
+ * argument of .B. */
 static void write_entry(FILE *file, const char *term, const char *meaning)
 {
     fputs(".TP\n.B \"", file);
@@ -82,6 +87,7 @@ static void write_examples(FILE *file, const struct example *examples)
         write_entry(file, example->command, example->shows);
 }
 
+/* Writes the options of a table that are not hidden. `describe` returns an option's term. */
 static void write_options(FILE *file, const struct option *table,
                           struct description (*describe)(const struct option *option))
 {
@@ -91,6 +97,7 @@ static void write_options(FILE *file, const struct option *table,
     }
 }
 
+/* Writes a stage as a subsection: synopsis, keys, manual, examples. */
 static void write_stage(FILE *file, const struct stage *stage)
 {
     struct description synopsis = describe_stage(stage);
@@ -105,6 +112,7 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
+/* The following functions write the lists that manual.txt names. */
 static void write_formats(FILE *file)
 {
     char known[400] = "";
@@ -145,7 +153,7 @@ static void write_exit_status(FILE *file)
     write_entry(file, "3", "some of several files failed; the others are done");
 }
 
-/* Inserts: lines of manual.txt that begin with @. */
+/* Writes the list that a line of manual.txt names: "@stages". */
 static void write_insert(FILE *file, const char *line, size_t size)
 {
     static const struct {
@@ -159,10 +167,10 @@ static void write_insert(FILE *file, const char *line, size_t size)
             inserts[i].write(file);
 }
 
-/* Writes manual.txt: "= " begins a heading, "@" an insert, and blank lines divide paragraphs. */
+/* Writes manual.txt: "= " begins a heading, "@" names a list, and blank lines divide paragraphs. */
 static void write_sections(FILE *file)
 {
-    bool begins = true; /* a paragraph */
+    bool begins = true; /* the next line begins a paragraph */
     for (const char *line = manual_text; *line != '\0'; line += *line == '\n') {
         const size_t size = strcspn(line, "\n");
         if (line[0] == '=') {

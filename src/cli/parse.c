@@ -1,12 +1,14 @@
 /* Parses the command line.
  *
- *     argv ─▶ options set their field, stages join the chain, other words are collected ─▶ assigned ─▶
- * checked
+ *     argv ─┬─ option ─▶ a field of struct settings
+ *           ├─ stage ──▶ the end of the chain
+ *           └─ word ───▶ positional arguments ─▶ inputs and output ─▶ checks
  *
  * Options may be anywhere; only the order of stages and files matters. The last word is the output, unless
- * --output or
- * --in-place says otherwise. Files are not opened, and only asked whether they exist where two readings of a
- * word are possible: `--denoise 10` is an error with advice unless a file is called 10. */
+ * --output or --in-place says otherwise. No file is opened. The parser only checks if a file exists, and only
+ * if a word can be read in two ways: `--denoise 10` is an error with advice unless a file is called 10.
+ *
+ * Most of the code is advice. Each message names the word that is wrong and the text to write instead. */
 #include "cli/cli.h"
 
 #include "image/format.h"
@@ -16,29 +18,36 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_SIZE = 64 }; /* longer names are cut off, which makes them unknown */
+enum { NAME_SIZE = 64 }; /* bytes; a longer name is cut off, which makes it unknown */
 
-/* "--NAME[=VALUE]". If the name is known, stage or global is set. */
+/* An argument "--NAME[=VALUE]". */
 struct long_option {
-    char name[NAME_SIZE];
-    char what[NAME_SIZE + 2]; /* --NAME */
-    const char *attached;     /* the value after '=', or NULL */
-    const struct stage *stage;
-    const struct option *global;
+    char name[NAME_SIZE];        /* without dashes */
+    char what[NAME_SIZE + 2];    /* --NAME, for messages; empty for no option */
+    const char *attached;        /* value after '='; NULL without '=' */
+    const struct stage *stage;   /* NULL if the name is no stage */
+    const struct option *global; /* NULL if the name is no global option */
 };
 
 struct parser {
+    /* Input. */
     int argc;
     const char *const *argv;
-    int next; /* the argument to take next */
-    bool options_ended;
+    int next;           /* index of the next argument */
+    bool options_ended; /* after the argument "--" */
+
+    /* Output. */
     struct command *command;
-    const char **positionals;               /* room for all of argv */
-    size_t positional_count, before_stages; /* positional arguments before the first stage */
+    const char **positionals; /* room for all of argv; belongs to the command */
+    size_t positional_count;
+    size_t before_stages; /* number of positional arguments before the first stage */
     bool has_stage;
-    struct long_option optional; /* the last option if its optional value was left out; what[0] 0: none */
+
+    /* The option before the next argument if its optional value was left out; else empty. */
+    struct long_option optional;
 };
 
+/* Splits NAME[=VALUE] and looks the name up. */
 static struct long_option read_long(const char *name)
 {
     struct long_option option = {0};
@@ -51,6 +60,7 @@ static struct long_option read_long(const char *name)
     return option;
 }
 
+/* True for "--NAME" or "--NAME=VALUE" of a stage or global option. */
 static bool is_known_option(const char *argument)
 {
     if (strncmp(argument, "--", 2) != 0)
@@ -59,13 +69,14 @@ static bool is_known_option(const char *argument)
     return option.stage != NULL || option.global != NULL;
 }
 
+/* Fails: the value of `what` is missing. */
 static enum status lacks_value(const char *what, const char *value_name, struct error *error)
 {
     return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
 }
 
-/* Returns the next argument in *value, as the value of `what`. It may begin with '-', as kernels do; but if
- * it is another option's name, the value was forgotten. */
+/* Sets *value to the next argument, the value of `what`. It may begin with '-', as weights of a kernel do. If
+ * it is the name of an option, the value was forgotten. */
 static enum status take_value(struct parser *parser, const char *what, const char *value_name,
                               const char **value, struct error *error)
 {
@@ -75,11 +86,13 @@ static enum status take_value(struct parser *parser, const char *what, const cha
     return STATUS_OK;
 }
 
+/* Appends a stage to the chain, with its attached value or the next argument. */
 static enum status add_stage(struct parser *parser, const struct long_option *option, struct error *error)
 {
     const struct stage *stage = option->stage;
     const char *value = option->attached;
     const bool taken = value == NULL && options_need_value(stage->options);
+    /* A value that the stage needs may be the next argument. */
     if (taken) {
         const char *value_name = option_value_name(options_primary(stage->options));
         enum status status = take_value(parser, option->what, value_name, &value, error);
@@ -91,13 +104,15 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     parser->has_stage = true;
     if (value == NULL)
         parser->optional = *option;
+    /* If the value is wrong and looks like a file, the value was forgotten: --rotate out.png. */
     enum status status = chain_add(&parser->command->chain, stage, value, error);
-    if (status == STATUS_USAGE && taken && format_by_path(value) != NULL) /* --rotate out.png */
+    if (status == STATUS_USAGE && taken && format_by_path(value) != NULL)
         return lacks_value(option->what, option_value_name(options_primary(stage->options)), error);
     return status;
 }
 
-/* True for `--help blur` and `--help blurr`, unless a file has that name. */
+/* True if --help is followed by a topic: `--help blur`, and `--help blurr`, which gets advice. The name of an
+ * existing file is no topic. */
 static bool is_help_topic(const struct parser *parser, const struct option *option)
 {
     const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
@@ -105,6 +120,7 @@ static bool is_help_topic(const struct parser *parser, const struct option *opti
            (stage_find(topic) != NULL || global_find(topic) != NULL || access(topic, F_OK) != 0);
 }
 
+/* Sets a global option. Its value is `attached`, or the next argument if the option needs one. */
 static enum status set_global(struct parser *parser, const struct option *option, const char *what,
                               const char *attached, struct error *error)
 {
@@ -121,59 +137,39 @@ static enum status set_global(struct parser *parser, const struct option *option
     return option_parse(option, what, value, &parser->command->settings, error);
 }
 
-static enum status reject_long(const struct long_option *option, struct error *error)
-{
-    return fail(error, STATUS_USAGE, "unknown stage or option %s; %s", option->what,
-                suggest("--", option->name).text);
-}
-
+/* Parses "--NAME" or "--NAME=VALUE". */
 static enum status parse_long(struct parser *parser, const char *argument, struct error *error)
 {
     struct long_option option = read_long(argument + 2);
     if (option.stage != NULL)
         return add_stage(parser, &option, error);
     if (option.global == NULL)
-        return reject_long(&option, error);
+        return fail(error, STATUS_USAGE, "unknown stage or option %s; %s", option.what,
+                    suggest("--", option.name).text);
     if (option.global->optional && option.attached == NULL)
         parser->optional = option;
     return set_global(parser, option.global, option.what, option.attached, error);
-}
-
-/* True for `-denoise`, which does not select a device called "enoise", and for `-negate` of ImageMagick. */
-static bool lacks_a_dash(const char *argument)
-{
-    struct long_option option = read_long(argument + 1);
-    return option.stage != NULL || option.global != NULL || alias_answer(option.name) != NULL;
-}
-
-static enum status reject_short(const char *argument, struct error *error)
-{
-    const struct long_option option = read_long(argument + 1);
-    if (option.stage != NULL || option.global != NULL)
-        return fail(error, STATUS_USAGE, "unknown option %s; did you mean -%s?", argument, argument);
-    return fail(error, STATUS_USAGE, "unknown option -%s; %s", option.name, suggest("--", option.name).text);
-}
-
-/* Fails for an unknown letter, or a word such as `-resise` that resembles a name. */
-static enum status reject_letters(const char *argument, char letter, struct error *error)
-{
-    const struct long_option option = read_long(argument + 1);
-    const struct hint hint = suggest("--", option.name);
-    if (strlen(option.name) > 2 && strncmp(hint.text, "see", 3) != 0)
-        return fail(error, STATUS_USAGE, "unknown option -%s; %s", option.name, hint.text);
-    return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", letter);
 }
 
 /* Parses "-qv", "-mimage", "-m=image", "-m image", "-t=json": letters without a value may be followed by
  * others. An optional value must follow '=', as with long options, so -tv is -t -v. */
 static enum status parse_letters(struct parser *parser, const char *argument, struct error *error)
 {
-    if (lacks_a_dash(argument))
-        return reject_short(argument, error);
+    /* A long name with one dash is an error: -denoise does not select a device called "enoise". So is an
+     * option of another program, as ImageMagick's -negate. */
+    const struct long_option name = read_long(argument + 1);
+    const struct hint hint = suggest("--", name.name);
+    if (name.stage != NULL || name.global != NULL)
+        return fail(error, STATUS_USAGE, "unknown option %s; did you mean -%s?", argument, argument);
+    if (alias_answer(name.name) != NULL)
+        return fail(error, STATUS_USAGE, "unknown option -%s; %s", name.name, hint.text);
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         const struct option *option = global_find_letter(*letter);
+        /* A word such as -resise resembles a name; else the letter is wrong. */
+        if (option == NULL && strlen(name.name) > 2 && strncmp(hint.text, "see", 3) != 0)
+            return fail(error, STATUS_USAGE, "unknown option -%s; %s", name.name, hint.text);
         if (option == NULL)
-            return reject_letters(argument, *letter, error);
+            return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", *letter);
         const char what[] = {'-', *letter, '\0'};
         const char *rest = letter + 1;
         bool needs_value = option->type != OPTION_FLAG && !option->optional;
@@ -186,7 +182,8 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     return STATUS_OK;
 }
 
-/* Fails for names without dashes, as in `climg in.png blur 2 out/`, if no file has that name. */
+/* Fails: the input is a name without dashes, as in `climg in.png blur 2 out/`. The message has the command to
+ * write. */
 static enum status reject_word(const char *input, struct error *error)
 {
     const struct stage *stage = stage_find(input);
@@ -210,6 +207,7 @@ static bool is_command(const char *word)
             (stage_find(answer) != NULL || strcmp(answer, "help") == 0 || strcmp(answer, "info") == 0));
 }
 
+/* Fails if an input has the name of a command and no file has that name. */
 static enum status check_names(const struct command *command, struct error *error)
 {
     for (size_t i = 0; i < command->input_count; i++)
@@ -224,6 +222,7 @@ static bool reads_as_value(const struct long_option *option, const char *text)
     struct error ignored;
     struct chain chain = {0};
     struct settings settings = {0};
+    /* Parse it into something that is thrown away. */
     if (option->stage == NULL)
         return option_parse(option->global, option->what, text, &settings, &ignored) == STATUS_OK;
     bool reads = chain_add(&chain, option->stage, text, &ignored) == STATUS_OK;
@@ -237,20 +236,17 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* True if the word looks like a file or folder, existing or not. */
-static bool looks_like_file(const char *word)
-{
-    return ends_in_slash(word) || format_by_path(word) != NULL || foreign_name_by_path(word) != NULL;
-}
-
-/* Collects a word. `--denoise 10` selects the strength, unless a file is called 10. But `--verify out.png`
- * names the file, although a device could be called so. */
+/* Collects a positional argument. Fails if it is perhaps the value of the option `before`, as in
+ * `--denoise 10`, and no file is called 10. A word that looks like a file is never a value:
+ * `--verify out.png` names the output, although a device could have that name. */
 static enum status take_positional(struct parser *parser, const struct long_option *before,
                                    const char *argument, struct error *error)
 {
     if (argument[0] == '\0')
         return fail(error, STATUS_USAGE, "\"\" is not a file name; perhaps a shell variable is not set");
-    if (before->what[0] != '\0' && !looks_like_file(argument) && access(argument, F_OK) != 0 &&
+    const bool looks_like_file =
+        ends_in_slash(argument) || format_by_path(argument) != NULL || foreign_name_by_path(argument) != NULL;
+    if (before->what[0] != '\0' && !looks_like_file && access(argument, F_OK) != 0 &&
         reads_as_value(before, argument))
         return fail(error, STATUS_USAGE, "%s %s: write its value after =, as in %s=%s", before->what,
                     argument, before->what, argument);
@@ -268,46 +264,49 @@ static const char *skip_dashes(const char *argument)
     return name > argument ? name + strspn(name, "-") : NULL;
 }
 
-static enum status reject_dash(const char *argument, const char *name, struct error *error)
-{
-    return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
-                suggest("--", read_long(name).name).text);
-}
-
+/* Parses the next argument, by its first characters. */
 static enum status parse_argument(struct parser *parser, struct error *error)
 {
     const struct long_option before = parser->optional;
     const char *argument = parser->argv[parser->next++];
     parser->optional.what[0] = '\0';
+    /* "––blur", copied from a web page. */
     const char *name = parser->options_ended ? NULL : skip_dashes(argument);
     if (name != NULL && access(argument, F_OK) != 0)
-        return reject_dash(argument, name, error);
+        return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
+                    suggest("--", read_long(name).name).text);
+    /* A file, or "-" for stdin or stdout. */
     if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
         return take_positional(parser, &before, argument, error);
     if (argument[1] != '-')
         return parse_letters(parser, argument, error);
     if (argument[2] != '\0')
         return parse_long(parser, argument, error);
+    /* After "--" all arguments are files. */
     parser->options_ended = true;
     return STATUS_OK;
 }
 
-/* Assigns the collected words: none is stdin to stdout, one is that file to stdout, of more the last is the
- * output, unless an option names it. */
+/* Assigns the positional arguments to inputs and output:
+ *
+ *     (none)          stdin to stdout
+ *     FILE            FILE to stdout
+ *     FILE... OUTPUT  each FILE to OUTPUT
+ * With --output, --in-place or --info every argument is an input. Names of --files-from are inputs, too. */
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
     const struct settings *settings = &command->settings;
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
-    bool told = settings->info != INFO_ABSENT; /* everything is an input */
-    bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !told;
+    const bool is_info = settings->info != INFO_ABSENT;
+    bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !is_info;
     command->inputs = parser->positionals;
     command->input_count = listed || count > 1 ? count - last_is_output : 1;
     if (last_is_output)
         command->output = command->inputs[count - 1];
     else
-        command->output = settings->in_place || told ? NULL
-                          : settings->output != NULL ? settings->output
-                                                     : "-";
+        command->output = settings->in_place || is_info ? NULL
+                          : settings->output != NULL    ? settings->output
+                                                        : "-";
     command->output_is_directory =
         command->output != NULL && (listed || command->input_count > 1 || ends_in_slash(command->output));
     command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
@@ -315,20 +314,15 @@ static void assign_positionals(const struct parser *parser, struct command *comm
         command->inputs[0] = "-";
 }
 
-/* True if the file may hold coefficients, judging by its name. */
-static bool may_be_pyramid(const char *name)
-{
-    const struct format *format = format_by_path(name);
-    return format == NULL || format_holds_coefficients(format);
-}
-
-/* Checks the chain for all that the inputs may be. */
+/* Fails if the chain fits neither images nor coefficient files. An input may be a coefficient file if its
+ * name is of no format, or of one that holds them. */
 static enum status check_chain(const struct command *command, struct error *error)
 {
     struct chain resolved;
     enum status status = chain_resolve(&command->chain, KIND_IMAGE, true, &resolved, error);
     for (size_t i = 0; status == STATUS_USAGE && i < command->input_count; i++) {
-        if (may_be_pyramid(command->inputs[i]))
+        const struct format *format = format_by_path(command->inputs[i]);
+        if (format == NULL || format_holds_coefficients(format))
             status = chain_resolve(&command->chain, KIND_PYRAMID, true, &resolved, error);
     }
     if (status == STATUS_OK)
@@ -336,35 +330,31 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
-/* Returns the first input that does not exist; NULL if all exist. */
-static const char *first_absent(const struct command *command)
-{
-    for (size_t i = 0; i < command->input_count; i++)
-        if (strcmp(command->inputs[i], "-") != 0 && access(command->inputs[i], F_OK) != 0)
-            return command->inputs[i];
-    return NULL;
-}
-
-/* Fails if several inputs have an image's name as output folder. */
+/* Fails if several inputs would go to one file: the output is stdout or has an image's name. */
 static enum status check_output_folder(const struct command *command, struct error *error)
 {
     if (command->output == NULL || (command->input_count < 2 && !command->settings.files_from))
         return STATUS_OK;
     if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL)
-        return STATUS_OK;
+        return STATUS_OK; /* files.c checks that it is a folder */
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
+    /* An existing image at the end is rather an input: the shell's *.png. */
     if (strcmp(command->output, "-") != 0 && access(command->output, F_OK) == 0)
         return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
-    const char *absent = first_absent(command); /* a value that no option took, as in -q 90 */
+    /* Name the first input that does not exist: it may be a value that no option took, as in -q 90. */
+    const char *absent = NULL;
+    for (size_t i = 0; i < command->input_count && absent == NULL; i++)
+        if (strcmp(command->inputs[i], "-") != 0 && access(command->inputs[i], F_OK) != 0)
+            absent = command->inputs[i];
     return fail(error, STATUS_USAGE, "%s: several inputs (%s, %s) need an output folder, such as out/%s%s",
                 strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],
                 command->inputs[1], absent != NULL ? "; there is no file " : "",
                 absent != NULL ? absent : "");
 }
 
-/* Checks the arguments together. */
+/* Assigns the positional arguments and checks all arguments together. Information needs neither. */
 static enum status resolve(const struct parser *parser, struct error *error)
 {
     struct command *command = parser->command;
@@ -391,6 +381,7 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
     *command = (struct command){0};
     if (settings_init(&command->settings, error) != STATUS_OK)
         return STATUS_USAGE;
+    /* Room for all arguments and the "-" of assign_positionals. */
     const char **positionals = allocate_zeroed((size_t)argc + 1, sizeof *positionals, "the arguments", error);
     if (positionals == NULL)
         return STATUS_FAILED;
@@ -398,6 +389,7 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
     struct parser parser = {
         .argc = argc, .argv = argv, .next = 1, .command = command, .positionals = positionals};
     enum status status = STATUS_OK;
+    /* Arguments after --help or --version are ignored. */
     while (status == STATUS_OK && parser.next < argc && !settings_want_information(&command->settings))
         status = parse_argument(&parser, error);
     if (status == STATUS_OK)

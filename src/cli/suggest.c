@@ -1,5 +1,7 @@
-/* "did you mean --blur?": the answer in a short table of aliases, or the name with the smallest edit distance
- * of which at most a third of the letters is wrong. */
+/* Hints for unknown names: "did you mean --blur?".
+ *
+ * A hint comes from a short table of aliases, names that other programs use. Else it is the stage or option
+ * with the smallest edit distance to the word, if at most a third of the word's letters is wrong. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -9,22 +11,19 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { NAME_LIMIT = 48 }; /* no name is longer, and a longer word resembles none */
+enum { NAME_LIMIT = 48 }; /* bytes; no name is longer */
 
+/* A search for the nearest name. */
 struct search {
-    const char *unknown;
-    size_t length;
-    const char *best;
+    const char *unknown; /* the word, in lower case */
+    size_t length;       /* of the word, in bytes */
+    const char *best;    /* nearest name so far; NULL if none is near */
     size_t best_distance;
 };
 
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Returns the Levenshtein distance: letters to insert, delete or replace. Keeps one row of the table. */
+/* Returns the Levenshtein distance of two texts: the number of letters to insert, delete or replace. Keeps
+ * one row of the table of distances of all prefixes (R. Wagner, M. Fischer, J. ACM 21, 1974). `b` has at most
+ * NAME_LIMIT bytes. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[NAME_LIMIT + 1];
@@ -32,22 +31,25 @@ static size_t edit_distance(const char *a, const char *b)
     for (size_t j = 0; j <= width; j++)
         row[j] = j;
     for (size_t i = 0; a[i] != '\0'; i++) {
-        size_t diagonal = row[0];
+        size_t diagonal = row[0]; /* entry (i, j) of the table; row[j + 1] becomes entry (i + 1, j + 1) */
         row[0] = i + 1;
         for (size_t j = 0; j < width; j++) {
             size_t replaced = diagonal + (a[i] != b[j]);
             diagonal = row[j + 1];
-            row[j + 1] = least(replaced, row[j] + 1, diagonal + 1);
+            const size_t inserted = row[j] + 1, deleted = diagonal + 1;
+            row[j + 1] = replaced < inserted ? replaced : inserted;
+            row[j + 1] = row[j + 1] < deleted ? row[j + 1] : deleted;
         }
     }
     return row[width];
 }
 
+/* Makes `name` the best if it is nearer to the word. */
 static void consider(struct search *search, const char *name)
 {
     if (strlen(name) > NAME_LIMIT)
         return;
-    /* --inv is an abbreviation. */
+    /* An abbreviation such as --inv counts as one wrong letter. */
     bool abbreviated = search->length >= 2 && strncmp(name, search->unknown, search->length) == 0;
     size_t distance = abbreviated ? 1 : edit_distance(search->unknown, name);
     if (distance < search->best_distance) {
@@ -56,16 +58,9 @@ static void consider(struct search *search, const char *name)
     }
 }
 
-/* Begins a search in which at most a third of the letters may be wrong. */
-static struct search search_begin(const char *unknown)
-{
-    size_t length = strlen(unknown);
-    return (struct search){.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
-}
-
 #define INPUTS "inputs need no option, as in climg in.png --blur 2 out.png"
 
-/* The words of other programs that are typed most. */
+/* Names in other programs that users type most. An answer with a blank is a sentence, else a name. */
 const struct alias aliases[] = {
     {"i", INPUTS},
     {"input", INPUTS},
@@ -106,9 +101,11 @@ const struct alias aliases[] = {
     {NULL, NULL},
 };
 
+/* Returns the nearest stage or option; NULL if more than a third of the letters is wrong in all. */
 static const char *nearest_name(const char *unknown)
 {
-    struct search search = search_begin(unknown);
+    const size_t length = strlen(unknown);
+    struct search search = {.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
         consider(&search, (*stage)->name);
     for (const struct option *option = global_options; option->type != OPTION_END; option++) {
@@ -118,6 +115,7 @@ static const char *nearest_name(const char *unknown)
     return search.best;
 }
 
+/* Compares whole words only: similar names are a matter of the edit distance. */
 const char *alias_answer(const char *unknown)
 {
     for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
@@ -127,10 +125,10 @@ const char *alias_answer(const char *unknown)
     return NULL;
 }
 
-/* Names have no capitals. A word longer than any name is cut off, and resembles none. */
 struct hint suggest(const char *before, const char *typed)
 {
     struct hint hint = {""};
+    /* Names have no capitals. A word longer than any name is cut off. */
     char unknown[NAME_LIMIT + 1] = "";
     for (size_t i = 0; i < NAME_LIMIT && typed[i] != '\0'; i++)
         unknown[i] = (char)tolower((unsigned char)typed[i]);

@@ -131,12 +131,10 @@ static struct image_info input_info(const char *path)
 
 /* ---------------------------------------------------------------- running an example */
 
-/* Runs a chain on a generated page. `verifier`, which may be NULL, then selects for this plan the kernels
- * that
- * --verify uses. */
+/* Runs a chain. */
 static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
                           const struct chain *chain, const struct input_page *input, enum sample_type type,
-                          struct verifier *verifier, struct error *error)
+                          struct error *error)
 {
     struct plan plan;
     struct sample_array numbers = {.count = 0};
@@ -149,8 +147,6 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
         return status;
     const struct page page = memory_page(run, &plan, timing, settings->linear, 0);
     status = run_in_memory("--warm", &page, input, 1, &numbers, error);
-    if (verifier)
-        verifier_choose_way(verifier, run, &plan);
     samples_free(&numbers);
     plan_free(&plan);
     run_trim(run);
@@ -189,9 +185,9 @@ static enum status run_command(struct worker *worker, struct command *command, c
     const enum sample_type type = settings_type(&command->settings, info.type);
     struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
     if (status == STATUS_OK)
-        status = run_on(&worker->run, &worker->timing, settings, &chain, &input, type, verifier, error);
+        status = run_on(&worker->run, &worker->timing, settings, &chain, &input, type, error);
     if (status == STATUS_OK && verifier)
-        status = run_on(&verifier->run, &verifier->timing, settings, &chain, &input, type, NULL, error);
+        status = run_on(&verifier->run, &verifier->timing, settings, &chain, &input, type, error);
     input_page_free(&input);
     chain_free(&chain);
     return status;

@@ -10,7 +10,7 @@
 #include "imagined_opencl.h"
 
 #include "base/text.h"
-#include "batch/workload.h"
+#include "chain/plan.h"
 #include "cli/cli.h"
 #include "device/cache.h"
 #include "device/choose.h"
@@ -288,7 +288,7 @@ static struct workload workload_of(size_t row)
                                 .channels = measured[row].channels,
                                 .images = 1,
                                 .full = 255};
-    const struct workload work = workload_of_chain(&command.chain, &shape, 1, measured[row].images);
+    const struct workload work = chain_workload(&command.chain, &shape, 1, measured[row].images);
     command_free(&command);
     return work;
 }
