@@ -32,7 +32,7 @@ enum status gray_plane_make(struct gray_plane *gray, int width, int height, stru
     return STATUS_OK;
 }
 
-/* Pixels that are worth another thread. */
+/* Pixels of a block of rows, the unit of work of a thread. */
 enum { BLOCK_PIXELS = 1 << 14 };
 
 static int rows_of_block(const struct gray_plane *gray)
@@ -244,8 +244,8 @@ static bool is_coarsest(const struct levels *levels, const struct levels *refere
            last->height < HALVED_SIDE;
 }
 
-/* Pixels at the border whose filter lacked samples do not count: the mean of the others is that of a place
- * further inside. With them very smooth pictures were 0.1 to 0.4 pixels off. */
+/* Sets the weight of pixels at the border to 0. Their filter lacked samples on one side, so their mean
+ * belongs to a place further inside. Counted, they moved very smooth pictures by 0.1 to 0.4 pixels. */
 static void ignore_border(struct gray_plane *gray, int border)
 {
     const size_t width = (size_t)gray->width;
@@ -350,7 +350,7 @@ static void add_every_second(float tap, const float *restrict from, float *restr
         to[x] += tap * from[2 * (size_t)x];
 }
 
-/* Returns output i if taps lie beyond the ends. */
+/* Computes output i of a line whose taps reach beyond the ends; missing samples count as 0. */
 static float sum_within(const struct line *line, const float *samples, int length, int i)
 {
     float sum = 0;

@@ -60,8 +60,8 @@ static const double EDGES_SPREAD = 1.5;
  * areas: their edges add energy to coarse levels, whose coefficients reach further. */
 static const double MOSTLY_LIVE = 0.8;
 
-/* Typical rise of the logarithms of the two quantiles from one level to the next, by the excess e of their
- * difference over that of white noise: 1.4 min(e, 2) and 1.7 (1 - exp(-e / 0.6)). From six photographs of
+/* Typical rise of the logarithms of the quantiles from one level to the next. If their difference exceeds
+ * WHITE_SPREAD by e, the rises are 1.4 min(e, 2) and 1.7 (1 - exp(-e / 0.6)). From six photographs of
  * PyWavelets and scikit-image with white noise of 0 to 25 counts. Rises that differ by 15% cost up to 0.1 dB.
  */
 static const double RISE_LOW = 1.4, RISE_LOW_EXCESS = 2, RISE_MEDIAN = 1.7, RISE_MEDIAN_EXCESS = 0.6;
@@ -298,7 +298,8 @@ static struct features find_features(const struct shape *shape, const struct cou
     return features;
 }
 
-/* The noise of a plane on all levels of a pyramid, from its own features and those of the other colours. */
+/* Applies a linear model to the features of a plane and the mean features of two other colours. Writes the
+ * standard deviation of the noise on each level. */
 static void apply_model(int model, const struct features *own, const struct features *others[2], int levels,
                         float sigma[MAX_LEVELS][4], int channel)
 {
@@ -396,7 +397,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem words,
         status = words_read(run->device, words, (size_t)found_at,
                             (size_t)all * CLASSES * sizeof *counts / sizeof(cl_uint), counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
-        /* Images of a level stand together. */
+        /* Counts of level 1 are in the order of images; a level follows after all of them. */
         images[i] = find_image_noise(shape, counts + i * counted_planes(shape) * CLASSES);
         images[i].factor = shape_is_colour(shape) && !images[i].is_separate ? STRONGER : 1;
     }
@@ -423,7 +424,7 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
                   ARG(channels), ARG(is_opponent), ARG_MEMORY(words));
 }
 
-/* Colours of which so many places are constant have no noise. */
+/* Colours that are constant in a larger share of places are left as they are. */
 static const double MOSTLY = 0.9;
 
 enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem words, int width,
