@@ -19,15 +19,6 @@ enum { MOST_PIXELS = 3 << 19, TEXEL = 4 };
 /* ITU-R BT.601's, of display values. */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 
-/* Returns the power of two that leaves 0.4 to 1.5 million pixels; 1 for smaller pictures. */
-static int choose_reduction(int width, int height)
-{
-    int reduction = 1;
-    while (reduction < MAX_FACTOR && (double)width * height > (double)MOST_PIXELS * reduction * reduction)
-        reduction *= 2;
-    return reduction;
-}
-
 static double brightness_of(const double *pixel, int colours)
 {
     return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
@@ -61,13 +52,6 @@ static void set_blended(const double *pixels, size_t channels, size_t count, flo
 /* Pixels of a row that are converted at a time, on the stack. */
 enum { PIXELS = 256 };
 
-static void multiply_by_alpha(double *pixels, size_t count, size_t channels)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t c = 0; c + 1 < channels; c++)
-            pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
-}
-
 static void convert_row(const struct image_info *info, const void *row, float *values, float *weights)
 {
     double pixels[PIXELS * TEXEL] = {0};
@@ -75,8 +59,9 @@ static void convert_row(const struct image_info *info, const void *row, float *v
     for (size_t x = 0; x < width; x += PIXELS) {
         const size_t count = width - x < PIXELS ? width - x : PIXELS;
         sample_values(info->type, row, x * channels, count * channels, pixels);
-        if (info->alpha && !info->premultiplied)
-            multiply_by_alpha(pixels, count, channels);
+        for (size_t i = 0; i < count && info->alpha && !info->premultiplied; i++)
+            for (size_t c = 0; c + 1 < channels; c++)
+                pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
         (info->alpha ? set_blended : set_opaque)(pixels, channels, count, values + x, weights + x);
     }
 }
@@ -170,11 +155,13 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     if (status != STATUS_OK)
         return status;
     const struct image_info *info = reader_info(reader);
-    int halvings = 0;
     *width = (int)info->width;
     *height = (int)info->height;
-    *reduction = choose_reduction(*width, *height);
-    while (1 << halvings < *reduction)
+    /* Halving stops at 0.4 to 1.5 million pixels. */
+    int halvings = 0;
+    for (*reduction = 1;
+         *reduction < MAX_FACTOR && (double)*width * *height > (double)MOST_PIXELS * *reduction * *reduction;
+         *reduction *= 2)
         halvings++;
     status = info->type == SAMPLE_COMPLEX
                  ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)

@@ -254,19 +254,6 @@ static enum status try_turn(void *context, int index, struct error *error)
     return status;
 }
 
-/* Closes the gaps between the rotations' matches and maps them to whole pictures. Returns their number. */
-static int close_up(const struct search *search, const struct level *level)
-{
-    int count = 0;
-    for (int turn = 0; turn < search->steps.turns; turn++)
-        for (int i = 0; i < search->counts[turn]; i++) {
-            struct match match = matches_of_turn(search, turn)[i];
-            match.affine = level_to_whole(level, match.affine);
-            search->matches[count++] = match;
-        }
-    return count;
-}
-
 /* Returns a power of two of at least twice the side, so that half of the reference may be uncovered. */
 static int canvas_side(int side)
 {
@@ -327,8 +314,13 @@ enum status search_matches(struct workers *workers, enum model model, enum exten
     *count = 0;
     if (status == STATUS_OK)
         status = workers_each(workers, search.steps.turns, try_turn, &search, error);
-    if (status == STATUS_OK)
-        *count = close_up(&search, &reference->level[reference->count - 1]);
+    /* Each rotation has room for all its matches: close the gaps, and map matches to whole pictures. */
+    for (int turn = 0; status == STATUS_OK && turn < search.steps.turns; turn++)
+        for (int i = 0; i < search.counts[turn]; i++) {
+            struct match match = matches_of_turn(&search, turn)[i];
+            match.affine = level_to_whole(&reference->level[reference->count - 1], match.affine);
+            matches[(*count)++] = match;
+        }
     free(search.spectrum);
     fourier_free(&search.fourier);
     qsort(matches, (size_t)*count, sizeof *matches, compare_matches);

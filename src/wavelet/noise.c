@@ -338,12 +338,6 @@ static double find_strength(const struct image_noise *noise, int levels, int cha
     return exact_exp(sum);
 }
 
-/* True if a channel has no noise at all, as one that is constant. */
-static bool is_empty(const struct features *features)
-{
-    return !features->is_found || features->of[0][1] <= exact_log(LEAST) + 0.5;
-}
-
 static struct image_noise find_image_noise(const struct shape *shape, const struct counted *counts)
 {
     const int planes = counted_planes(shape), levels = shape->levels, colours = noise_colours(shape);
@@ -368,7 +362,8 @@ static struct image_noise find_image_noise(const struct shape *shape, const stru
         const double strength = find_strength(&separate, levels, c);
         least = strength < least ? strength : least;
         most = strength > most ? strength : most;
-        empty += is_empty(own);
+        /* A constant channel has no noise at all. */
+        empty += !own->is_found || own->of[0][1] <= exact_log(LEAST) + 0.5;
     }
     if (empty == 1 || empty == 2 || most > VERY_DIFFERENT * least)
         return separate;
