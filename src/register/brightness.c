@@ -59,9 +59,10 @@ static void convert_row(const struct image_info *info, const void *row, float *v
     for (size_t x = 0; x < width; x += PIXELS) {
         const size_t count = width - x < PIXELS ? width - x : PIXELS;
         sample_values(info->type, row, x * channels, count * channels, pixels);
-        for (size_t i = 0; i < count && info->alpha && !info->premultiplied; i++)
-            for (size_t c = 0; c + 1 < channels; c++)
-                pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
+        if (info->alpha && !info->premultiplied)
+            for (size_t i = 0; i < count; i++)
+                for (size_t c = 0; c + 1 < channels; c++)
+                    pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
         (info->alpha ? set_blended : set_opaque)(pixels, channels, count, values + x, weights + x);
     }
 }

@@ -7,7 +7,9 @@
  *
  * Tried and lost: to leave out only coefficients that are 0, which finds bars and blown skies, but not noise
  * that is half clipped (2 dB at sigma 20 in dark pictures), nor places between small spots; and the mean of
- * the colours' masks instead of the mask of pixels in which all colours are dead (0.4 dB). */
+ * the colours' masks instead of the mask of pixels in which all colours are dead (0.4 dB). Bounds on coarse
+ * levels also if few places are dead cost 0.1 to 0.35 dB, and a constant rise of coarse levels, or to ignore
+ * partly live levels, up to 0.6 dB in pictures with little texture. */
 #include "wavelet/noise.h"
 
 #include "base/exact.h"
