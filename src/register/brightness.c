@@ -52,6 +52,13 @@ static void set_blended(const double *pixels, size_t channels, size_t count, flo
 /* Pixels of a row that are converted at a time, on the stack. */
 enum { PIXELS = 256 };
 
+static void multiply_by_alpha(double *pixels, size_t count, size_t channels)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c + 1 < channels; c++)
+            pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
+}
+
 static void convert_row(const struct image_info *info, const void *row, float *values, float *weights)
 {
     double pixels[PIXELS * TEXEL] = {0};
@@ -60,9 +67,7 @@ static void convert_row(const struct image_info *info, const void *row, float *v
         const size_t count = width - x < PIXELS ? width - x : PIXELS;
         sample_values(info->type, row, x * channels, count * channels, pixels);
         if (info->alpha && !info->premultiplied)
-            for (size_t i = 0; i < count; i++)
-                for (size_t c = 0; c + 1 < channels; c++)
-                    pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
+            multiply_by_alpha(pixels, count, channels);
         (info->alpha ? set_blended : set_opaque)(pixels, channels, count, values + x, weights + x);
     }
 }
