@@ -20,21 +20,12 @@ enum { MOST_PIXELS = 3 << 19, TEXEL = 4 };
 /* ITU-R BT.601's, of display values. */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 
-/* Returns the power of two that leaves 0.4 to 1.5 million pixels; 1 for smaller pictures. */
-static int choose_reduction(int width, int height)
-{
-    int reduction = 1;
-    while (reduction < MAX_FACTOR && (double)width * height > (double)MOST_PIXELS * reduction * reduction)
-        reduction *= 2;
-    return reduction;
-}
-
 static double brightness_of(const double *pixel, int colours)
 {
     return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
 }
 
-/* Larger values and NaN get a weight of 0. */
+/* Samples with a larger magnitude, and NaN, get a weight of 0, so that sums of squares fit a float. */
 static const double MOST_VALUE = 1e15;
 
 static void set_opaque(const double *pixels, size_t channels, size_t count, float *values, float *weights)
@@ -47,7 +38,7 @@ static void set_opaque(const double *pixels, size_t channels, size_t count, floa
     }
 }
 
-/* Colour is premultiplied; alpha is the weight. */
+/* Converts pixels with alpha, whose colour is premultiplied. Alpha becomes the weight, clipped to 1. */
 static void set_blended(const double *pixels, size_t channels, size_t count, float *values, float *weights)
 {
     for (size_t i = 0; i < count; i++) {
@@ -83,7 +74,7 @@ static void convert_row(const struct image_info *info, const void *row, float *v
 }
 
 enum { MOST_HALVINGS = 6 };
-_Static_assert(MAX_FACTOR == 1 << MOST_HALVINGS, "a reduction is so many halvings");
+_Static_assert(MAX_FACTOR == 1 << MOST_HALVINGS, "a reduction of 2^n takes n halvings");
 
 /* A file that is halved several times as its rows come. */
 struct halving {
@@ -113,7 +104,7 @@ static void turn_row(struct halving *halving)
     }
 }
 
-/* Computes the next row after so many halvings. */
+/* Computes the next row of the picture halved `halvings` times, from rows that are read as needed. */
 static enum status next_row(struct halving *halving, int halvings, float *values, float *weights,
                             struct error *error)
 {
@@ -206,11 +197,13 @@ enum status brightness_read(const char *path, const struct settings *settings, s
         info.width = reader_info(reader)->height;
         info.height = reader_info(reader)->width;
     }
-    int halvings = 0;
     *width = (int)info.width;
     *height = (int)info.height;
-    *reduction = choose_reduction(*width, *height);
-    while (1 << halvings < *reduction)
+    /* Halving stops at 0.4 to 1.5 million pixels. */
+    int halvings = 0;
+    for (*reduction = 1;
+         *reduction < MAX_FACTOR && (double)*width * *height > (double)MOST_PIXELS * *reduction * *reduction;
+         *reduction *= 2)
         halvings++;
     status = info.type == SAMPLE_COMPLEX
                  ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)
@@ -221,7 +214,8 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     return status;
 }
 
-/* Reduces as brightness_read does, in one pass: by a triangle that is two pixels of the result wide. */
+/* Reduces on the device in one pass, by a triangle that is two pixels of the result wide. Repeated halving of
+ * rows in brightness_read approximates the same filter. */
 static enum status reduce(struct run *run, const struct value *image, int reduction, struct value *small,
                           struct error *error)
 {

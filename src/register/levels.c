@@ -15,6 +15,9 @@ enum { COARSEST_SIDE = 64, HALVED_SIDE = 24 };
  * and interpolation of the rest is exact enough. */
 static const double FINEST_SIGMA = 1.2;
 
+/* Pixels at each side of the finest level that do not count, after smoothing by FINEST_SIGMA. */
+enum { FINEST_BORDER = 3 };
+
 /* In pixels of the coarsest level: broader structure is more light than picture. */
 static const double DETAIL_SIGMA = 3;
 
@@ -29,7 +32,7 @@ enum status gray_plane_make(struct gray_plane *gray, int width, int height, stru
     return STATUS_OK;
 }
 
-/* Pixels that are worth another thread. */
+/* Pixels of a block of rows, the unit of work of a thread. */
 enum { BLOCK_PIXELS = 1 << 14 };
 
 static int rows_of_block(const struct gray_plane *gray)
@@ -241,6 +244,17 @@ static bool is_coarsest(const struct levels *levels, const struct levels *refere
            last->height < HALVED_SIDE;
 }
 
+/* Sets the weight of pixels at the border to 0. Their filter lacked samples on one side, so their mean
+ * belongs to a place further inside. Counted, they moved very smooth pictures by 0.1 to 0.4 pixels. */
+static void ignore_border(struct gray_plane *gray, int border)
+{
+    const size_t width = (size_t)gray->width;
+    for (int y = 0; y < gray->height; y++)
+        for (int x = 0; x < gray->width; x++)
+            if (x < border || y < border || x >= gray->width - border || y >= gray->height - border)
+                gray->weights[(size_t)y * width + (size_t)x] = 0;
+}
+
 enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error)
 {
@@ -255,6 +269,8 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
     }
     if (status == STATUS_OK)
         status = gray_plane_smooth(workers, &levels->level[0].gray, FINEST_SIGMA, error);
+    for (int i = 0; status == STATUS_OK && i < levels->count; i++)
+        ignore_border(&levels->level[i].gray, i == 0 ? FINEST_BORDER : 1);
     if (status == STATUS_OK)
         status = find_detail(workers, &levels->level[levels->count - 1].gray, DETAIL_SIGMA, &levels->detail,
                              error);
@@ -334,7 +350,7 @@ static void add_every_second(float tap, const float *restrict from, float *restr
         to[x] += tap * from[2 * (size_t)x];
 }
 
-/* Returns output i if taps lie beyond the ends. */
+/* Computes output i of a line whose taps reach beyond the ends; missing samples count as 0. */
 static float sum_within(const struct line *line, const float *samples, int length, int i)
 {
     float sum = 0;

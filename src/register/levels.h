@@ -59,7 +59,7 @@ struct affine level_to_whole(const struct level *level, struct affine affine);
  *
  * Weighted means along both axes of rows that are given one by one. */
 
-/* Output i of a line is a sum over taps, of which the first lies at sample step * i + start. */
+/* A 1-D filter: output i = sum over k of taps[k] * sample[step * i + start + k]. */
 struct line {
     const float *taps;
     int count, start, step; /* step: 1 or 2 */

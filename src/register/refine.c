@@ -1,9 +1,8 @@
-/* From about the right place to the exact one: Gauss-Newton steps in which each block of pixels counts by how
- * well it agrees.
+/* Refinement of a match by Gauss-Newton steps. Blocks of pixels are weighted by their agreement.
  *
  * Inverse-compositional alignment (S. Baker and I. Matthews, Lucas-Kanade 20 Years On, IJCV 56, 2004): the
  * reference R is moved by a small d so that R(x + d(x)) = gain I(W x) + offset, and then W by the inverse of
- * d, so that the slopes are the reference's and stay as they are. Gain and offset are those of a block of 8
+ * d, so that slopes are computed once, from the reference. Gain and offset belong to a block of 8
  * to 32 pixels: they equate the block's mean and standard deviation in both pictures. A block weighs
  *
  *     r^2 / ((1 - r^2 + INTERPOLATION) v)

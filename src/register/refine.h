@@ -16,23 +16,24 @@ struct match {
     struct affine affine; /* of whole pictures */
     double agreement;     /* the share of the covered blocks that agree, 0 to 1 */
     double covered;       /* the share of the reference that the picture covers */
-    bool settled;         /* the last step was short enough */
+    bool settled;         /* the last step moved the corners by less than `enough` */
     double uncertainty;   /* of the corners: a standard deviation in pixels of the level */
-    double score; /* the agreement, less where little of the reference is covered; -1: there is none */
+    double score;         /* agreement * covered^(1/4); -1: not aligned */
 };
 
 /* ---------------------------------------------------------------- refine.c */
 
-/* Improves a match on level `index` with at most so many steps, until the corners move by less than `enough`
- * pixels of it. 0 steps measure it. */
+/* Improves a match on level `index` by at most `steps` Gauss-Newton steps, until the corners move by less
+ * than `enough` pixels of the level. With 0 steps only its agreement, coverage and uncertainty are computed.
+ */
 enum status match_refine(struct workers *workers, struct match *match, enum model model,
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error);
 
 /* ---------------------------------------------------------------- sample.c */
 
-/* The picture's values and weights at the places of some of the reference's rows; beyond the picture both are
- * 0. Cubic interpolation. `sampled` is as large as the reference. */
+/* Resamples a picture at the reference's pixels in `rows`, by cubic interpolation. Values and weights beyond
+ * the picture are 0. `sampled` has the reference's size; other rows stay as they are. */
 void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct rows rows,
                  struct gray_plane *sampled);
 

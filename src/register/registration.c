@@ -16,7 +16,7 @@
 
 enum { STEPS = 100, FEW_STEPS = 20, COARSE_STEPS = 10 };
 
-/* On so many levels, from the coarsest on, other places are compared with the best one. */
+/* Number of coarsest levels on which other places are compared with the best one. */
 enum { AMBIGUOUS_LEVELS = 2 };
 
 /* Number of matches that are followed on the coarsest level, the next one, and so on; the last one is for all
@@ -50,7 +50,7 @@ struct comparison {
     const struct levels *reference, *picture;
 };
 
-/* Returns by how many pixels of the level two maps differ at the reference's corners, at most. */
+/* Returns the largest distance, in pixels of the level, between the images of a corner under two maps. */
 static double distance(const struct level *level, const struct affine *a, const struct affine *b)
 {
     double width = (level->gray.width - 1) * level->factor, height = (level->gray.height - 1) * level->factor;
@@ -100,7 +100,7 @@ static void suppress_duplicates(const struct level *level, struct match *matches
     *count = kept;
 }
 
-/* A shear is looked for once the rest is about right. */
+/* Affine maps start as similarities: a shear is estimated from the second coarsest level on. */
 static enum model model_on(const struct comparison *comparison, int index)
 {
     return comparison->model == MODEL_AFFINE && index > 0 && index == comparison->reference->count - 1
@@ -148,8 +148,8 @@ static enum status refine_on(const struct comparison *comparison, int index, str
     return status;
 }
 
-/* Tries one extent after the other until a place is sure. The array has room for MOST_MATCHES and FOLLOWED[0]
- * of each extent. */
+/* Searches one extent after the other until the confidence of a place reaches SURE. The array has room for
+ * MOST_MATCHES and FOLLOWED[0] of each extent. */
 static enum status find_places(const struct comparison *comparison, struct match *matches, int *count,
                                struct error *error)
 {

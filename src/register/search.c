@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of turns, in radians, and of sizes, as logarithms: between two of them corners are about a pixel of
- * 64 off, so that stripes of few pixels still lie on stripes. Steps of half that length were tried after
+/* Steps of turns, in radians, and of sizes, as logarithms: between two steps corners move by about one
+ * pixel of 64, so that stripes of a few pixels still overlap. Steps of half that length were tried after
  * these and found nothing more. */
 static const double TURN = 3.75 * 0.017453292519943295, SIZE = 0.064;
 
@@ -110,8 +110,8 @@ static double sum_within(const double *sums, const struct search *search, int x,
     return bottom[search->reference->width] - bottom[0] - top[search->reference->width] + top[0];
 }
 
-/* Returns the place of a new peak: of a lower neighbour, behind the last one, or of the lowest; -1 if a
- * neighbour is higher. */
+/* Returns the index for a new peak: a lower neighbour's, the next free one, or that of the lowest peak; -1 if
+ * a neighbour is higher. */
 static int find_room(const struct canvas *canvas, const struct peak *peak)
 {
     int lowest = 0;
@@ -173,7 +173,7 @@ static void correlate_both(const struct search *search, const struct canvas *pai
     fourier_back(&search->fourier, spectrum, plane);
 }
 
-/* Returns the map of so many steps of rotation and scale about the centres, which lie on each other. */
+/* Returns the map that rotates by `turn` steps and scales by `size` steps, and maps centre to centre. */
 static struct affine centred(const struct gray_plane *reference, const struct gray_plane *picture, int turn,
                              int size)
 {
@@ -254,19 +254,6 @@ static enum status try_turn(void *context, int index, struct error *error)
     return status;
 }
 
-/* Closes the gaps between the rotations' matches and maps them to whole pictures. Returns their number. */
-static int close_up(const struct search *search, const struct level *level)
-{
-    int count = 0;
-    for (int turn = 0; turn < search->steps.turns; turn++)
-        for (int i = 0; i < search->counts[turn]; i++) {
-            struct match match = matches_of_turn(search, turn)[i];
-            match.affine = level_to_whole(level, match.affine);
-            search->matches[count++] = match;
-        }
-    return count;
-}
-
 /* Returns a power of two of at least twice the side, so that half of the reference may be uncovered. */
 static int canvas_side(int side)
 {
@@ -327,8 +314,13 @@ enum status search_matches(struct workers *workers, enum model model, enum exten
     *count = 0;
     if (status == STATUS_OK)
         status = workers_each(workers, search.steps.turns, try_turn, &search, error);
-    if (status == STATUS_OK)
-        *count = close_up(&search, &reference->level[reference->count - 1]);
+    /* Each rotation has room for all its matches: close the gaps, and map matches to whole pictures. */
+    for (int turn = 0; status == STATUS_OK && turn < search.steps.turns; turn++)
+        for (int i = 0; i < search.counts[turn]; i++) {
+            struct match match = matches_of_turn(&search, turn)[i];
+            match.affine = level_to_whole(&reference->level[reference->count - 1], match.affine);
+            matches[(*count)++] = match;
+        }
     free(search.spectrum);
     fourier_free(&search.fourier);
     qsort(matches, (size_t)*count, sizeof *matches, compare_matches);

@@ -45,7 +45,7 @@ static struct shape pyramid_shape(const struct denoise *denoise, const struct sh
     return pyramid;
 }
 
-/* The levels that slices have. */
+/* Returns the pyramid of the fine levels alone, which slices process. */
 static struct shape fine_shape(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = pyramid_shape(denoise, image);
@@ -112,7 +112,8 @@ static enum status denoise_find_noise(struct run *run, const struct denoise *den
     return STATUS_OK;
 }
 
-/* Copies the noise that is known before the image is looked at; false: there is none. */
+/* Copies noise that is known without analysing the image: given, found by the survey, or of an earlier frame.
+ * Returns false if it must be estimated. */
 static bool known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
                         struct image_noise *images)
 {
@@ -222,7 +223,7 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
     return status;
 }
 
-/* Counts what tells the noise of the image, and finds it. */
+/* Counts energies of the whole image and estimates its noise from them. */
 static enum status count_at_once(struct run *run, const struct denoise *denoise, const struct value *image,
                                  const struct value *noisy, struct image_noise *images, struct error *error)
 {
@@ -406,7 +407,8 @@ static struct rows own_rows(struct rows part, int image, int height)
                          (int)((long long)part.end * height / image)};
 }
 
-/* Rows of the fine levels that a part of the survey needs: no subbands whose energies nobody counts. */
+/* Returns the rows of the fine levels that a part of the survey needs. Subband rows whose energies are not
+ * counted are left out. */
 static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct shape *fine, struct rows part)
 {
     struct dtcwt_rows needed = {.image = {0, 0}};

@@ -43,23 +43,19 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
     return STATUS_OK;
 }
 
-/* Returns the rows of the next finer level in coordinates before cropping. */
-static struct rows uncropped_rows(const struct shape *shape, int level, const struct dtcwt_rows *rows)
-{
-    int crop = dtcwt_crop(shape, level);
-    const struct rows *finer = &rows->lowpass[level - 1];
-    return (struct rows){finer->begin + crop, finer->end + crop};
-}
-
 enum status dtcwt_inverse_made(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
                                int level, const struct value *out, struct planes *made, struct error *error)
 {
     const int width = dtcwt_lowpass_size(shape->width, level),
               height = dtcwt_lowpass_size(shape->height, level);
     *made = out->planes[0];
-    return level == 1 ? STATUS_OK
-                      : run_scratch(run, 2 * width, 2 * height, uncropped_rows(shape, level, rows), 1,
-                                    shape_planes(shape), made, error);
+    if (level == 1)
+        return STATUS_OK;
+    /* Rows of the next finer level, in coordinates before cropping. */
+    const int crop = dtcwt_crop(shape, level);
+    const struct rows *finer = &rows->lowpass[level - 1],
+                      uncropped = {finer->begin + crop, finer->end + crop};
+    return run_scratch(run, 2 * width, 2 * height, uncropped, 1, shape_planes(shape), made, error);
 }
 
 bool dtcwt_inverse_next(const struct run *run, const struct planes *made, struct rows *strip)

@@ -6,21 +6,22 @@
 #include "engine/run.h"
 #include "wavelet/dtcwt_design.h"
 
-/* Image planes to the pyramid `out`, whose shape is set; allocates its planes: those rows of them, as
- * dtcwt_forward_rows gave them. */
+/* Transforms an image to the pyramid `out`, whose shape is set. Allocates its planes, with the rows computed
+ * by dtcwt_forward_rows. */
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
                           struct value *out, struct error *error);
 
-/* The same from the level after `finer` on, whose lowpass is `lowpass`: 0, the image. */
+/* Computes only the levels after `finer` (0: all), from the lowpass of level `finer`. */
 enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *lowpass,
                                const struct dtcwt_rows *rows, struct value *out, struct error *error);
 
-/* Pyramid to image planes of the size that went in, allocated here: the rows of `out`. */
+/* Transforms a pyramid to rows `out->rows` of an image of the original size. Allocates its planes. */
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error);
 
-/* The parts of that, from the coarsest level on. A level gives `made`: the lowpass of the level before, in
- * scratch planes, or the planes of `out`. It does so in strips, from the last to the first: the strip before
- * `strip`, which is empty at first; false where there is none. */
+/* Steps of an inverse, for callers that prepare subbands strip by strip. From the coarsest level on:
+ * dtcwt_inverse_made allocates the output of a level (the next finer lowpass, in scratch planes; on level 1
+ * the planes of `out`), and dtcwt_inverse_next moves `strip`, which is empty at first, to the preceding strip
+ * of rows. It returns false after the first row. */
 enum status dtcwt_inverse_made(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
                                int level, const struct value *out, struct planes *made, struct error *error);
 bool dtcwt_inverse_next(const struct run *run, const struct planes *made, struct rows *strip);

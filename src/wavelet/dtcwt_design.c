@@ -106,9 +106,9 @@ static void odd_bank(const double *low, int low_taps, const double *high, int hi
         bank->weights[taps + (taps - high_taps) / 2 + k] = (float)high[high_taps - 1 - k];
 }
 
-/* The trees of one direction, [filter][tree], with kernel_taps weights: a zero added at both ends
- * moves neither D nor U. In every set sum h0a h0b > 0 and so sum h1a h1b < 0: the lowpass gives (takes) tree
- * a first, the highpass tree b, and the kernels need not be told. */
+/* Filters of one direction, [filter][tree], with kernel_taps weights: a zero added at both ends changes
+ * neither D nor U. In every set sum h0a h0b > 0, and so sum h1a h1b < 0. So tree a is first in lowpass pairs
+ * and tree b in highpass pairs, for all sets, and kernels need no parameter for it. */
 struct trees {
     int taps;
     double filter[2][2][MAX_QSHIFT_TAPS];
@@ -168,9 +168,9 @@ void bank_inverse(const struct shape *shape, int level, struct bank *bank)
 
 /* ---------------------------------------------------------------- sizes and rows
  *
- * Which rows each step of the transform needs for rows of its result. Every level has coordinates of its own,
- * those of the whole image, so a subband is computed from the very samples and by the very formulas that the
- * whole is. Samples beyond an axis are mirrored into what is within the same reach on it. */
+ * Rows that each step of the transform needs for rows of its result. A level's coordinates are those of the
+ * whole image, also in slices, so slices give the same bits. Samples beyond an axis are mirrored, and their
+ * mirror images lie within the same distance, so rows only have to be clipped. */
 
 int dtcwt_lowpass_size(int n, int level)
 {

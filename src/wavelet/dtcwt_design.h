@@ -38,10 +38,13 @@ void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double 
 
 enum { MAX_WEIGHTS = 4 * MAX_QSHIFT_TAPS };
 
-/* The filters of a level in reading order (reversed), those of the lowpass before those of the highpass.
- * Level 1: taps weights of each, taps odd. From level 2 on, taps / 2 being odd: forward, taps pairs of
- * weights of the trees a and b; inverse, taps / 2 fours, of output 4n of tree a, 4n + 1 of b, 4n + 2 of a, 4n
- * + 3 of b. */
+/* Weights of a level's filters, time-reversed; the lowpass, then the highpass.
+ *
+ *     level 1            taps weights each (taps is odd)
+ *     level 2, forward   taps pairs (tree a, tree b) each; taps / 2 is odd
+ *     level 2, inverse   taps / 2 groups of four each: outputs 4n (tree a), 4n + 1 (b), 4n + 2 (a), 4n + 3
+ * (b)
+ */
 struct bank {
     bool qshift;
     int taps;

@@ -72,7 +72,7 @@ enum status forward_cpu(struct run *run, const struct bank *bank, const struct d
     return status;
 }
 
-/* Samples before those of the level in its lowpass, along x and y. */
+/* Number of padding samples at the start of the lowpass, along x and y. */
 static cl_int2 cropped(const struct synthesis *level)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands;

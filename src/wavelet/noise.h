@@ -3,11 +3,11 @@
  * Noise is not white any more once a camera has interpolated its colours, or JPEG has rounded its
  * coefficients: it is weaker at the finest levels than at the coarse ones, and differs between brightness and
  * colour. For each plane and level climg measures the mean of |z|^2 over the 7x7 neighbours of a coefficient.
- * Places without detail have the smallest one. So a low quantile bounds the noise, and the median tells
- * noise, whose energy is nearly the same everywhere, from texture: where it is as near as white noise has it,
- * there is nothing else. Elsewhere a linear model of these quantiles' logarithms, on all levels and in the
- * other colours, gives the logarithm of the noise. tests/bench/noise_model.py fits it to pictures with known
- * noise. An image of twice the contrast has twice the noise.
+ * Places without detail have the smallest one. So a low quantile bounds the noise, and the median
+ * separates noise, whose energy is nearly the same everywhere, from texture: if their ratio is that of white
+ * noise, there is no texture. Elsewhere a linear model of these quantiles' logarithms, on all levels and in
+ * the other colours, gives the logarithm of the noise. tests/bench/noise_model.py fits it to pictures with
+ * known noise. An image of twice the contrast has twice the noise.
  *
  * Places that are clipped, transparent or of one colour have no noise and say nothing of it: they are left
  * out (kernels/live.cl). Colours whose noise is very different are denoised each by itself. */
@@ -24,7 +24,7 @@ struct noise {
     cl_int above; /* from a level's noise to its parents': 0 takes it for as strong */
 };
 
-/* The index of the noise of a level's first plane; levels count from 1. */
+/* Returns the index in `sigma` of a level's first plane; levels count from 1. */
 cl_int noise_at(const struct noise *noise, int level);
 
 /* Copies the noise of the images of `shape`, times `strength`, to the device. */
@@ -39,8 +39,8 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
  * of each level, counted, perhaps some rows after others; the noise from the counts. */
 size_t noise_words(const struct shape *shape);
 
-/* Energies are counted at so many places along each axis of a level, or at all samples of fewer: their
- * quantiles err by less than the model. */
+/* Places along each axis of a level at which energies are counted (all samples of smaller levels). More would
+ * not help: the error of the quantiles is below that of the model. */
 enum { NOISE_PLACES = 64 };
 
 /* Counts rows `own` of a level, whose noise_neighbours are there, too, of `height` rows. `live` has the live

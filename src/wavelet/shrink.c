@@ -82,7 +82,8 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float w
                                : status;
 }
 
-/* One level, whose parents are NULL where it is the coarsest, into the rows of dst: on CPUs in two passes. */
+/* Shrinks one level into the rows of dst, in two passes: energies, then coefficients. `parents`: NULL on the
+ * coarsest level. */
 static enum status shrink_cpu(struct run *run, const struct noise *noise, int level,
                               const struct planes *subbands, const struct planes *parents,
                               const struct planes *dst, struct error *error)
@@ -106,7 +107,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
     return status;
 }
 
-/* The same in one kernel. */
+/* Shrinks one level in one kernel, which sums energies in local memory. */
 static enum status shrink_gpu(struct run *run, const struct noise *noise, int level,
                               const struct planes *subbands, const struct planes *parents,
                               const struct planes *dst, struct error *error)
@@ -155,7 +156,7 @@ static enum status shrink_planes(struct run *run, const struct noise *noise, con
     return STATUS_OK;
 }
 
-/* A strip of what a level gives. */
+/* Shrinks the subband rows that a strip needs, and inverts the strip. */
 static enum status shrink_strip(struct run *run, const struct noise *noise, const struct value *in, int level,
                                 struct rows strip, const struct planes *lowpass, const struct planes *made,
                                 struct error *error)
@@ -241,7 +242,8 @@ static enum status shrink_find_noise(struct run *run, double sigma, const struct
     return status == STATUS_OK ? noise_find(run, shape, words, images, error) : status;
 }
 
-/* Two levels in opponent colours are there at a time. */
+/* Shrinks the subbands of colour images. Two levels are in opponent colours at a time: children and parents.
+ */
 static enum status shrink_colours(struct run *run, const struct noise *noise,
                                   const struct image_noise *images, const struct value *in, struct value *out,
                                   struct error *error)

@@ -11,12 +11,13 @@
 enum status shrink_inverse(struct run *run, const struct noise *noise, const struct value *in,
                            struct value *out, struct error *error);
 
-/* The same of all rows, down to the lowpass of level `finest`, in scratch planes. */
+/* Shrinks and inverts all rows, down to the lowpass of level `finest`, in scratch planes. */
 enum status shrink_inverse_to(struct run *run, const struct noise *noise, int finest, const struct value *in,
                               struct planes *lowpass, struct error *error);
 
-/* The subbands alone, three colours as brightness and two colour differences. `out` has its shape and its
- * rows set; its planes come from here, its lowpass is that of `in`. */
+/* Shrinks subbands without inverting them; three colours are shrunk in opponent colours. The shape and rows
+ * of `out` are set; its subbands are allocated here, and it shares the lowpass with `in`. `sigma`: 8-bit
+ * counts over 255; NAN estimates. */
 enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *out,
                            struct error *error);
 
@@ -27,13 +28,13 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float w
                              const struct image_noise *images, bool separate, const struct planes *src,
                              const struct planes *dst, struct error *error);
 
-/* From the rows of the subbands that are wanted, those that shrinking needs: neighbours and parents. */
+/* Extends the subband rows to those that shrinking reads: neighbours, and the parents of finer levels. */
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
 /* An OPTION_CUSTOM parser: a noise level in 8-bit counts, or "auto" for NAN, into a double. */
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error);
 
-/* The same level as text. */
+/* Prints it as shrink_parse_sigma reads it. */
 void shrink_print_sigma(FILE *file, double sigma);
 
 #endif

@@ -158,8 +158,9 @@ def live_energies(bands, cells, every):
 
 def features(highpasses, biort, cells, every=1):
     """Logarithms of two quantiles of the energies at some places of each of six levels, an earlier level standing for missing ones, and
-    whether there was anything to be seen on the first."""
-    rows, shift = [], np.array(SHIFTS[biort])
+    whether there was anything to be seen on the first. Where less than 8 of 10 of its places are entirely live, coarser levels exceed
+    an earlier one by no more than is typical."""
+    rows, shift, scattered = [], np.array(SHIFTS[biort]), False
     for level, bands in enumerate(highpasses[:6]):
         most, some, count = live_energies(bands, cells and cells[level], every)
         wanted = 6 * max(count // 100, min((count + 1) // 2, 12))
@@ -168,7 +169,13 @@ def features(highpasses, biort, cells, every=1):
         row = np.log([max(quantile(values, share), LEAST) if enough else LEAST for share in (0.05, 0.5)])
         if level == 0:
             found = enough and (most.size >= wanted or row[1] - row[0] < 1.5)
-        rows.append(row if enough or level == 0 else rows[-1])
+            scattered = most.size < 0.8 * 6 * count
+        else:
+            bound, excess = rows[-1], max(rows[-1][1] - rows[-1][0] - 0.32, 0)
+            if scattered:
+                bound = bound + [1.4 * min(excess, 2), 1.7 * (1 - np.exp(-excess / 0.6))]
+            row = bound if not enough else np.minimum(row, bound) if scattered else row
+        rows.append(row)
     rows += [rows[-1]] * (6 - len(rows))
     rows[0] = rows[0] + shift
     return np.ravel(rows), found

@@ -260,22 +260,23 @@ def with_silence(kind, clean, noisy, share, rng):
         silent[:] = True
         silent[y:height - y, x:width - x] = False
     else:
-        blobs = ndimage.gaussian_filter(rng.random((height, width)), 8)
+        blobs = ndimage.gaussian_filter(rng.random((height, width)), 3 if kind == "spots" else 8)
         silent = blobs > np.quantile(blobs, 1 - share)
     noisy = noisy.copy()
     if kind == "transparent":
         noisy = np.dstack([noisy, np.where(silent, 0, 255)])
     else:
-        noisy[silent] = {"black": 0, "grey": 119, "white": 255, "highlights": 255}.get(kind, 0)
+        noisy[silent] = {"black": 0, "grey": 119, "white": 255, "highlights": 255, "spots": 255}.get(kind, 0)
     return noisy, ~ndimage.binary_dilation(silent, iterations=4)
 
 
 @pytest.mark.some(6)
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
-@pytest.mark.parametrize("kind", ["black", "white", "grey", "bars", "border", "highlights", "transparent"])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.6])
+@pytest.mark.parametrize("kind", ["black", "white", "grey", "bars", "border", "highlights", "spots", "transparent"])
 @pytest.mark.parametrize("name", ["ascent", "scene"])
 def test_what_says_nothing_of_noise_is_left_out(tmp_path, rng, name, kind, share):
-    """Places that are clipped, transparent or of one colour: with them the rest is denoised as well as by the true strength."""
+    """Places that are clipped, transparent or of one colour, in large areas or in spots of about ten pixels: with them the rest is
+    denoised as well as by the true strength."""
     clean = pywt.data.ascent().astype(float) if name == "ascent" else np.asarray(Image.open(harness.SAMPLES / "scene.png").convert("RGB"), float)
     clean = clean[:384, :384] * 0.9 + 12
     noisy, rest = with_silence(kind, clean, np.clip(np.rint(clean + rng.normal(0, 10, clean.shape)), 0, 255), share, rng)
