@@ -121,8 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < CHOICES)
         return 0;
     const int file = fuzz_file(data + CHOICES, size - CHOICES, path);
-    const struct reader_options options = {
-        .page = 1, .max_pixels = 1 << 14, .jobs = 1, .auto_orient = data[0] & 1};
+    const struct reader_options options = {.page = 1, .max_pixels = 1 << 14, .jobs = 1};
     struct reader *reader = NULL;
     struct error error = {.text = ""};
     if (reader_open(path, &options, &reader, &error) == STATUS_OK)
