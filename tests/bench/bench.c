@@ -69,7 +69,7 @@ static void build_copy(struct bench *bench)
 void bench_open(struct bench *bench)
 {
     struct error error = {.text = ""};
-    *bench = (struct bench){.profile = {0}};
+    *bench = (struct bench){.copy = NULL};
     bench_check(environment_read(&bench->environment, &error), &error);
     const char *wanted = bench->environment.device ? bench->environment.device : "auto";
     bench_check(device_choose(wanted, &bench->environment, &bench->device, &error), &error);
