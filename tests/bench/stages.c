@@ -27,12 +27,12 @@ enum {
 static const double LONGEST_RUN = 3; /* seconds */
 
 /* Chains that have every stage, and the picture's size as a part of the full one: enlargements end at it. */
-struct workload {
+struct bench_case {
     const char *steps[MAX_STEPS][2]; /* name, value */
     int part;
 };
 
-static const struct workload workloads[] = {
+static const struct bench_case cases[] = {
     {{{"invert", NULL}}, 1},
     {{{"blur", "2"}}, 1},
     {{{"blur", "10"}}, 1},
@@ -230,7 +230,7 @@ static void print_steps(struct measurement *m, const char *chain, int runs)
     }
 }
 
-static void describe(const struct workload *workload, char *text, size_t size)
+static void describe(const struct bench_case *workload, char *text, size_t size)
 {
     text[0] = '\0';
     for (int i = 0; i < MAX_STEPS && workload->steps[i][0]; i++) {
@@ -260,7 +260,7 @@ static void make_input(struct measurement *m, int side)
     bench_write(&m->run, &m->in.planes[0], session->noise);
 }
 
-static void make_chain(struct chain *chain, const struct workload *workload)
+static void make_chain(struct chain *chain, const struct bench_case *workload)
 {
     struct error error = {.text = ""};
     for (int i = 0; i < MAX_STEPS && workload->steps[i][0]; i++)
@@ -270,7 +270,7 @@ static void make_chain(struct chain *chain, const struct workload *workload)
 }
 
 /* Gives the seconds of one run. */
-static double measure(struct session *session, const struct workload *workload, enum memory memory, int size)
+static double measure(struct session *session, const struct bench_case *workload, enum memory memory, int size)
 {
     struct measurement m = {.session = session, .size = size};
     char chain[128];
@@ -304,7 +304,7 @@ static void skip(const char *chain, enum memory memory, int size, const char *wh
     end_line(&line);
 }
 
-static void measure_sizes(struct session *session, const struct workload *workload, enum memory memory,
+static void measure_sizes(struct session *session, const struct bench_case *workload, enum memory memory,
                           const int *sizes, int count)
 {
     const struct device *device = &session->bench.device;
@@ -370,8 +370,8 @@ int main(int argc, char **argv)
     json_put_whole(&line, "channels", CHANNELS);
     end_line(&line);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
-        for (size_t i = 0; request.memories[memory] && i < sizeof workloads / sizeof *workloads; i++)
-            measure_sizes(&session, &workloads[i], (enum memory)memory, request.sizes, request.count);
+        for (size_t i = 0; request.memories[memory] && i < sizeof cases / sizeof *cases; i++)
+            measure_sizes(&session, &cases[i], (enum memory)memory, request.sizes, request.count);
     free(session.noise);
     bench_close(&session.bench);
     return 0;
