@@ -166,7 +166,7 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
 }
 #endif
 
-#define JOBS ((OUTPUTS + UNIT_VECS - 1) / UNIT_VECS) /* of a work-item; a job is a unit in a pair of rows */
+#define TASKS ((OUTPUTS + UNIT_VECS - 1) / UNIT_VECS) /* of a work-item; a task is a unit in a pair of rows */
 
 /* Computes a level. src: the image or the lowpass of the finer level, with axes that are padded at both ends by
  * `padded` to `length`. lowpass: of this level. subbands: layer 2b is the real, 2b + 1 the imaginary part of subband b,
@@ -198,7 +198,7 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     mirror_columns(tile[0][0], 2 * ROWS, across, first * VEC_WIDTH);
 
 #pragma unroll 1
-    for (int j = 0; j < JOBS; j++) {
+    for (int j = 0; j < TASKS; j++) {
         /* Along x: a unit in a pair of rows. */
         const int2 place = tile_index(j * GROUP + item, OUTPUTS);
         const int at = place.x * UNIT_VECS, p = place.y;
