@@ -141,7 +141,7 @@ struct writer_options {
     bool progressive;        /* JPEG in scans of more and more detail */
     int jobs;                /* threads that compress; 0: one for each processor */
     const char *spool;       /* folder for a temporary file, if a format that seeks is written to a pipe */
-    uint64_t memory;         /* limit in bytes of what threads compress at once; 0: no limit */
+    uint64_t memory;         /* bytes that threads may compress at once, but at least one part; 0: no limit */
     bool durable;            /* fsync before the file gets its name */
 };
 
