@@ -46,7 +46,7 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
             sum += VLOAD(row + k);
         return sum;
     }
-    const struct axis axis = {energies_at.width, 0, energies_at.width};
+    const struct axis axis = {.n = energies_at.width, .length = energies_at.width};
     float line[LANES + SIDE];
     fill_axis(line, LANES + SIDE - 1, PLANES_ARG(energies), axis, x0, y, z);
     for (int k = 0; k < SIDE; k++)
@@ -60,7 +60,7 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
-/* Shrinks. `sigma` has the image's noise of each channel from `sigma_at` on (0 for alpha), and the noise of the parents
+/* Multiplies coefficients by their factors. `sigma` has the image's noise of each channel from `sigma_at` on (0 for alpha), and the noise of the parents
  * from `above_at` on. The coarsest level has no parent: `parents` is the level itself, and `above_at` is -1. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
                       int sigma_at, int above_at, WORK_ITEM_PARAMS)
