@@ -185,24 +185,24 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
     return sum;
 }
 
-/* Returns the part of a pair of the tile, counted along x, and the row of a task. In images neighbouring work-items
+/* Returns the part of a pair of the tile, counted along x, and the row of a job. In images neighbouring work-items
  * write neighbouring rows (tile_index), but only two: with more rows they would read the same banks of local memory. */
 #ifdef IMAGES
-#define PARTS (RATE / 2) /* a task is a pair of outputs */
+#define PARTS (RATE / 2) /* a job is a pair of outputs */
 
-static inline int2 part_index(int task)
+static inline int2 part_index(int job)
 {
-    return (int2)(task / 2 % (PARTS * GROUP), task % 2 + task / 2 / (PARTS * GROUP) * 2);
+    return (int2)(job / 2 % (PARTS * GROUP), job % 2 + job / 2 / (PARTS * GROUP) * 2);
 }
 #else
-#define PARTS 1 /* a task is all outputs of a pair */
+#define PARTS 1 /* a job is all outputs of a pair */
 
-static inline int2 part_index(int task)
+static inline int2 part_index(int job)
 {
-    return tile_index(task, ROWS);
+    return tile_index(job, ROWS);
 }
 #endif
-#define TASKS (PARTS * ROWS / ITEM_ROWS) /* of an item */
+#define JOBS (PARTS * ROWS / ITEM_ROWS) /* of an item */
 
 /* In buffers the groups go from the last rows to the first: the rows that were written last are still in the cache.
  * Images are slower that way. */
@@ -262,7 +262,7 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 1 /* unrolled by 4 it takes 0.96 of the time, and compilation 1.2 times as long */
-    for (int j = 0; j < TASKS; j++) {
+    for (int j = 0; j < JOBS; j++) {
         const int2 place = part_index((j * ITEM_ROWS + item_row) * GROUP + item);
         const int at = place.x / PARTS, part = place.x % PARTS, r = place.y;
         const int x = RATE * (first + at) + 2 * part, y = RATE * i0 + r;

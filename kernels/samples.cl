@@ -353,10 +353,10 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
             if (whole) {
                 value[i] *= conversion.unit;
 #ifndef PLAIN
-                const mask valid = words ? to + LANE_NUMBERS < raster_width
+                const mask there = words ? to + LANE_NUMBERS < raster_width
                                            : i * LANES + LANE_NUMBERS < (raster_width - to) * channels;
                 if (raster_clipped)
-                    count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, valid);
+                    count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, there);
 #endif
                 value[i] = to_counts(value[i], type, conversion.lowest, conversion.highest);
             }

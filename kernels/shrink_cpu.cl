@@ -60,7 +60,7 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
-/* Multiplies coefficients by their factors. `sigma` has the image's noise of each channel from `sigma_at` on (0 for alpha), and the noise of the parents
+/* Shrinks. `sigma` has the image's noise of each channel from `sigma_at` on (0 for alpha), and the noise of the parents
  * from `above_at` on. The coarsest level has no parent: `parents` is the level itself, and `above_at` is -1. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
                       int sigma_at, int above_at, WORK_ITEM_PARAMS)
