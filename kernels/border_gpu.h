@@ -18,7 +18,7 @@
 #define PADDING_VECS 0
 #else
 #define VEC_WIDTH    4
-#define PADDING_VECS 1 /* axis.pad shifts samples by less than a vec */
+#define PADDING_VECS 1 /* vecs of halo in addition: axis.pad shifts samples, by less than a vec */
 #endif
 
 /* Returns the column to load for position x of the axis, which may be padding or beyond the border. */

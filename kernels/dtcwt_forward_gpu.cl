@@ -19,7 +19,7 @@
  *     group 0    |<-HALO->|     outputs     |<-HALO->|
  *     group 1                      |<-HALO->|     outputs     |<-HALO->|
  *
- * Order of sums: k ascending, from 0 on.
+ * Order of sums: each begins with 0, k ascending.
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  pairs of output rows of a group

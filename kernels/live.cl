@@ -12,8 +12,8 @@
  *     pixels of a row    x-2 x-1 [x x+1] x+2 x+3      a cell of level 1 and its neighbours
  *     a packed cell      all << 24 | blue << 16 | green << 8 | red
  *
- * The bytes of a packed cell are the colours', then `all`, which is dead if all colours are. Pictures of one colour have its
- * byte and three of `all`.
+ * A packed cell has a byte per colour. The other bytes are `all`, which is dead if all colours are: one of them in RGB, three in
+ * pictures of one colour.
  *
  * Work-items have CELLS cells along x. All arithmetic after the comparisons is in integers. */
 #ifndef LANES
@@ -21,13 +21,12 @@
 #endif
 #include "planes.h"
 
-#define LIVE         252 /* LIVE_CELLS in kernels/noise.cl depends on it */
-#define EQUAL_PIXELS 6   /* pixels of a cell of level 1: its own two and two on either side */
+#define LIVE         252   /* LIVE_CELLS in kernels/noise.cl depends on it */
+#define EQUAL_PIXELS 6     /* pixels that rule 2 compares: the cell's own two and two on either side */
 #define CLIPPED      1e-6f /* largest distance of clipped values from 0 or full scale */
 
 /* COLOUR has the values of one colour: in buffers on CPU devices sixteen pixels, of which the even lanes (OF_CELLS) begin
  * cells. MASK converts a comparison to -1 for true: vectors have that, scalars 1. */
-
 #if LANES == 16 && !defined(IMAGES)
 #define CELLS        8 /* of a work-item */
 #define COLOUR       float16
@@ -51,7 +50,7 @@ typedef uint packed_cells;
 #endif
 #include "opponent.h"
 
-/* Loads EQUAL_PIXELS pixels around each cell: shifted[k] has pixel x - 2 + k of the row, or in vectors pixels x - 2 + k and on. */
+/* Loads the pixels that the rules need: shifted[k] has pixel x - 2 + k of row y, in vectors sixteen pixels from there on. */
 static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel,
                                 int channels)
 {

@@ -109,7 +109,7 @@ __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
 #endif
 }
 
-/* Subtracts a background of the same size. `light` adds full scale. */
+/* Subtracts a background of the same size. Adds full scale if the background is light. */
 __kernel void difference(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int light, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -135,7 +135,7 @@ __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float g
 }
 
 /* Divides by a background that was blurred with 0 for missing values. `weights` is the same blur of an image that has full
- * scale for each value and 0 for each missing one, so background / weights is the mean of the other values. Weights that
+ * scale for each value and 0 for each missing one, so background / weights is the mean of the others. Weights that
  * differ from full scale by rounding only are set to it: without missing values the result is the same as quotient's. */
 __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weights), PLANES_OUT(dst), float gain, int alpha)
 {
