@@ -5,8 +5,8 @@
 #pragma once
 #include "planes.h"
 
-/* Returns the index in [0, n) that i mirrors to. Nearly always i is inside, and else one reflection is the rule. A
- * division would take longer and more registers. */
+/* Returns the index in [0, n) that i mirrors to. Nearly always i is inside, or one reflection is enough: a division would
+ * take longer and more registers. */
 static inline int reflect(int i, int n)
 {
     while (i < 0 || i >= n)
@@ -33,8 +33,8 @@ static inline bool is_interior(const struct axis axis, int i, int count)
 }
 
 #if LANES == 16 && !defined(IMAGES)
-/* Sets line[i] to the sample at position x0 + i of the axis. This is the slow path at the left and right border; the
- * vector code that follows is the same for both. */
+/* Sets line[i] to the sample at position x0 + i of the axis. Vecs at the left and right border are filtered from such a
+ * line, all others from the source, by the same code. */
 static inline void fill_axis(float *line, int count, PLANES_IN(s), const struct axis axis, int x0, int y, int z)
 {
     for (int i = 0; i < count; i++)

@@ -2,9 +2,9 @@
  *
  *     dst[p] = -min over q in the ball of (src[p + q] - height[q])
  *
- * This is the greatest height of the ball at p that keeps it below src, negated. Applied to the negated heights, the
- * same kernel gives the surface that the balls reach: an erosion, then a dilation with the ball (a gray-scale opening).
- * Beyond the picture the ball is free.
+ * This is an erosion: the negative of the greatest height at which the ball at p is below src. Applied to its own result,
+ * the kernel gives a dilation, the surface that the balls touch. Both together are a gray-scale opening. Samples beyond the
+ * picture do not limit the ball.
  *
  *                  .-'''-.            height[q]: the ball's surface above the level of its centre,
  *                .'       '.          row by row, (2 reach + 1)^2 values; 0 outside the ball
@@ -28,18 +28,18 @@ static inline vec lower(vec a, vec b, float height)
     return b < a ? b : a;
 }
 
-/* Rolls the ball over ITEMS_PER_CALL vecs. */
-NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball by, WORK_ITEM_PARAMS)
+/* Computes the outputs of a call (planes.h). */
+NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball ball, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int left = x + by.shift - by.reach, side = 2 * by.reach + 1;
+        const int left = x + ball.shift - ball.reach, side = 2 * ball.reach + 1;
         vec least = INFINITY;
         for (int j = 0; j < side; j++) {
-            const int row = y + by.shift - by.reach + j;
+            const int row = y + ball.shift - ball.reach + j;
             __global const float *height = heights + j * side;
             if (row < src_at.first_row || row >= src_at.first_row + src_at.rows)
                 continue;
@@ -65,7 +65,7 @@ NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *he
     }
 }
 
-__kernel void roll(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball by)
+__kernel void roll(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball ball)
 {
-    roll_run(PLANES_ARG(src), PLANES_ARG(dst), heights, by, WORK_ITEM_ARGS);
+    roll_run(PLANES_ARG(src), PLANES_ARG(dst), heights, ball, WORK_ITEM_ARGS);
 }

@@ -1,8 +1,8 @@
 /* The border rule of the dual-tree transform (axis.h) on GPUs. The work-items of a group filter columns and pass them
  * on through local memory:
  *
- *     buffers   a work-item loads the vec at its own x, without a branch. Mirrored columns are copied from the columns
- *               that they repeat, after these were filtered (mirror_columns)
+ *     buffers   a work-item loads the vec at its own x, without a branch. mirror_columns() then copies the filtered
+ *               columns to the mirrored ones
  *     images    a work-item loads the texel at the mirrored x (column_at)
  *
  *   -DGROUP=n   work-items of a group, along x */
@@ -18,10 +18,10 @@
 #define PADDING_VECS 0
 #else
 #define VEC_WIDTH    4
-#define PADDING_VECS 1 /* vecs by which padding shifts samples out of the vecs of their positions */
+#define PADDING_VECS 1 /* vecs of halo in addition: axis.pad shifts samples, by less than a vec */
 #endif
 
-/* Returns the x of the vec to load for position x. */
+/* Returns the column to load for position x of the axis, which may be padding or beyond the border. */
 static inline int column_at(const struct axis axis, int x)
 {
 #ifdef IMAGES
@@ -31,8 +31,8 @@ static inline int column_at(const struct axis axis, int x)
 #endif
 }
 
-/* In buffers: rearranges `count` lines of GROUP vecs, which have the samples from x0 on, so that they have the samples
- * at positions x0 and on of the axis. All work-items of the group call it, after a barrier. */
+/* In buffers: applies the border rule along x to `count` lines of GROUP vecs. Before, float i of a line belongs to column
+ * x0 + i; afterwards it belongs to position x0 + i of the axis. All work-items of the group call it, after a barrier. */
 INLINE void mirror_columns(__local vec *lines, int count, const struct axis axis, int x0)
 {
 #ifndef IMAGES
@@ -52,13 +52,14 @@ INLINE void mirror_columns(__local vec *lines, int count, const struct axis axis
 #endif
 }
 
-/* Returns the vec along x and the row of job `job` of a tile of `rows` rows. A store to an image fills a sector of a
- * texture only together with the texel above or below it, so in images neighbouring jobs are in neighbouring rows. */
-static inline int2 tile_index(int job, int rows)
+/* Returns the vec (x) and the row (y) that task number `task` writes, in a tile of `rows` rows. In images neighbouring
+ * tasks write neighbouring rows: a sector of a texture has texels of two rows, and is written at once if both are stored
+ * together. */
+static inline int2 tile_index(int task, int rows)
 {
 #ifdef IMAGES
-    return (int2)(job / rows, job % rows);
+    return (int2)(task / rows, task % rows);
 #else
-    return (int2)(job % GROUP, job / GROUP);
+    return (int2)(task % GROUP, task / GROUP);
 #endif
 }

@@ -1,8 +1,8 @@
 /* Declarations of the OpenCL C functions that kernels call, for PoCL. Its compiler would otherwise read clang's
  * opencl-c.h: 18,000 lines, which take 0.15 s of processor time per compiled program and 25 ms per cached one.
  *
- * The host defines that header's include guard and puts this text in front of a program. The attributes are the
- * header's, so the machine code is the same. The file has little more than kernels need, as 50 declarations take a
+ * The host defines opencl-c.h's include guard and puts this text in front of a program. Declarations have the same
+ * attributes as in opencl-c.h, so the machine code is the same. Unused ones are avoided, as 50 declarations take a
  * millisecond per program. If a kernel calls a function that is missing here, the host builds with opencl-c.h
  * (program.c). `make lint` reports missing functions, and calls that resolve to another overload than with opencl-c.h. */
 #pragma once
@@ -11,7 +11,8 @@
 #define CONST      __attribute__((overloadable, const))
 #define PURE       __attribute__((overloadable, pure))
 
-#define FOR_PIXELS(declare, type) declare(type, ) declare(type, 4) declare(type, 16)
+/* Declares for scalars and for the vectors that `vec` may be (planes.h). */
+#define FOR_WIDTHS(declare, type) declare(type, ) declare(type, 4) declare(type, 16)
 
 #define DECLARE_FLOATS(type, n)                                                                                        \
     CONST type##n sqrt(type##n);                                                                                       \
@@ -21,7 +22,7 @@
     CONST type##n fmax(type##n, type##n);                                                                              \
     CONST type##n copysign(type##n, type##n);                                                                          \
     CONST type##n select(type##n, type##n, int##n);
-FOR_PIXELS(DECLARE_FLOATS, float)
+FOR_WIDTHS(DECLARE_FLOATS, float)
 #define DECLARE_FMA(n) CONST float##n fma(float##n, float##n, float##n);
 DECLARE_FMA()
 DECLARE_FMA(2)
@@ -42,9 +43,9 @@ CONST float exp(float);
 #define DECLARE_ORDER(type, n)                                                                                         \
     CONST type##n min(type##n, type##n);                                                                               \
     CONST type##n max(type##n, type##n);
-FOR_PIXELS(DECLARE_ORDER, int)
-FOR_PIXELS(DECLARE_ORDER, uint)
-FOR_PIXELS(DECLARE_ORDER, float)
+FOR_WIDTHS(DECLARE_ORDER, int)
+FOR_WIDTHS(DECLARE_ORDER, uint)
+FOR_WIDTHS(DECLARE_ORDER, float)
 DECLARE_ORDER(uchar, 16)
 DECLARE_ORDER(ushort, 16)
 CONST float4 max(float4, float);
@@ -54,9 +55,9 @@ CONST uint clamp(uint, uint, uint);
 CONST float clamp(float, float, float);
 CONST float3 clamp(float3, float, float);
 
-#define DECLARE_INTEGERS(type, n) CONST type##n select(type##n, type##n, int##n);
-FOR_PIXELS(DECLARE_INTEGERS, int)
-FOR_PIXELS(DECLARE_INTEGERS, uint)
+#define DECLARE_SELECT(type, n) CONST type##n select(type##n, type##n, int##n);
+FOR_WIDTHS(DECLARE_SELECT, int)
+FOR_WIDTHS(DECLARE_SELECT, uint)
 
 CONST uint abs(int);
 CONST uint popcount(uint);

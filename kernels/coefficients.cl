@@ -1,11 +1,11 @@
-/* Copies between a page of complex samples in a file and the two layers of a subband.
+/* Copies between a raster of complex samples (a page of a coefficient file) and the two layers of a subband.
  *
- *     page    pixel after pixel, `pitch` pixels a row: re 0, im 0, re 1, im 1, ... of CHANNELS channels
+ *     raster  pixel after pixel, `pitch` pixels a row: re 0, im 0, re 1, im 1, ... of CHANNELS channels
  *     planes  layer 2 * subband has the real parts, layer 2 * subband + 1 the imaginary parts
  *
  *   -DCHANNELS=n  channels of a pixel
  *
- * Grid: x counts pixels, y rows, z channels in buffers; an image has all channels in a texel. */
+ * Grid: x counts pixels, y rows, z channels (in images 1: a texel has all channels). */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -15,7 +15,7 @@
 #define CHANNELS 3
 #endif
 
-/* Loads the real (part 0) or imaginary part (1) of channel z of a pixel; in images of all channels. */
+/* Loads the real (part 0) or imaginary part (part 1) of channel z of a pixel. In images loads all its channels. */
 static inline vec load_part(__global const float *p, int z, int part)
 {
 #ifdef IMAGES
@@ -28,7 +28,7 @@ static inline vec load_part(__global const float *p, int z, int part)
 #endif
 }
 
-/* Stores the real or imaginary part of channel z of a pixel; in images of all channels. */
+/* Stores the real (part 0) or imaginary part (part 1) of channel z of a pixel. In images stores all its channels. */
 static inline void store_part(__global float *p, int z, int part, vec v)
 {
 #ifdef IMAGES
@@ -40,7 +40,7 @@ static inline void store_part(__global float *p, int z, int part, vec v)
 #endif
 }
 
-/* Copies a page to the layers of subband `subband`. */
+/* Copies a raster to the layers of subband number `subband`. */
 __kernel void unpack_subband(__global const float *raster, int pitch, PLANES_OUT(subbands), int subband)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
@@ -51,7 +51,7 @@ __kernel void unpack_subband(__global const float *raster, int pitch, PLANES_OUT
     store(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, CHANNELS), load_part(p, z, 1));
 }
 
-/* Copies the layers of subband `subband` to a page. */
+/* Copies the layers of subband number `subband` to a raster. */
 __kernel void pack_subband(PLANES_IN(subbands), __global float *raster, int pitch, int subband)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);

@@ -1,21 +1,25 @@
 /* One level of the forward 2-D dual-tree complex wavelet transform in one kernel, for GPUs. N. Kingsbury, "Complex
  * wavelets for shift invariant analysis and filtering of signals", ACHA 10 (2001).
  *
- *   level 1   F: y[n] = sum of w[k] X[n - RADIUS + k], TAPS odd
- *   -DQSHIFT  from level 2 on, D: A[n] = sum of a[k] X[4n + 2 - TAPS + 2k], B[n] = sum of b[k] X[4n + 3 - TAPS + 2k];
- *             pair n of the outputs is A, B of the lowpass and B, A of the highpass. TAPS / 2 is odd
+ *   level 1   y[n] = sum over k < TAPS of w[k] X[n - RADIUS + k], TAPS odd
+ *   -DQSHIFT  from level 2 on, halves the size. Trees a and b have filters of their own; each gives every second output:
+ *             A[n] = sum of a[k] X[4n + 2 - TAPS + 2k], B[n] = sum of b[k] X[4n + 3 - TAPS + 2k], k < TAPS, TAPS / 2 odd.
+ *             (y[2n], y[2n + 1]) is (A[n], B[n]) of the lowpass, but (B[n], A[n]) of the highpass
  *
- * Columns come first: a work-item keeps one vec of OUTPUTS pairs of output rows of Lo and Hi in registers. The group
- * passes them on through local memory, and each work-item filters rows of them:
+ * Columns come first. Each work-item filters one vec of columns: the results, OUTPUTS pairs of rows after the lowpass
+ * (Lo) and after the highpass (Hi), are in its registers. The group exchanges them through local memory, and each
+ * work-item filters rows of them:
  *
  *     lowpass = rows-low Lo,  subbands (0, 5) = q2c(rows-low Hi), (2, 3) = q2c(rows-high Lo), (1, 4) = q2c(rows-high Hi)
+ *
+ * q2c makes complex numbers of quads, 2x2 blocks of samples (planes_pairs.h).
  *
  * Neighbouring groups overlap by HALO vecs on both sides; the work-items there only filter columns:
  *
  *     group 0    |<-HALO->|     outputs     |<-HALO->|
  *     group 1                      |<-HALO->|     outputs     |<-HALO->|
  *
- * Order of sums: k ascending, from 0 on.
+ * Order of sums: each begins with 0, k ascending.
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  pairs of output rows of a group
@@ -40,19 +44,19 @@
 #define ROWS    (2 * OUTPUTS)
 #define RADIUS  (TAPS / 2)
 
-/* A unit of outputs along x, a `pair`, belongs to UNIT_VECS vecs of the tile. */
+/* PAIR_VECS: vecs of the tile along x for one output of type `pair`, which has PAIRS even and PAIRS odd samples. */
 #ifdef QSHIFT
 #define forward_level forward_2
-#define UNIT_VECS   (4 / VEC_WIDTH)
+#define PAIR_VECS   (4 / VEC_WIDTH)
 #define HALO          ((TAPS - 2) / VEC_WIDTH + PADDING_VECS)
-#define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows for ROWS rows of Lo and Hi */
+#define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that the group reads for ROWS rows of Lo and Hi */
 
 struct filters {
-    float2 low[TAPS], high[TAPS]; /* a, b */
+    float2 low[TAPS], high[TAPS]; /* x: of tree a, y: of tree b */
 };
 #else
 #define forward_level forward_1
-#define UNIT_VECS   (2 * PAIRS / VEC_WIDTH)
+#define PAIR_VECS   (2 * PAIRS / VEC_WIDTH)
 #define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / VEC_WIDTH)
 #define WINDOW        (TAPS + ROWS - 1)
 
@@ -71,9 +75,8 @@ static inline int first_row_of(int y)
 #endif
 }
 
-/* Filters the work-item's columns into Lo and Hi. `rows` has the source row of each row of the window. */
-INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows,
-                           int z, const struct filters w)
+/* Filters the work-item's columns into ROWS rows of Lo and Hi. rows[j] is the source row for row j of the window. */
+INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows, int z, const struct filters w)
 {
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
@@ -110,7 +113,7 @@ INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __lo
 #endif
 }
 
-/* Filters a unit along x, low- and highpass. `line` is the tile's row, from the unit's vecs on. */
+/* Filters along x, low- and highpass. `line` is the tile's row, from the vecs of the output pair on. */
 #ifdef QSHIFT
 static inline pair load_tile_pair(__local const vec *line, int i)
 {
@@ -141,9 +144,9 @@ typedef float sample;
 
 INLINE void filter_row(pair *low, pair *high, __local const vec *line, const struct filters w)
 {
-    sample window[(2 * HALO + UNIT_VECS) * VEC_WIDTH];
+    sample window[(2 * HALO + PAIR_VECS) * VEC_WIDTH];
 #pragma unroll
-    for (int i = 0; i < 2 * HALO + UNIT_VECS; i++) {
+    for (int i = 0; i < 2 * HALO + PAIR_VECS; i++) {
         const vec v = line[i - HALO];
 #ifdef IMAGES
         window[i] = v;
@@ -166,12 +169,12 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
 }
 #endif
 
-#define JOBS ((OUTPUTS + UNIT_VECS - 1) / UNIT_VECS) /* of a work-item; a job is a unit in a pair of rows */
+#define TASKS ((OUTPUTS + PAIR_VECS - 1) / PAIR_VECS) /* of a work-item; a task is an output pair in two rows */
 
-/* Computes a level. src: the image or the lowpass of the finer level, with axes that are padded at both ends by
- * `padded` to `length`. lowpass: of this level. subbands: layer 2b is the real, 2b + 1 the imaginary part of subband b,
- * in the order 15, 45, 75, -75, -45, -15 degrees. Of the subbands only rows in memory are stored: coarser levels need
- * more rows of the lowpass. */
+/* Computes a level. src: the image or the lowpass of the finer level. Its axes are padded to `length` positions, and its
+ * samples begin at position `padded` (axis.h); x is along rows, y along columns. lowpass: of this level. subbands: layer
+ * 2b is the real, 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. They may have
+ * fewer rows in memory than the lowpass, of which coarser levels need more; only these rows are stored. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const struct filters w, int2 padded, int2 length)
 {
@@ -198,11 +201,11 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     mirror_columns(tile[0][0], 2 * ROWS, across, first * VEC_WIDTH);
 
 #pragma unroll 1
-    for (int j = 0; j < JOBS; j++) {
-        /* Along x: a unit in a pair of rows. */
+    for (int j = 0; j < TASKS; j++) {
+        /* Along x: an output pair in two rows. */
         const int2 place = tile_index(j * GROUP + item, OUTPUTS);
-        const int at = place.x * UNIT_VECS, p = place.y;
-        const int n = (first + at) / UNIT_VECS * PAIRS, i = y0 / 2 + p;
+        const int at = place.x * PAIR_VECS, p = place.y;
+        const int n = (first + at) / PAIR_VECS * PAIRS, i = y0 / 2 + p;
         if (at < HALO || at >= GROUP - HALO || n >= subbands_at.width ||
             2 * i >= lowpass_at.first_row + lowpass_at.rows)
             continue;

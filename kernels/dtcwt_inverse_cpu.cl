@@ -4,39 +4,44 @@
  *
  *     L = cols_g0 Z + cols_g1 c2q(0, 5),  H = cols_g0 c2q(2, 3) + cols_g1 c2q(1, 4),  result = rows_g0 L + rows_g1 H
  *
- *   level 1      F: y[n] = sum of w[k] X[n - taps / 2 + k], taps odd
- *   from 2 on    U doubles the size: with M = taps / 2, odd, and (e, o) = pair n - M / 2 + k of X, k < M,
- *                (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); for the highpass * (o, e, o, e)
+ *   Z            the lowpass of this level
+ *   c2q(a, b)    the quads (2x2 blocks of samples) of subbands a and b (planes_pairs.h)
+ *   cols_, rows_ columns or rows filtered with the lowpass g0 or the highpass g1:
  *
- * Order of sums: row after row (or pair after pair) of coefficients, first with g0, then with g1; of two rows the even
- * one first.
+ *   level 1      y[n] = sum over k < taps of w[k] X[n - taps / 2 + k], taps odd
+ *   from 2 on    each pair of inputs gives four outputs, with weights of their own:
+ *                y[4n + i] = sum over k < taps / 2 of w[k][i] s, taps / 2 odd. Of pair n - taps / 4 + k of X, s is the even
+ *                sample for i = 0 and 2, the odd one for i = 1 and 3. With g1 it is the other one
  *
- * w: the weights of g0, then the weights of g1; for U four weights per k. Z may be larger than the level by one sample
- * per side. These samples are skipped here (`crop`), as removing them would take a pass.
+ * w: the weights of g0, then the weights of g1. Z may be larger than the level by one sample per side. These samples are
+ * skipped here (`crop`), as removing them would take a pass.
  *
- * Work-items: the columns pass computes PAIRS pairs of columns, the rows pass a vec (level 1) or four outputs per pair.
- * z counts planes. */
+ * Order of sums: k ascending; for each k first g0, then g1. In columns of level 1 rows are added two at a time, the even
+ * one first: two rows with g0, then two with g1.
+ *
+ * Work-items: inverse_columns_* compute PAIRS pairs of columns. inverse_rows_1 computes a vec, inverse_rows_2 the outputs
+ * of PAIRS pairs. z counts planes. */
 #define PAIRS 8
 #include "axis.h"
 #include "planes_pairs.h"
 
 #define MAX_TAPS 19
 
-/* Two rows of the lowpass, and of the quads of each pair of subbands: outer (0, 5), upper (2, 3), diagonal (1, 4). */
+/* An even and an odd row of the inputs: the lowpass, and the quads of subbands (0, 5), (2, 3) and (1, 4). */
 struct rows {
     struct quads lowpass, outer, upper, diagonal;
 };
 
-/* Returns the two rows of quads exchanged. */
-static inline struct quads swap_even_odd(const struct quads rows)
+/* Returns quads with the even and the odd row exchanged. */
+static inline struct quads swap_even_odd(const struct quads quads)
 {
-    struct quads other;
-    other.even = rows.odd;
-    other.odd = rows.even;
-    return other;
+    struct quads swapped;
+    swapped.even = quads.odd;
+    swapped.odd = quads.even;
+    return swapped;
 }
 
-/* Loads rows 2i and 2i + 1. Beyond the border the mirrored even and odd row exchange places. */
+/* Loads rows 2i and 2i + 1 of column pairs n and on. In mirrored rows beyond the border the odd row comes first. */
 static inline struct rows load_rows(PLANES_IN(lowpass), PLANES_IN(subbands), int2 crop, int n, int i, int z)
 {
     const int at = reflect(2 * i, 2 * subbands_at.height), row = at >> 1, y = 2 * row + crop.y;
@@ -55,14 +60,14 @@ static inline struct rows load_rows(PLANES_IN(lowpass), PLANES_IN(subbands), int
     return rows;
 }
 
-/* Adds one row of coefficients to a sum, first with g0, then with g1. */
-static inline pair add(pair sum, pair a, float g0, pair b, float g1)
+/* Returns sum + g0 a + g1 b. */
+static inline pair add_weighted(pair sum, pair a, float g0, pair b, float g1)
 {
     return mad(b, g1, mad(a, g0, sum));
 }
 
-/* Adds two rows of quads to a row of outputs: both rows with g0, then both with g1. k is the tap of the even row. Taps
- * beyond the filter are left out, as 0 * NaN would be NaN. */
+/* Returns the sum and two rows of inputs: both rows of a with g0, then both rows of b with g1. k is the tap of the even
+ * row. Taps beyond the filter are left out, as 0 * NaN would be NaN. */
 static inline pair add_quads(pair sum, const struct quads a, const struct quads b, __constant const float *w, int k, int taps)
 {
     __constant const float *g0 = w + 2 + k, *g1 = g0 + taps + 4;
@@ -73,13 +78,15 @@ static inline pair add_quads(pair sum, const struct quads a, const struct quads 
     return k == -1 ? mad(b.odd, g1[1], mad(a.odd, g0[1], sum)) : sum;
 }
 
-/* Work-item parameters of a grid in blocks of columns: the grid's x has one block, and its z all blocks of all planes.
- * The rows of twelve planes that the next row of work-items reads again are in the cache then, even in wide pictures. */
+/* Arguments for WORK_ITEM_PARAMS if the grid is in blocks of columns: its x covers one block, its z all blocks of all
+ * planes. Consecutive rows of a block read nearly the same rows of the subbands' twelve planes. As blocks are narrow, these
+ * are still in the cache, even in wide pictures. */
 #define BLOCK_ITEM(planes)                                                                                              \
     (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2) % (planes)
 
-/* Filters columns on level 1. dst: layer 0 is L, layer 1 is H. The grid's x counts pairs of columns, its y pairs of
- * rows. Each filter has two unused weights on both sides. */
+/* Filters columns on level 1. dst: layer 0 is L, layer 1 is H. The grid's x counts PAIRS pairs of columns, its y pairs of
+ * rows. Rows are loaded two at a time, of which a filter may not need the first or the last one. In `w` two unused weights
+ * precede and follow the weights of each filter. */
 NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                  int2 crop, WORK_ITEM_PARAMS)
 {
@@ -112,7 +119,7 @@ __kernel void inverse_columns_1(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_
     inverse_columns_1_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
 }
 
-/* Filters columns from level 2 on. The grid's y counts groups of four rows. */
+/* Filters columns from level 2 on. dst as on level 1. The grid's x counts PAIRS pairs of columns, its y groups of four rows. */
 NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                  int2 crop, WORK_ITEM_PARAMS)
 {
@@ -121,19 +128,19 @@ NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
         const int n = item * PAIRS, i = item_y + dst_at.first_row / 4, z = item_z;
         if (n >= subbands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
             return;
-        const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), fours = taps / 2;
+        const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), inputs = taps / 2;
         pair low0 = 0.0f, low1 = 0.0f, low2 = 0.0f, low3 = 0.0f, high0 = 0.0f, high1 = 0.0f, high2 = 0.0f, high3 = 0.0f;
-        for (int k = 0; k < fours; k++) {
-            const struct rows v = load_rows(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + k - fours / 2, z);
-            __constant const float *g0 = w + 4 * k, *g1 = g0 + 4 * fours;
-            low0 = add(low0, v.lowpass.even, g0[0], v.outer.odd, g1[0]);
-            low1 = add(low1, v.lowpass.odd, g0[1], v.outer.even, g1[1]);
-            low2 = add(low2, v.lowpass.even, g0[2], v.outer.odd, g1[2]);
-            low3 = add(low3, v.lowpass.odd, g0[3], v.outer.even, g1[3]);
-            high0 = add(high0, v.upper.even, g0[0], v.diagonal.odd, g1[0]);
-            high1 = add(high1, v.upper.odd, g0[1], v.diagonal.even, g1[1]);
-            high2 = add(high2, v.upper.even, g0[2], v.diagonal.odd, g1[2]);
-            high3 = add(high3, v.upper.odd, g0[3], v.diagonal.even, g1[3]);
+        for (int k = 0; k < inputs; k++) {
+            const struct rows v = load_rows(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + k - inputs / 2, z);
+            __constant const float *g0 = w + 4 * k, *g1 = g0 + 4 * inputs;
+            low0 = add_weighted(low0, v.lowpass.even, g0[0], v.outer.odd, g1[0]);
+            low1 = add_weighted(low1, v.lowpass.odd, g0[1], v.outer.even, g1[1]);
+            low2 = add_weighted(low2, v.lowpass.even, g0[2], v.outer.odd, g1[2]);
+            low3 = add_weighted(low3, v.lowpass.odd, g0[3], v.outer.even, g1[3]);
+            high0 = add_weighted(high0, v.upper.even, g0[0], v.diagonal.odd, g1[0]);
+            high1 = add_weighted(high1, v.upper.odd, g0[1], v.diagonal.even, g1[1]);
+            high2 = add_weighted(high2, v.upper.even, g0[2], v.diagonal.odd, g1[2]);
+            high3 = add_weighted(high3, v.upper.odd, g0[3], v.diagonal.even, g1[3]);
         }
         store_pair(PLANES_ARG(dst), 2 * n, 4 * i, lo, low0);
         store_pair(PLANES_ARG(dst), 2 * n, 4 * i + 1, lo, low1);
@@ -158,8 +165,8 @@ static inline bool has_row(const struct geometry at, int y)
     return y >= at.first_row && y < at.first_row + at.rows;
 }
 
-/* Filters rows on level 1. dst has the image's own size: the padding of odd sizes is dropped here. Only rows of src
- * that dst has are computed. */
+/* Filters rows on level 1. dst has the size of the image, without the padding of odd sizes. Rows of src that dst lacks
+ * are skipped. */
 NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -167,19 +174,19 @@ NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant con
         const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
         if (x >= dst_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
-        const struct axis axis = {src_at.width, 0, src_at.width};
+        const struct axis axis = {.n = src_at.width, .length = src_at.width};
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels), x0 = x - taps / 2;
         vec sum = 0.0f;
         if (is_interior(axis, x0, LANES + taps)) {
             __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
             for (int k = 0; k < taps; k++)
-                sum = add(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
+                sum = add_weighted(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
         } else {
             float low[LANES + MAX_TAPS], high[LANES + MAX_TAPS];
             fill_axis(low, LANES + taps, PLANES_ARG(src), axis, x0, y, lo);
             fill_axis(high, LANES + taps, PLANES_ARG(src), axis, x0, y, hi);
             for (int k = 0; k < taps; k++)
-                sum = add(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
+                sum = add_weighted(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
         }
         store(PLANES_ARG(dst), x, y, z, sum);
     }
@@ -190,19 +197,21 @@ __kernel void inverse_rows_1(PLANES_IN(src), PLANES_OUT(dst), __constant const f
     inverse_rows_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, WORK_ITEM_ARGS);
 }
 
-/* The L and H inputs of tap 0: in the source or, at the border, in lines of mirrored samples. */
-struct pass {
+/* Samples of L and H, from the pair for k = 0 on: in the source and, for the border, in lines that mirror it. */
+struct row_inputs {
     __global const float *low, *high;
     const float *low_line, *high_line;
 };
 
-/* Adds up outputs 4n, 4n + 1 (`first`) and 4n + 2, 4n + 3 (`second`) of PAIRS pairs, with four weights per k. */
-INLINE void add_fours(pair *first, pair *second, bool inside, const struct pass of, __constant const float *w, int fours)
+/* Computes the four outputs of each of PAIRS pairs: `first` has outputs 4n and 4n + 1, `second` has 4n + 2 and 4n + 3. An
+ * output is a sum over `count` input pairs. */
+INLINE void expand_pairs(pair *first, pair *second, bool inside, const struct row_inputs row, __constant const float *w, int count)
 {
-    for (int k = 0; k < fours; k++) {
-        const pair a = inside ? VLOAD(of.low + 2 * k) : VLOAD(of.low_line + 2 * k);
-        const pair b = swap(inside ? VLOAD(of.high + 2 * k) : VLOAD(of.high_line + 2 * k));
-        const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);
+    *first = *second = 0.0f;
+    for (int k = 0; k < count; k++) {
+        const pair a = inside ? VLOAD(row.low + 2 * k) : VLOAD(row.low_line + 2 * k);
+        const pair b = swap(inside ? VLOAD(row.high + 2 * k) : VLOAD(row.high_line + 2 * k));
+        const float4 g0 = vload4(k, w), g1 = vload4(count + k, w);
         *first = mad(b, g1.s0101010101010101, mad(a, g0.s0101010101010101, *first));
         *second = mad(b, g1.s2323232323232323, mad(a, g0.s2323232323232323, *second));
     }
@@ -216,18 +225,18 @@ NOINLINE void inverse_rows_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant con
         const int n = item * PAIRS, y = item_y + src_at.first_row, z = item_z;
         if (2 * n >= src_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
-        const struct axis axis = {src_at.width, 0, src_at.width};
-        const int fours = taps / 2, x0 = 2 * (n - fours / 2), count = 2 * (PAIRS + fours);
+        const struct axis axis = {.n = src_at.width, .length = src_at.width};
+        const int inputs = taps / 2, x0 = 2 * (n - inputs / 2), count = 2 * (PAIRS + inputs);
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels);
-        pair first = 0.0f, second = 0.0f;
+        pair first, second;
         float low[2 * (PAIRS + MAX_TAPS)], high[2 * (PAIRS + MAX_TAPS)];
-        const struct pass of = {src + offset(src_at, x0, y, lo), src + offset(src_at, x0, y, hi), low, high};
+        const struct row_inputs row = {src + offset(src_at, x0, y, lo), src + offset(src_at, x0, y, hi), low, high};
         if (is_interior(axis, x0, count)) {
-            add_fours(&first, &second, true, of, w, fours);
+            expand_pairs(&first, &second, true, row, w, inputs);
         } else {
             fill_axis(low, count, PLANES_ARG(src), axis, x0, y, lo);
             fill_axis(high, count, PLANES_ARG(src), axis, x0, y, hi);
-            add_fours(&first, &second, false, of, w, fours);
+            expand_pairs(&first, &second, false, row, w, inputs);
         }
         const float8 a = first.lo, b = second.lo, c = first.hi, d = second.hi;
         store_pair(PLANES_ARG(dst), 4 * n, y, z, (pair)(a.s01, b.s01, a.s23, b.s23, a.s45, b.s45, a.s67, b.s67));

@@ -1,11 +1,12 @@
-/* The border rule of filters: the value of samples beyond the image.
+/* The border rule of filters: the value of samples beyond the image. If beyond_border() is true, the sample is zero. Any
+ * other sample is loaded at the index that edge() returns.
  *
  *   -DEDGE=n  0 clamp    a a a | a b c | c c c
  *             1 mirror   c b a | a b c | c b a    (half-sample symmetric)
  *             2 wrap     a b c | a b c | a b c
  *             3 zero     0 0 0 | a b c | 0 0 0
  *
- * The launch defines EDGE for files that include this one. */
+ * The host adds -DEDGE to the options of programs that include this file (src/device/program.c). */
 #pragma once
 #include "planes.h"
 
@@ -13,8 +14,7 @@
 #define EDGE 0
 #endif
 
-/* Returns the index in [0, n) for index i of an axis of n samples. Under EDGE 3 the caller first checks
- * beyond_border(). */
+/* Returns the index of the sample that the border rule repeats at position i: in [0, n), and i itself if that is inside. */
 static inline int edge(int i, int n)
 {
 #if EDGE == 1
@@ -28,24 +28,23 @@ static inline int edge(int i, int n)
 #endif
 }
 
-/* Returns true if the sample at i is zero by the border rule. */
+/* Returns true if position i is beyond the border and the border rule is zero. */
 static inline bool beyond_border(int i, int n)
 {
     return EDGE == 3 && (i < 0 || i >= n);
 }
 
-/* Loads a vec of row y, with the border rule along y. Rows that are not in memory are clamped: a work-item of several
- * rows may request them for output rows past the slice, which it does not store. */
+/* Loads a vec of row y, with the border rule along y. Work-items of several rows may ask for rows that are not in memory.
+ * These are clamped; they only affect output rows past the slice, which are not stored. */
 static inline vec load_row(PLANES_IN(s), int x, int y, int z)
 {
-    return beyond_border(y, s_at.height) ? (vec)(0.0f)
-                                    : load(PLANES_ARG(s), x, clamp_row(s_at, edge(y, s_at.height)), z);
+    return beyond_border(y, s_at.height) ? (vec)(0.0f) : load(PLANES_ARG(s), x, clamp_row(s_at, edge(y, s_at.height)), z);
 }
 
 #if LANES == 16
-/* Sets line[i] to the sample at x0 + i, with the border rule. This is the slow path at the left and right border; the
- * vector code that follows is the same for both. It is one loop: with a copy of the inner part between loops for the
- * borders, compilation takes twice as long. */
+/* Sets line[i] to the sample at x0 + i, with the border rule. Vecs at the left and right border are filtered from such a
+ * line, all others from the source, by the same code. A copy of the inner samples without the rule, between loops for the
+ * borders, made compilation take twice as long. */
 static inline void fill_line(float *line, int count, PLANES_IN(s), int x0, int y, int z)
 {
     for (int i = 0; i < count; i++)
@@ -60,13 +59,14 @@ static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
     return VLOAD(line);
 }
 #else
-/* Loads the sample (texel) at x, with the border rule along x. */
 #ifdef IMAGES
+/* Loads the texel at x, with the border rule along x. */
 static inline vec load_column(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(x, s_at.width) ? (vec)(0.0f) : load(PLANES_ARG(s), edge(x, s_at.width), y, z);
 }
 #else
+/* Loads the sample at x, with the border rule along x. */
 static inline float load_column(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(x, s_at.width) ? 0.0f : s[offset(s_at, edge(x, s_at.width), y, z)];
@@ -79,8 +79,8 @@ static inline float load_column(PLANES_IN(s), int x, int y, int z)
 /* Loads the vec at x, any part of which may be beyond the border. */
 static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {
-    return (vec)(load_column(PLANES_ARG(s), x, y, z), load_column(PLANES_ARG(s), x + 1, y, z), load_column(PLANES_ARG(s), x + 2, y, z),
-                   load_column(PLANES_ARG(s), x + 3, y, z));
+    return (vec)(load_column(PLANES_ARG(s), x, y, z), load_column(PLANES_ARG(s), x + 1, y, z),
+                 load_column(PLANES_ARG(s), x + 2, y, z), load_column(PLANES_ARG(s), x + 3, y, z));
 }
 #endif
 #endif

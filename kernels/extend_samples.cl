@@ -1,4 +1,5 @@
-/* Places an image on a larger canvas: copies of a file's samples, of any type and number of channels.
+/* Places a picture on a larger canvas. Copies the samples of a raster, of any type and number of channels, in units of one
+ * access (units.h).
  *
  *     canvas  +-------------------------+
  *             |  fill, or border rule   |     dst[x, y] = src[x - at.x, y - at.y] inside the picture,
@@ -7,7 +8,7 @@
  *             |     +-----------+       |
  *             +-------------------------+
  *
- * Grid: a work-item has a square of TILE x TILE pixels; z counts images. No arithmetic. */
+ * Grid: a work-item writes a square of TILE x TILE pixels; z counts images. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -15,32 +16,34 @@
 #include "raster.h"
 #include "units.h"
 
-/* Position of the picture on the canvas. A slice of the canvas has rows [first_row, first_row + rows). */
+/* Position of the picture on the canvas, and rows [first_row, first_row + rows) of the canvas to write. */
 struct canvas {
     int x, y, picture_width, picture_height;
     int width, first_row, rows;
-    int follows; /* not 0: border rule instead of fill */
+    int uses_border; /* not 0: the border rule continues the picture; 0: `fill` surrounds it */
 };
 
-/* Fills pixels [x, end) of a row beyond the picture. `row` is the picture's row by the border rule. */
+/* Writes pixels [x, end) of a row, which are left or right of the picture. `row` is the picture's row by the border rule;
+ * a pixel has `units` units. */
 static inline void fill_pixels(__global unit *to, __global const unit *row, __global const unit *fill, const struct canvas at,
                                int x, int end, int units)
 {
     for (; x < end; x++, to += units)
-        copy_pixel(to, at.follows ? row + (size_t)edge(x - at.x, at.picture_width) * units : fill, units);
+        copy_pixel(to, at.uses_border ? row + (size_t)edge(x - at.x, at.picture_width) * units : fill, units);
 }
 
-/* Writes the work-item's square. */
-__kernel void extend_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct canvas at, __global const unit *fill)
+/* Writes the work-item's square, row by row: pixels before, in and after the picture. */
+__kernel void extend_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct canvas at,
+                             __global const unit *fill)
 {
     const int left = get_global_id(0) * TILE, right = min(left + TILE, at.width);
     const int top = get_global_id(1) * TILE + at.first_row, bottom = min(top + TILE, at.first_row + at.rows);
     const int z = get_global_id(2);
     for (int y = top; y < bottom; y++) {
         const int source = y - at.y;
-        const bool beyond = source < 0 || source >= at.picture_height, fills = beyond && !at.follows;
-        const int begin = fills ? right : clamp(at.x, left, right);
-        const int end = fills ? right : clamp(at.x + at.picture_width, left, right);
+        const bool beyond = source < 0 || source >= at.picture_height, is_fill = beyond && !at.uses_border;
+        const int begin = is_fill ? right : clamp(at.x, left, right);
+        const int end = is_fill ? right : clamp(at.x + at.picture_width, left, right);
         __global const unit *row = src + PIXEL_NUMBER(src, 0, edge(source, at.picture_height), z) * units;
         __global unit *to = dst + PIXEL_NUMBER(dst, 0, y, z) * units;
         fill_pixels(to + (size_t)left * units, row, fill, at, left, begin, units);

@@ -14,16 +14,16 @@
 #include "planes.h"
 
 struct window {
-    int down;                     /* not 0: along y */
+    int down;                     /* not 0: along y, else along x */
     int first, step, count, last; /* in samples: the formula above */
-    int largest;                  /* not 0: maximum */
-    int wraps;                    /* not 0: the border rule is wrap */
-    int reach;                    /* windows of samples closer than this to the border contain zeros; 0: the border rule has none */
-    int alpha_channel;            /* a channel that is copied; -1: no alpha */
+    int largest;                  /* not 0: maximum, else minimum */
+    int wraps;                    /* not 0: border rule wrap */
+    int zero_margin;              /* border rule zero: samples closer to the border have zeros in their window; else 0 */
+    int alpha_channel;            /* copied, not filtered; -1: no alpha */
 };
 
-/* Returns the sample for position i of n. Without wrapping the border rules add no sample that the window does not
- * contain, so clamping serves all of them. */
+/* Returns the index of the sample for position i of an axis of n samples. Clamping is right for all border rules but wrap:
+ * beyond the border they repeat samples that are in the window anyway, or zeros (include_zero). */
 static inline int map_index(int i, int n, int wraps)
 {
     if (!wraps)
@@ -54,31 +54,31 @@ static inline vec load_mapped(PLANES_IN(s), int x, int y, int z, int wraps)
 }
 
 /* Returns true if the window of sample i of n contains zeros from beyond the border. */
-static inline bool has_zero(int i, int n, int reach)
+static inline bool has_zero(int i, int n, int zero_margin)
 {
-    return reach > 0 && (i < reach || i + reach >= n);
+    return zero_margin > 0 && (i < zero_margin || i + zero_margin >= n);
 }
 
 /* Returns v, combined with 0 in lanes whose window contains zeros. */
-static inline vec include_zero(vec v, const struct window by, int x, int y, const struct geometry at)
+static inline vec include_zero(vec v, const struct window window, int x, int y, const struct geometry at)
 {
-    const vec zeros = extreme(v, (vec)(0.0f), by.largest);
-    if (by.down)
-        return has_zero(y, at.height, by.reach) ? zeros : v;
+    const vec zeros = extreme(v, (vec)(0.0f), window.largest);
+    if (window.down)
+        return has_zero(y, at.height, window.zero_margin) ? zeros : v;
 #if LANES == 16
     float line[LANES], others[LANES];
     store_line(v, line);
     store_line(zeros, others);
     for (int i = 0; i < LANES; i++)
-        line[i] = has_zero(x + i, at.width, by.reach) ? others[i] : line[i];
+        line[i] = has_zero(x + i, at.width, window.zero_margin) ? others[i] : line[i];
     return VLOAD(line);
 #else
-    return has_zero(x, at.width, by.reach) ? zeros : v;
+    return has_zero(x, at.width, window.zero_margin) ? zeros : v;
 #endif
 }
 
 /* Computes one pass. */
-NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window by, WORK_ITEM_PARAMS)
+NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window window, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -86,21 +86,21 @@ NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window 
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         vec v = 0.0f;
-        for (int k = 0; k < by.count; k++) {
-            const int from = by.first + min(k * by.step, by.last);
-            const int row = by.down ? map_index(y + from, src_at.height, by.wraps) : y;
-            const vec next = load_mapped(PLANES_ARG(src), by.down ? x : x + from, clamp_row(src_at, row), z, by.wraps);
-            v = k == 0 ? next : extreme(v, next, by.largest);
+        for (int k = 0; k < window.count; k++) {
+            const int from = window.first + min(k * window.step, window.last);
+            const int row = window.down ? map_index(y + from, src_at.height, window.wraps) : y;
+            const vec next = load_mapped(PLANES_ARG(src), window.down ? x : x + from, clamp_row(src_at, row), z, window.wraps);
+            v = k == 0 ? next : extreme(v, next, window.largest);
         }
-        if (by.reach > 0)
-            v = include_zero(v, by, x, y, src_at);
-        if (by.alpha_channel >= 0)
-            v = select_alpha(v, load(PLANES_ARG(src), x, y, z), z, dst_at.channels, by.alpha_channel);
+        if (window.zero_margin > 0)
+            v = include_zero(v, window, x, y, src_at);
+        if (window.alpha_channel >= 0)
+            v = select_alpha(v, load(PLANES_ARG(src), x, y, z), z, dst_at.channels, window.alpha_channel);
         store(PLANES_ARG(dst), x, y, z, v);
     }
 }
 
-__kernel void extremum(PLANES_IN(src), PLANES_OUT(dst), const struct window by)
+__kernel void extremum(PLANES_IN(src), PLANES_OUT(dst), const struct window window)
 {
-    extremum_run(PLANES_ARG(src), PLANES_ARG(dst), by, WORK_ITEM_ARGS);
+    extremum_run(PLANES_ARG(src), PLANES_ARG(dst), window, WORK_ITEM_ARGS);
 }

@@ -1,16 +1,19 @@
-/* Cells of an image whose coefficients show its noise (noise.cl weighs them by liveness).
+/* Liveness of an image's cells. Noise is estimated from the coefficients of live cells only (noise.cl).
  *
- * A cell of level l is the 2^l x 2^l pixels of one coefficient. Its liveness is 0 (dead) to LIVE, a byte each for red,
- * green, blue and all colours together; other channels have one byte each. Pixels are dead
+ * A cell of level l is the 2^l x 2^l pixels of one coefficient. Its liveness is 0 (dead) to LIVE. A cell of level 1 is
  *
- *   1. if a channel is clipped, at 0 or full scale (premultiplied colour is 0 if alpha is 0);
- *   2. if all colours are constant along EQUAL_PIXELS pixels of a row.
+ *   1. dead in a colour that is clipped in both pixels of a row, at 0 or full scale (premultiplied colour is 0 if alpha is 0);
+ *   2. dead in all colours if these are constant along EQUAL_PIXELS pixels of the row;
+ *   3. otherwise live.
  *
- * On level 1 a cell is judged by two pixels of the first of four rows, for all four rows. On coarser levels it is the
+ * Only every fourth row of pixels is tested: cells 2j and 2j + 1 of a column share the result. A cell of a coarser level is the
  * rounded mean of its four children:
  *
  *     pixels of a row    x-2 x-1 [x x+1] x+2 x+3      a cell of level 1 and its neighbours
  *     a packed cell      all << 24 | blue << 16 | green << 8 | red
+ *
+ * A packed cell has a byte per colour. The other bytes are `all`, which is dead if all colours are: one of them in RGB, three in
+ * pictures of one colour.
  *
  * Work-items have CELLS cells along x. All arithmetic after the comparisons is in integers. */
 #ifndef LANES
@@ -18,10 +21,12 @@
 #endif
 #include "planes.h"
 
-#define LIVE         252 /* also in kernels/noise.cl */
-#define EQUAL_PIXELS 6   /* pixels of a cell of level 1: its own two and two on either side */
-#define CLIPPED      1e-6f
+#define LIVE         252   /* LIVE_CELLS in kernels/noise.cl depends on it */
+#define EQUAL_PIXELS 6     /* pixels that rule 2 compares: the cell's own two and two on either side */
+#define CLIPPED      1e-6f /* largest distance of clipped values from 0 or full scale */
 
+/* COLOUR has the values of one colour: in buffers on CPU devices sixteen pixels, of which the even lanes (OF_CELLS) begin
+ * cells. MASK converts a comparison to -1 for true: vectors have that, scalars 1. */
 #if LANES == 16 && !defined(IMAGES)
 #define CELLS        8 /* of a work-item */
 #define COLOUR       float16
@@ -45,14 +50,9 @@ typedef uint packed_cells;
 #endif
 #include "opponent.h"
 
-/* Wraps fabs(), whose overloads differ. */
-static inline COLOUR absolute(COLOUR v)
-{
-    return fabs(v);
-}
-
-/* Loads the pixels of the work-item's cells, shifted by -2 to 3 along x. */
-static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel, int channels)
+/* Loads the pixels that the rules need: shifted[k] has pixel x - 2 + k of row y, in vectors sixteen pixels from there on. */
+static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel,
+                                int channels)
 {
 #ifdef IMAGES
     for (int k = 0; k < EQUAL_PIXELS; k++) {
@@ -82,12 +82,13 @@ static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), in
 /* Returns true where v is 0 or full scale. */
 static inline mask is_clipped(COLOUR v)
 {
-    return MASK((absolute(v) <= CLIPPED) | (absolute(v - 1.0f) <= CLIPPED));
+    return MASK((fabs(v) <= CLIPPED) | (fabs(v - 1.0f) <= CLIPPED));
 }
 
-/* Computes rows [range.x, range.y) of the cells of level 1. `opponent`: src is in opponent colours. The grid: cells
- * along x, pairs of rows of cells, images. */
-NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent, WORK_ITEM_PARAMS)
+/* Computes rows [range.x, range.y) of the cells of level 1. `opponent`: src is in opponent colours. Grid: x counts groups of
+ * CELLS cells, y pairs of rows of cells, z images. */
+NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels,
+                             int colours, int opponent, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -124,7 +125,8 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
     }
 }
 
-__kernel void live_cells(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent)
+__kernel void live_cells(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels,
+                         int colours, int opponent)
 {
     live_cells_run(PLANES_ARG(src), live, live_at, range, channels, colours, opponent, WORK_ITEM_ARGS);
 }
@@ -149,7 +151,8 @@ static inline void load_children(packed_cells children[2], __global const uint *
 #endif
 }
 
-/* Computes rows [range.x, range.y) of the cells of the next coarser level. The grid: cells, rows of cells, images. */
+/* Computes rows [range.x, range.y) of the cells of the next coarser level. Grid: x counts groups of CELLS cells, y rows of
+ * cells, z images. */
 NOINLINE void live_halve_run(__global const uint *fine, const struct geometry fine_at, __global uint *live,
                           const struct geometry live_at, int2 range, WORK_ITEM_PARAMS)
 {
@@ -158,7 +161,8 @@ NOINLINE void live_halve_run(__global const uint *fine, const struct geometry fi
         const int x = CELLS * item, j = item_y + range.x, image = item_z;
         if (x >= live_at.width || j >= range.y)
             return;
-        packed_cells v[4], even = 0x00020002, odd = 0x00020002; /* two bytes at a time, and 2 for rounding (half of 4) */
+        /* Sums of bytes 0 and 2 and of bytes 1 and 3, beginning with 2: rounds the division by 4. */
+        packed_cells v[4], even = 0x00020002, odd = 0x00020002;
         for (int k = 0; k < 2; k++) {
             const int row = clamp(2 * j + k, fine_at.first_row, fine_at.first_row + fine_at.rows - 1);
             load_children(v + 2 * k, fine + offset(fine_at, 0, row, image), x, fine_at.width);

@@ -1,9 +1,10 @@
-/* 90-degree rotations, flips and crops: copies of a file's samples, of any type and number of channels.
+/* 90-degree rotations, flips and crops. Copies the samples of a raster, of any type and number of channels, in units of
+ * one access (units.h).
  *
  *     dst[x, y] = src[xx x + xy y + x0, yx x + yy y + y0], with xx, xy, yx, yy from -1, 0, 1
  *
- * Grid: a work-item has a square of TILE x TILE pixels; z counts images. On CPU devices a square of src and of dst fits
- * into the cache, so a transposition does not read a cache line once per pixel. No arithmetic. */
+ * Grid: a work-item writes a square of TILE x TILE pixels; z counts images. On CPU devices a square of src and of dst
+ * fits into the cache, so a transposition does not read a cache line once per pixel. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -17,14 +18,14 @@ struct move {
 };
 
 /* Copies the work-item's square. */
-__kernel void move_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct move by)
+__kernel void move_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct move move)
 {
-    const int left = get_global_id(0) * TILE, right = min(left + TILE, by.width);
-    const int top = get_global_id(1) * TILE + by.first_row, bottom = min(top + TILE, by.first_row + by.rows);
+    const int left = get_global_id(0) * TILE, right = min(left + TILE, move.width);
+    const int top = get_global_id(1) * TILE + move.first_row, bottom = min(top + TILE, move.first_row + move.rows);
     const int z = get_global_id(2);
-    const long step = (long)by.xx + (long)by.yx * src_pitch;
+    const long step = (long)move.xx + (long)move.yx * src_pitch;
     for (int y = top; y < bottom; y++) {
-        const int source_x = by.xx * left + by.xy * y + by.x, source_y = by.yx * left + by.yy * y + by.y;
+        const int source_x = move.xx * left + move.xy * y + move.x, source_y = move.yx * left + move.yy * y + move.y;
         __global const unit *from = src + PIXEL_NUMBER(src, source_x, source_y, z) * units;
         __global unit *to = dst + PIXEL_NUMBER(dst, left, y, z) * units;
         for (int x = left; x < right; x++, from += step * units, to += units)

@@ -6,6 +6,9 @@
  *               counts requests rather than bytes)
  *   -DLANES=1   planes are buffers; vec = float, for kernels that handle windows of their own
  *
+ * The launch defines LANES. Defaults of LANES and of other defines are for `make lint`, which compiles each file alone.
+ * A layer is one plane per channel: an image, or the real or imaginary part of a subband.
+ *
  * A kernel's x counts floats (texels in images), its y counts rows of the whole image, its z counts planes (layers in
  * images). The first row in memory is first_row, as an image may be processed in slices:
  *
@@ -29,7 +32,7 @@ struct geometry {
     int width, height;   /* of the whole image */
     int first_row, rows; /* in memory */
     int pitch;           /* floats from row to row */
-    int layers, channels;
+    int layers, channels; /* a buffer has layers * channels planes, an image has layers planes of texels */
     int plane_rows; /* rows from plane to plane */
 };
 

@@ -13,28 +13,28 @@
  * Grid: x counts vecs (texels in images), y rows, z planes. Order: as written, channels ascending. */
 #include "planes.h"
 #if LANES == 16
-#define VALUES 16 /* of a vec */
+#define VALUES 16 /* floats of a vec: its lanes, or the four channels of a texel */
 #else
 #define VALUES 4
 #endif
 #define REAL_LANES VALUES
 #include "power.h"
 
-/* Computes factor * v + offset for all channels but alpha (-1: no alpha). With alpha the offset is premultiplied, as
- * colour is. The grid's z counts the planes of all layers; an offset is used with one layer only. */
-__kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset_of_white, int alpha)
+/* Computes factor * v + offset_fraction * full scale for all channels but alpha (-1: no alpha). The grid's z counts the
+ * planes of all layers. Planes of several layers have no offset: full_scale() finds alpha in the first layer. */
+__kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset_fraction, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const vec v = load(PLANES_ARG(src), x, y, z);
     vec value = factor * v;
-    if (offset_of_white != 0)
-        value = mad(offset_of_white, full_scale(PLANES_ARG(src), v, x, y, alpha), value);
+    if (offset_fraction != 0)
+        value = mad(offset_fraction, full_scale(PLANES_ARG(src), v, x, y, alpha), value);
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Returns the value of a channel from a float4 that has one for each. */
+/* Returns the value of `channel` for all lanes of a vec; in images all four values, as a texel has all channels. */
 static inline vec channel_value(float4 v, int channel)
 {
 #ifdef IMAGES
@@ -52,8 +52,8 @@ static inline vec channel_value(float4 v, int channel)
 #define COUNT(p) atomic_inc(p)
 #endif
 
-/* Returns full scale for clipping: 0 if interpolation made alpha negative, which is invisible. */
-static inline vec visible(vec full)
+/* Returns the value at which colour is clipped: full scale, or 0 where interpolation made alpha negative. */
+static inline vec clip_limit(vec full)
 {
     return full > 0.0f ? full : (vec)(0.0f);
 }
@@ -65,7 +65,7 @@ __kernel void levels(PLANES_IN(src), PLANES_OUT(dst), float4 black, float4 gain,
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const vec v = load(PLANES_ARG(src), x, y, z), full = visible(full_scale(PLANES_ARG(src), v, x, y, alpha));
+    const vec v = load(PLANES_ARG(src), x, y, z), full = clip_limit(full_scale(PLANES_ARG(src), v, x, y, alpha));
     vec value = mad(-channel_value(black, z % channels), full, v) * channel_value(gain, z % channels);
     value = value < 0.0f ? (vec)(0.0f) : value;
     value = value > full ? full : value;
@@ -80,7 +80,7 @@ __kernel void threshold(PLANES_IN(src), PLANES_OUT(dst), float4 limit, int chann
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const vec v = load(PLANES_ARG(src), x, y, z), full = visible(full_scale(PLANES_ARG(src), v, x, y, alpha));
+    const vec v = load(PLANES_ARG(src), x, y, z), full = clip_limit(full_scale(PLANES_ARG(src), v, x, y, alpha));
     const vec value = v > channel_value(limit, z % channels) * full ? full : (vec)(0.0f);
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
@@ -109,7 +109,7 @@ __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
 #endif
 }
 
-/* Subtracts a background of the same size. `light` adds full scale. */
+/* Subtracts a background of the same size. Adds full scale if the background is light. */
 __kernel void difference(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int light, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -122,8 +122,8 @@ __kernel void difference(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int l
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Divides by a background, times gain; 0 if the background is 0. Colour and background are premultiplied, each by its
- * own alpha. */
+/* Computes gain * v / background; 0 if the background is 0. Colour and background are premultiplied, each by its own
+ * alpha. */
 __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -134,9 +134,9 @@ __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float g
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* Divides by a background that was blurred without its missing values. `weights` is full scale, blurred in the same way
- * with 0 for missing values. Without missing values, weights are full scale but for rounding, and the result is the
- * same as quotient's. */
+/* Divides by a background that was blurred with 0 for missing values. `weights` is the same blur of an image that has full
+ * scale for each value and 0 for each missing one, so background / weights is the mean of the others. Weights that
+ * differ from full scale by rounding only are set to it: without missing values the result is the same as quotient's. */
 __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weights), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -149,22 +149,29 @@ __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weigh
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* Histograms; the constants are also in src/filters/histogram.c. A histogram has BINS bins in ascending order of
- * values, then a counter of NaN and infinities, a counter of absent or transparent samples, and at ORIGIN the float
- * that floats are relative to. */
+/* Layout of a histogram, the same as in src/filters/histogram.c:
+ *
+ *     0 ... BINS - 1    bins in ascending order of values. Integers have HALF bins on either side of 0, floats on either
+ *                       side of the origin
+ *     BINS              number of NaN and infinities
+ *     BINS + 1          number of samples that are not counted: transparent ones, and lanes beyond the picture
+ *     ORIGIN            the origin, a float (find_origin)
+ *
+ * The macros need `floats` in their scope: not 0 if samples are floats. */
 #define INTEGER_BINS (1 << 18)
 #define FLOAT_BINS   (1 << 19)
 #define BINS         (floats ? FLOAT_BINS : INTEGER_BINS)
 #define HALF         (BINS / 2)
 #define ORIGIN       (BINS + 8)
 #define SPACING      (BINS + 16) /* from histogram to histogram */
-#define SHIFT        13
+#define SHIFT        13 /* lowest bits of a float's distance from the origin, which bins ignore */
 
-/* Sets the origin of each histogram of a float picture: the median of 31 samples of the first row, so that bins are
- * narrow if samples are close to each other. A work-item has one histogram. */
+/* Sets the origin of each histogram of a float picture: the median of 31 samples of the first row. Bins near the origin
+ * are the narrowest, so samples that are close to each other get bins of their own. A work-item has one histogram. */
 __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, int alpha)
 {
-    const int floats = 1, colour = get_global_id(0);
+    const int floats = 1; /* for the macros above */
+    const int colour = get_global_id(0);
     float sorted[31];
     int count = 0;
     if (colour >= histograms)
@@ -190,8 +197,9 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
     bins[colour * SPACING + ORIGIN] = as_uint(count > 0 ? sorted[count / 2] : 0.0f);
 }
 
-/* Returns bins. Integers are scaled to 65535. Floats use the upper bits of their distance from the origin, whose order
- * is the order of values. A float in the middle between two bins belongs to the lower one. */
+/* Returns the bin of each value. Integer samples have 65535 bins from 0 to full scale. For floats v is the distance from the
+ * origin: bits of positive floats sort like integers, so its upper bits are the bin. A distance in the middle between two
+ * bins goes to the lower one. */
 static inline ints find_bins(vec v, int floats)
 {
     const vec a = fabs(v);
@@ -209,9 +217,9 @@ static inline ints find_bins(vec v, int floats)
     return a < INFINITY ? bin : (ints)(BINS);
 }
 
-/* Counts the colours of rows [rows.x, rows.y) in one of `copies` copies of the histograms: one for all colours, or one
- * for each. Colour is premultiplied; transparent pixels have none. The grid: on CPU devices, in buffers, a work-item
- * per copy, else a work-item per pixel. */
+/* Counts the colours of rows [rows.x, rows.y), divided by alpha. `histograms` is 1, for all colours together, or the number
+ * of colours. There are `copies` copies of the histograms, for one row of work-items each in turn. The grid: with LANES 16
+ * one work-item per copy, which counts every nth row; otherwise one per vec. */
 __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha, int floats)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
@@ -224,11 +232,13 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
     for (int y = rows.x + get_global_id(1); y < rows.y; y += step_y)
         for (int x = get_global_id(0) * LANES; x < src_at.width; x += step_x) {
 #ifdef IMAGES
-            const int planes = 1, there = colours, next_plane = 0, next_value = histograms > 1 ? SPACING : 0;
+            const int planes = 1, valid = colours, next_plane = 0, next_value = histograms > 1 ? SPACING : 0;
 #else
-            const int planes = colours, there = min(LANES, src_at.width - x);
+            const int planes = colours, valid = min(LANES, src_at.width - x);
             const int next_plane = histograms > 1 ? SPACING : 0, next_value = 0;
 #endif
+            /* `valid` values of a vec are counted. The histogram of value i of plane z begins at z * next_plane +
+             * i * next_value. */
             ints found[4];
             int *const bin = (int *)found;
             for (int z = 0; z < planes; z++) {
@@ -241,12 +251,13 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
 #endif
                 found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(BINS + 1);
             }
-            /* Lanes beyond the picture, or channels that are no colours, count as absent. */
-            for (int i = there; i < VALUES; i++)
+            /* Other values (lanes beyond the picture, channels that are no colours) go to the first histogram's bin
+             * BINS + 1. */
+            for (int i = valid; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
-                    bin[z * VALUES + i] = BINS + 1 - i * next_value; /* of the first histogram */
-            /* Colours alternate: neighbours of one colour often increment the same counter, and each increment waits
-             * for the last one. */
+                    bin[z * VALUES + i] = BINS + 1 - i * next_value;
+            /* Planes alternate: neighbours in a plane often increment the same counter, and each increment waits for
+             * the one before. */
 #pragma unroll
             for (int i = 0; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)

@@ -4,7 +4,7 @@
  *
  *     columns      |  radius  |  GROUP outputs  |  radius  |     at most 2 GROUP columns, so radius < GROUP / 2
  *     work-item i             a window of 2 radius + 1 columns, from column i on
- *                  keeps columns i and i + GROUP sorted: one key leaves and one enters per row
+ *                  keeps columns i and i + GROUP sorted: removes one key and inserts one per row
  *
  * Local memory: 2 GROUP columns of 2 step + 1 keys, 33 KB for radius 16 to 31. Larger windows, discs and devices with
  * less local memory use rank_digits_gpu.cl. A group has many rows (`rows`), as its first row sorts whole columns.
@@ -20,8 +20,8 @@
 #ifndef GROUP
 #define GROUP 64
 #endif
-/* From key to key of a column. Columns are interleaved, so that the work-items of a group read different banks, at any
- * position in their columns. Sentinels enclose a column: 0 before its first key, UINT_MAX after its last one. */
+/* Distance of neighbouring keys of a column: columns are interleaved, so the work-items of a group read different banks.
+ * Sentinels enclose a column: 0 before its first key, UINT_MAX after its last one. */
 #define PITCH (2 * GROUP)
 
 /* The filter. The output is the key at index `rank` of the window's sorted keys. */
@@ -32,39 +32,40 @@ struct ranking {
 };
 
 /* Returns the first key of a column that is larger than `key`. */
-static inline __local const uint *upper_bound(__local const uint *column, const struct ranking by, uint key)
+static inline __local const uint *upper_bound(__local const uint *column, const struct ranking ranking, uint key)
 {
 #pragma unroll
     for (int n = GROUP / 2; n > 0; n /= 2)
-        if (by.step >= n)
+        if (ranking.step >= n)
             column += column[(n - 1) * PITCH] <= key ? n * PITCH : 0;
     return column;
 }
 
 /* Fills a column with the keys of the window around row y, by insertion sort. */
-static inline void sort_column(__local uint *column, PLANES_IN(src), const struct ranking by, int x, int y, int z)
+static inline void sort_column(__local uint *column, PLANES_IN(src), const struct ranking ranking, int x, int y, int z)
 {
-    const int side = 2 * by.radius + 1;
+    const int side = 2 * ranking.radius + 1;
     column[-PITCH] = 0;
     for (int n = 0; n < side; n++) {
-        const uint key = key_at(PLANES_ARG(src), x, y - by.radius + n, z);
+        const uint key = key_at(PLANES_ARG(src), x, y - ranking.radius + n, z);
         int i = n;
         for (; i > 0 && column[(i - 1) * PITCH] > key; i--)
             column[i * PITCH] = column[(i - 1) * PITCH];
         column[i * PITCH] = key;
     }
-    for (int i = side; i < 2 * by.step; i++)
+    for (int i = side; i < 2 * ranking.step; i++)
         column[i * PITCH] = UINT_MAX;
 }
 
-/* Moves a column down to row y: replaces the key that leaves the window, and shifts the keys between it and the place of
- * the new one. */
-static inline void slide_column(__local uint *column, PLANES_IN(src), const struct ranking by, int x, int y, int z)
+/* Moves a column down to row y: removes the key above the window, inserts the new one, and shifts the keys between the
+ * two. */
+static inline void slide_column(__local uint *column, PLANES_IN(src), const struct ranking ranking, int x, int y, int z)
 {
-    const uint old = key_at(PLANES_ARG(src), x, y - by.radius - 1, z), key = key_at(PLANES_ARG(src), x, y + by.radius, z);
+    const uint old = key_at(PLANES_ARG(src), x, y - ranking.radius - 1, z), key = key_at(PLANES_ARG(src), x, y + ranking.radius, z);
     if (old == key)
         return;
-    __local uint *last = column + 2 * by.radius * PITCH, *at = (__local uint *)upper_bound(column, by, old) - PITCH;
+    __local uint *last = column + 2 * ranking.radius * PITCH;
+    __local uint *at = (__local uint *)upper_bound(column, ranking, old) - PITCH;
     at = at > last ? last : at; /* the key of a NaN may equal the sentinel */
     for (; at < last && at[PITCH] < key; at += PITCH)
         *at = at[PITCH];
@@ -73,14 +74,14 @@ static inline void slide_column(__local uint *column, PLANES_IN(src), const stru
     *at = key;
 }
 
-/* Returns the key at index by.rank of a window's sorted keys. `key` is the first guess: the result of the row above.
+/* Returns the key at index ranking.rank of a window's sorted keys. `key` is the first guess: the result of the row above.
  *
  * The result is in [low, high]. At first these are the extremes of the columns' keys at index rank / side, as the result
  * would be at that index of each column if all columns were equal. Steps alternate: interpolation between the numbers of
  * keys up to `low` and up to `high`, then bisection, which bounds the number of steps. */
-static inline uint find_key(__local const uint *columns, const struct ranking by, uint key)
+static inline uint find_key(__local const uint *columns, const struct ranking ranking, uint key)
 {
-    const int side = 2 * by.radius + 1, middle = by.rank / side * PITCH;
+    const int side = 2 * ranking.radius + 1, middle = ranking.rank / side * PITCH;
     float before = 0.25f * side * side, all = 3 * before;
     uint low = columns[middle], high = low;
     for (int c = 1; c < side; c++) {
@@ -93,17 +94,17 @@ static inline uint find_key(__local const uint *columns, const struct ranking by
         key = clamp(key, low, high - 1);
 #pragma unroll 4
         for (int c = 0; c < side; c++) {
-            __local const uint *next = upper_bound(columns + c, by, key);
+            __local const uint *next = upper_bound(columns + c, ranking, key);
             sum += next - (columns + c);
             below = max(below, next[-PITCH]);
             above = min(above, next[0]);
         }
         sum /= PITCH;
-        if (sum > by.rank)
+        if (sum > ranking.rank)
             high = below, all = sum;
         else
             low = above, before = sum;
-        const float part = (by.rank + 0.5f - before) / (all - before);
+        const float part = (ranking.rank + 0.5f - before) / (all - before);
         key = low + (halve ? (high - low) / 2 : (uint)((high - low) * clamp(part, 0.0f, 1.0f)));
     }
     return low;
@@ -111,22 +112,23 @@ static inline uint find_key(__local const uint *columns, const struct ranking by
 
 /* `columns` has room for 2 GROUP columns of 2 * step + 1 keys. Alpha is copied. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-rank_columns(PLANES_IN(src), PLANES_OUT(dst), const struct ranking by, int alpha_channel, __local uint *columns)
+rank_columns(PLANES_IN(src), PLANES_OUT(dst), const struct ranking ranking, int alpha_channel, __local uint *columns)
 {
     const int id = get_local_id(0), begin = get_group_id(0) * GROUP, x = begin + id, z = get_global_id(2);
-    const int first = get_group_id(1) * by.rows + dst_at.first_row, end = min(first + by.rows, dst_at.first_row + dst_at.rows);
+    const int first = get_group_id(1) * ranking.rows + dst_at.first_row;
+    const int end = min(first + ranking.rows, dst_at.first_row + dst_at.rows);
     const bool is_alpha = alpha_channel >= 0 && z % dst_at.channels == alpha_channel;
     uint key = 0;
     columns += PITCH;
     for (int y = first; y < end; y++) {
-        for (int c = id; c < GROUP + 2 * by.radius && !is_alpha; c += GROUP)
+        for (int c = id; c < GROUP + 2 * ranking.radius && !is_alpha; c += GROUP)
             if (y == first)
-                sort_column(columns + c, PLANES_ARG(src), by, begin + c - by.radius, y, z);
+                sort_column(columns + c, PLANES_ARG(src), ranking, begin + c - ranking.radius, y, z);
             else
-                slide_column(columns + c, PLANES_ARG(src), by, begin + c - by.radius, y, z);
+                slide_column(columns + c, PLANES_ARG(src), ranking, begin + c - ranking.radius, y, z);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (x < dst_at.width) {
-            key = is_alpha ? to_key(load(PLANES_ARG(src), x, y, z)) : find_key(columns + id, by, key);
+            key = is_alpha ? to_key(load(PLANES_ARG(src), x, y, z)) : find_key(columns + id, ranking, key);
             store(PLANES_ARG(dst), x, y, z, from_key(key));
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,9 +1,9 @@
 /* Rank filter of squares and discs of any size on GPUs, in buffers, with a histogram per work-item in local memory.
  *
- *   8-bit values    a bin per value. The histogram moves down with the window: a row of samples leaves, a row enters. As
- *                   long as all samples of the window are multiples of 1/255, this is used
- *   other values    radix search in the keys, from the highest digit on: counts the digits of the keys that agree with
- *                   the digits found so far, and takes the digit in which the rank falls
+ *   8-bit values    used as long as all samples of the window are multiples of 1/255. A bin per value; the histogram
+ *                   moves down with the window
+ *   other values    radix search in the keys (rank.h), from the highest digit on: counts the next digit of all keys that
+ *                   agree with the digits found so far. The digit whose bin contains the rank is found
  *
  * Local memory: 256 bins of 16 bits for each of GROUP work-items, 16 KB. A window has at most 255 x 255 samples, so
  * counters do not overflow.
@@ -21,10 +21,12 @@
 #endif
 
 /* The filter. The output is the key at index `rank` of the window's sorted keys. An array `reach` has the shape: row k of
- * a window, counted from its middle, covers reach[k] columns on either side. */
+ * a window, counted from its middle, covers reach[k] columns on either side. Column k covers as many rows, as squares and
+ * discs are symmetric. */
 struct ranking {
     int radius, rank;
-    int bits; /* bits of a digit: 4 or 8. With few samples, clearing and adding up 256 bins costs more than more digits */
+    int bits; /* bits of a digit: 8, or 4 if windows have few samples: four more digits take less time than clearing and
+               * summing 256 bins */
     int rows; /* output rows of a work-item */
 };
 
@@ -43,17 +45,17 @@ static inline void count_digit(__local ushort *bins, const struct search search,
         bins[(key >> search.shift & search.last) * GROUP] += times;
 }
 
-/* Returns the key at index by.rank of the sorted window around (x, y). Bins of the work-items of a group are interleaved:
- * no bank conflicts. */
-static inline uint find_key(__local ushort *bins, PLANES_IN(src), __global const float *reach, const struct ranking by, int x,
-                            int y, int z)
+/* Returns the key at index ranking.rank of the sorted window around (x, y). Bins of the work-items of a group are
+ * interleaved: no bank conflicts. */
+static inline uint find_key(__local ushort *bins, PLANES_IN(src), __global const float *reach, const struct ranking ranking,
+                            int x, int y, int z)
 {
-    struct search search = {.last = (1u << by.bits) - 1, .shift = 32 - by.bits};
-    int rank = by.rank;
-    for (; search.shift >= 0; search.shift -= by.bits) {
+    struct search search = {.last = (1u << ranking.bits) - 1, .shift = 32 - ranking.bits};
+    int rank = ranking.rank;
+    for (; search.shift >= 0; search.shift -= ranking.bits) {
         for (uint i = 0; i <= search.last; i++)
             bins[i * GROUP] = 0;
-        for (int j = -by.radius; j <= by.radius; j++) {
+        for (int j = -ranking.radius; j <= ranking.radius; j++) {
             const int side = (int)reach[abs(j)];
             if (beyond_border(y + j, src_at.height)) {
                 count_digit(bins, search, to_key(0.0f), 2 * side + 1);
@@ -78,24 +80,24 @@ static inline uint find_key(__local ushort *bins, PLANES_IN(src), __global const
 }
 
 #define MAX_VALUE 255
-#define UNIT      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
+#define STEP      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
 
 /* The histogram of a window of 8-bit values, with a cursor that stays near the result from row to row. */
 struct window {
-    __local ushort *bins; /* a bin every GROUP counters */
+    __local ushort *bins; /* bin i is bins[i * GROUP], as the bins of a group are interleaved */
     int cursor;           /* a bin */
-    int below;            /* number of samples in the bins before it */
-    bool is_8bit;         /* all samples of the window are multiples of UNIT in [0, 1]; otherwise bins are invalid */
+    int below;            /* number of samples in the bins below the cursor */
+    bool is_8bit;         /* all samples of the window are multiples of STEP in [0, 1]; otherwise bins are invalid */
 };
 
-/* Adds the sample at (x, y), by the border rule, to the histogram (change = 1), or removes it (-1). */
+/* Adds the sample at (x, y), by the border rule, to the histogram (change = 1) or removes it (change = -1). */
 static inline void change_window(struct window *window, PLANES_IN(src), int x, int y, int z, int change)
 {
     float v = 0.0f;
     if (!beyond_border(x, src_at.width) && !beyond_border(y, src_at.height))
         v = load(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z);
     const int number = convert_int_sat(v * MAX_VALUE + 0.5f);
-    if (number < 0 || number > MAX_VALUE || as_uint(number * UNIT) != as_uint(v)) {
+    if (number < 0 || number > MAX_VALUE || as_uint(number * STEP) != as_uint(v)) {
         window->is_8bit = false;
         return;
     }
@@ -103,7 +105,7 @@ static inline void change_window(struct window *window, PLANES_IN(src), int x, i
     window->below += number < window->cursor ? change : 0;
 }
 
-/* Fills the histogram of the window around (x, y); ends early if a sample is not a multiple of UNIT. */
+/* Fills the histogram of the window around (x, y); ends early if a sample is not a multiple of STEP. */
 static inline void fill_window(struct window *window, PLANES_IN(src), __global const float *reach, int radius, int x, int y,
                                 int z)
 {
@@ -116,7 +118,7 @@ static inline void fill_window(struct window *window, PLANES_IN(src), __global c
             change_window(window, PLANES_ARG(src), i, y + j, z, 1);
 }
 
-/* Moves the window from row y - 1 to row y: in each column a sample enters and one leaves. */
+/* Moves the window from row y - 1 to row y: removes the top sample of each column and adds one at the bottom. */
 static inline void slide_window(struct window *window, PLANES_IN(src), __global const float *reach, int radius, int x, int y, int z)
 {
     for (int i = -radius; i <= radius; i++) {
@@ -133,14 +135,15 @@ static inline float find_value(struct window *window, int rank)
         window->below -= window->bins[--window->cursor * GROUP];
     while (window->below + window->bins[window->cursor * GROUP] <= rank)
         window->below += window->bins[window->cursor++ * GROUP];
-    return window->cursor * UNIT;
+    return window->cursor * STEP;
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-rank_digits(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking by, int alpha_channel, __local ushort *bins)
+rank_digits(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking ranking, int alpha_channel,
+            __local ushort *bins)
 {
-    const int x = get_global_id(0), first = get_global_id(1) * by.rows + dst_at.first_row, z = get_global_id(2);
-    const int end = min(first + by.rows, dst_at.first_row + dst_at.rows);
+    const int x = get_global_id(0), first = get_global_id(1) * ranking.rows + dst_at.first_row, z = get_global_id(2);
+    const int end = min(first + ranking.rows, dst_at.first_row + dst_at.rows);
     if (x >= dst_at.width)
         return;
     bins += get_local_id(0);
@@ -152,10 +155,11 @@ rank_digits(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const 
             continue;
         }
         if (y == first)
-            fill_window(&window, PLANES_ARG(src), reach, by.radius, x, y, z);
+            fill_window(&window, PLANES_ARG(src), reach, ranking.radius, x, y, z);
         else if (window.is_8bit)
-            slide_window(&window, PLANES_ARG(src), reach, by.radius, x, y, z);
+            slide_window(&window, PLANES_ARG(src), reach, ranking.radius, x, y, z);
         store(PLANES_ARG(dst), x, y, z,
-              window.is_8bit ? find_value(&window, by.rank) : from_key(find_key(bins, PLANES_ARG(src), reach, by, x, y, z)));
+              window.is_8bit ? find_value(&window, ranking.rank)
+                             : from_key(find_key(bins, PLANES_ARG(src), reach, ranking, x, y, z)));
     }
 }

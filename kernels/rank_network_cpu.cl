@@ -1,23 +1,28 @@
-/* Medians of small windows (rank_network.h) on CPU devices: from planes to planes, or from a file's samples of 8 or 16 bit
- * to samples of the same type. Unsigned samples are their own keys.
+/* Medians of 3x3 and 5x5 windows (radius 1 and 2, rank_network.h) on CPU devices: from planes to planes, or from a file's
+ * samples of 8 or 16 bit to samples of the same type. Floats are compared by their keys (rank.h); an unsigned sample is its
+ * own key.
  *
- * A work-item has SEGMENT outputs in each of OUTPUTS rows. It copies the source rows to lines of keys in private memory. Even
- * and odd pixels have lines of their own, as the network computes two neighbouring outputs, in two registers of sixteen keys:
+ * A work-item computes a block of SEGMENT pixels in OUTPUTS rows. It copies the source rows to lines of keys in private
+ * memory. The network computes sixteen even pixels and their odd neighbours at a time, so even and odd pixels have separate
+ * lines:
  *
- *     even pixels    | PAD | ... p-2 | p0 | p2 | p4 ... | PAD |      a pixel has all channels, interleaved as in the file,
- *     odd pixels     | PAD | ... p-1 | p1 | p3 | p5 ... | PAD |      so one program serves any number of them
+ *     even pixels    | PAD | ... p-2 | p0 | p2 | p4 ... | PAD |
+ *     odd pixels     | PAD | ... p-1 | p1 | p3 | p5 ... | PAD |
  *
- * Grid: x counts segments, y groups of OUTPUTS rows, z planes (1 for samples).
+ * In lines of samples a pixel has all channels, interleaved as in the file. So one program serves any number of channels.
+ *
+ * Grid: x counts blocks of SEGMENT pixels, y blocks of OUTPUTS rows, z planes (1 for samples).
  *
  *   -DSAMPLE=n   0: samples of 8 bit, 1: of 16 bit; without it planes
- *   -DOUTPUTS=n  rows of a work-item, even: 8 (src/filters/rank.c). More rows copy fewer source rows twice, in more lines */
+ *   -DOUTPUTS=n  rows of a block, even: 8 (src/filters/rank.c). In larger blocks fewer source rows are copied twice, but the
+ *                lines take more memory */
 #include "rank.h"
 #include "raster.h"
 
 #ifndef OUTPUTS
 #define OUTPUTS 8
 #endif
-#define SEGMENT 128 /* with this the lines take at most 16 KB, half of a first-level cache */
+#define SEGMENT 128 /* pixels of a row of a block: the lines take at most 16 KB, half of a first-level cache */
 
 #ifndef SAMPLE
 typedef uint key;
@@ -26,7 +31,7 @@ typedef uint16 keys;
 #elif SAMPLE == 0
 typedef uchar key;
 typedef uchar16 keys;
-typedef uint pixel_word; /* copies a pixel of up to four channels; the excess is overwritten by the next pixel */
+typedef uint pixel_word; /* one access copies a pixel of up to four channels; the next pixel overwrites the excess */
 #define MAX_CHANNELS 4
 #else
 typedef ushort key;
@@ -36,7 +41,7 @@ typedef ulong pixel_word;
 #endif
 #include "rank_network.h"
 
-#define PAD   16 /* keys before and after a line: border pixels, and the excess of vectors */
+#define PAD   16 /* keys before and after a line, for pixels beyond the border and for vectors that run past the end */
 #define LINE  (SEGMENT / 2 * MAX_CHANNELS + 2 * PAD)
 #define LINES (OUTPUTS + MAX_SIDE - 1)
 
@@ -55,7 +60,7 @@ static inline void store_keys(keys k, key *p)
     ((struct unaligned *)p)->k = k;
 }
 
-/* Returns the keys of pixel i of a segment, -2 <= i < SEGMENT + 2. */
+/* Returns the keys of pixel i of a line, -2 <= i < SEGMENT + 2. */
 static inline key *pixel_at(key line[2][LINE], int i, int channels)
 {
     return &line[i & 1][PAD + (i >> 1) * channels];
@@ -87,8 +92,8 @@ static inline key load_key(INPUT, int x, int y, int channels, int c)
     return src[PIXEL_NUMBER(src, x, y, 0) * channels + c];
 }
 
-/* Copies `count` pixels from x on of row y to a line. The last two are copied key by key: the words after them may not be
- * readable. */
+/* Copies `count` pixels of row y, from x on, to a line. The last two are copied key by key: the excess of a word may be
+ * beyond the buffer. */
 INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, int count)
 {
     __global const key *p = src + PIXEL_NUMBER(src, x, y, 0) * channels;
@@ -105,8 +110,8 @@ INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, in
     }
 }
 
-/* Copies `count` pixels of a line to row y, from x on. The last two are copied key by key: the words after them are of another
- * work-item. */
+/* Copies `count` pixels of a line to row y, from x on. The last two are copied key by key: the excess of a word would
+ * overwrite pixels of another work-item. */
 INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, int count)
 {
     __global key *p = dst + PIXEL_NUMBER(dst, x, y, 0) * channels;
@@ -145,7 +150,7 @@ static inline key load_key(INPUT, int x, int y, int channels, int z)
 }
 #endif
 
-/* Fills a line with the pixels of row y that outputs [x, x + count) need, by the border rule along both axes. */
+/* Fills a line with the pixels of row y that outputs [x, x + count) need, with the border rule along both axes. */
 INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int channels, int radius, int count)
 {
     if (beyond_border(y, src_at.height)) {
@@ -175,8 +180,8 @@ INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int
         }
 }
 
-/* Computes sixteen medians of even pixels and sixteen of odd ones. `shared` has the sorted columns of the rows that two windows
- * share, `own` is the window's other row. */
+/* Computes the medians of one row for keys [at, at + 16) of the even and of the odd pixels. `shared` has the sorted columns of
+ * the 2 * radius source rows that these windows share with those of the other row; `own` is the remaining source row. */
 INLINE void filter_row(key own[2][LINE], keys shared[MAX_COLUMNS][MAX_SIDE - 1], int at, int channels, keys *even, keys *odd,
                        const int radius)
 {
@@ -187,7 +192,7 @@ INLINE void filter_row(key own[2][LINE], keys shared[MAX_COLUMNS][MAX_SIDE - 1],
     two_medians(column, even, odd, radius);
 }
 
-/* Filters rows r (even) and r + 1: keys [at, at + 16) of the even and of the odd pixels. */
+/* Computes the medians of rows r and r + 1 of a block, for keys [at, at + 16) of the even and of the odd pixels. */
 INLINE void filter_rows(key lines[LINES][2][LINE], int r, int at, int channels, keys even[2], keys odd[2], const int radius)
 {
     keys shared[MAX_COLUMNS][MAX_SIDE - 1];
@@ -202,7 +207,7 @@ INLINE void filter_rows(key lines[LINES][2][LINE], int r, int at, int channels, 
     filter_row(lines[r + 2 * radius + 1], shared, at, channels, &even[1], &odd[1], radius);
 }
 
-/* Interleaves and stores sixteen even and sixteen odd pixels of one channel, from pair `at` of the segment on. */
+/* Interleaves sixteen even pixels a and odd pixels b of one channel, and stores them from pixel 2 * at of the block on. */
 INLINE void store_pairs(OUTPUT, int x, int y, int z, int at, int count, keys a, keys b)
 {
     store_sixteen_keys(OUTPUT_ARG, x + 2 * at, y, z,
@@ -212,8 +217,8 @@ INLINE void store_pairs(OUTPUT, int x, int y, int z, int at, int count, keys a, 
                            (keys)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf));
 }
 
-/* Filters a segment of OUTPUTS rows. Pixels of several channels are collected in a line before they are stored. */
-INLINE void filter_segment(INPUT, OUTPUT, int x, int y, int z, int channels, const int radius)
+/* Filters a block. Pixels of several channels are collected in a line before they are stored. */
+INLINE void filter_block(INPUT, OUTPUT, int x, int y, int z, int channels, const int radius)
 {
     key lines[LINES][2][LINE], out[2][2][LINE];
     const int count = min(SEGMENT, dst_at.width - x), end = min(y + OUTPUTS, dst_at.first_row + dst_at.rows);
@@ -240,8 +245,8 @@ INLINE void filter_segment(INPUT, OUTPUT, int x, int y, int z, int channels, con
 }
 
 #ifndef SAMPLE
-/* Copies the segments of an alpha channel. */
-static inline void copy_rows(INPUT, OUTPUT, int x, int y, int z)
+/* Copies a block of an alpha channel. */
+static inline void copy_block(INPUT, OUTPUT, int x, int y, int z)
 {
     for (int r = y; r < min(y + OUTPUTS, dst_at.first_row + dst_at.rows); r++)
         for (int i = x; i < min(x + SEGMENT, dst_at.width); i += LANES)
@@ -249,8 +254,8 @@ static inline void copy_rows(INPUT, OUTPUT, int x, int y, int z)
 }
 #endif
 
-/* Filters a work-item's segments. `channels`: of an interleaved pixel; 1 for planes. One program serves both
- * sizes of window. */
+/* Filters the blocks of a call (planes.h). `channels`: of an interleaved pixel; 1 for planes. Each radius is a constant of its
+ * own copy of the code. */
 NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alpha_channel, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -260,14 +265,14 @@ NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alph
             return;
 #ifndef SAMPLE
         if (alpha_channel >= 0 && item_z % dst_at.channels == alpha_channel) {
-            copy_rows(INPUT_ARG, OUTPUT_ARG, x, y, item_z);
+            copy_block(INPUT_ARG, OUTPUT_ARG, x, y, item_z);
             continue;
         }
 #endif
         if (radius == 1)
-            filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 1);
+            filter_block(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 1);
         else
-            filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 2);
+            filter_block(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 2);
     }
 }
 

@@ -39,11 +39,11 @@ struct curve {
 
 struct conversion {
     int type, channels, colours; /* a channel after the colours is alpha */
-    int divide;                  /* divide colour by alpha, first of all */
-    int multiply;                /* multiply colour by alpha, last of all */
-    int settle;                  /* flush tiny alpha to 0 (flush_alpha) */
-    int opponent;                /* the planes have opponent colours (opponent.h) */
-    int ranged;                  /* map colour `low` to 0 and low + 1 / gain to full scale */
+    int divide;                  /* not 0: divide colour by alpha, before the other steps */
+    int multiply;                /* not 0: multiply colour by alpha, after the other steps */
+    int settle;                  /* not 0: flush tiny alpha to 0 (flush_alpha) */
+    int opponent;                /* not 0: the planes have opponent colours (opponent.h) */
+    int ranged;                  /* not 0: map colour `low` to 0 and low + 1 / gain to full scale */
     float low, gain;
     float unit;                  /* factor of samples; in pack, of values */
     float lowest, highest;       /* range of the type */
@@ -215,7 +215,7 @@ static inline lanes divide(lanes colour, lanes alpha)
 }
 
 /* Flushes tiny alpha to 0. A forward and inverse transform leaves about 1e-7 of an alpha of 0, by which colour that
- * spread there would be divided. */
+ * spread to such pixels would be divided. */
 static inline lanes flush_alpha(lanes alpha)
 {
     return select(alpha, (lanes)(0.0f), fabs(alpha) < 0x1p-20f);
@@ -315,7 +315,7 @@ static inline lanes to_counts(lanes v, int type, float lowest, float highest)
     return v < highest ? v : (lanes)(highest);
 }
 
-/* Packs columns.z columns, from the planes' columns.x on to the raster's columns.y on. */
+/* Packs columns.z columns: from column columns.x of the planes to column columns.y of the raster. */
 NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
                     WORK_ITEM_PARAMS)
 {

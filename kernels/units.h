@@ -1,6 +1,6 @@
 /* Copies pixels of any type and number of channels.
  *
- *   -DUNIT=n  bytes of an access: 1, 2, 4, 8 or 16. A pixel has one or three such units (an argument)
+ *   -DUNIT=n  bytes of a unit, the part of a pixel that one access copies: 1, 2, 4, 8 or 16. A pixel has one or three units
  *   -DTILE=n  pixels along either side of a work-item's square; on CPU devices a tile that fits into the cache */
 #pragma once
 

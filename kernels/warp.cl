@@ -48,24 +48,24 @@ struct warp {
     int left, top;           /* the tile's first sample, relative to the position of the group's first pixel */
 };
 
-/* A position in the source: sample x, y and the distance from it, in [0, 1). */
+/* A position in the source: of sample (x, y), plus fractions in [0, 1). */
 struct position {
     int x, y;
-    float beyond_x, beyond_y;
+    float fraction_x, fraction_y;
 };
 
 /* Returns the fraction of a position, to 24 bits, which are exact in a float. */
-static inline float fraction(long position)
+static inline float position_fraction(long position)
 {
     return convert_float((int)(position >> (UNIT_BITS - 24)) & 0xffffff) * 0x1p-24f;
 }
 
 /* Returns the position in the source of output pixel x, y. */
-static inline struct position find_position(const struct warp *by, int x, int y)
+static inline struct position find_position(const struct warp *warp, int x, int y)
 {
-    const long source_x = by->xx * x + by->xy * y + by->x, source_y = by->yx * x + by->yy * y + by->y;
-    return (struct position){(int)(source_x >> UNIT_BITS), (int)(source_y >> UNIT_BITS), fraction(source_x),
-                             fraction(source_y)};
+    const long source_x = warp->xx * x + warp->xy * y + warp->x, source_y = warp->yx * x + warp->yy * y + warp->y;
+    return (struct position){(int)(source_x >> UNIT_BITS), (int)(source_y >> UNIT_BITS), position_fraction(source_x),
+                             position_fraction(source_y)};
 }
 
 #if TAPS > 2
@@ -86,7 +86,7 @@ typedef float4 line;
  * 1. */
 static inline line sin_pi(line x)
 {
-    const line raised = x + 0x1.8p23f; /* its last bit: is that integer odd */
+    const line raised = x + 0x1.8p23f; /* its last bit is set if that integer is odd */
     const line r = x - (raised - 0x1.8p23f), t = r * r;
     line sum = mad(t, 0.00046630281f, (line)(-0.0073704309f));
     sum = mad(t, sum, (line)(0.082145887f));
@@ -98,13 +98,13 @@ static inline line sin_pi(line x)
 }
 #endif
 
-/* Returns the weights of a line of samples for a filter that is stretched by `stretch`; the first sample is at `first`,
- * relative to the position. */
-INLINE line weigh_line(const struct warp *by, float first, float stretch)
+/* Returns the weights of a line of samples, the first of which is at `first` relative to the position. The filter is
+ * stretched by the factor `stretch`. */
+INLINE line weigh_line(const struct warp *warp, float first, float stretch)
 {
     const line distance = fabs(LANE_OFFSETS + first) / stretch;
 #if TAPS == 4
-    const float *n = by->near, *f = by->far;
+    const float *n = warp->near, *f = warp->far;
     const line near = mad(mad(mad(n[3], distance, (line)(n[2])), distance, (line)(n[1])), distance, (line)(n[0]));
     const line far = mad(mad(mad(f[3], distance, (line)(f[2])), distance, (line)(f[1])), distance, (line)(f[0]));
     return distance < 1 ? near : distance < 2 ? far : (line)(0.0f);
@@ -116,19 +116,20 @@ INLINE line weigh_line(const struct warp *by, float first, float stretch)
 #endif
 }
 
-/* Computes the weights of the TAPS samples around a position that is `beyond` after a sample. `weights` has room for a
+/* Computes the weights of the TAPS samples around a position that is `fraction` after a sample. `weights` has room for a
  * line. */
-INLINE void find_weights(float *weights, const struct warp *by, float beyond)
+INLINE void find_weights(float *weights, const struct warp *warp, float fraction)
 {
 #if TAPS == 4
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        weights[k] = mad(mad(mad(by->cubic[3][k], beyond, by->cubic[2][k]), beyond, by->cubic[1][k]), beyond, by->cubic[0][k]);
+        weights[k] = mad(mad(mad(warp->cubic[3][k], fraction, warp->cubic[2][k]), fraction, warp->cubic[1][k]), fraction,
+                         warp->cubic[0][k]);
 #elif TAPS == 2
-    weights[0] = 1 - beyond;
-    weights[1] = beyond;
+    weights[0] = 1 - fraction;
+    weights[1] = fraction;
 #else
-    line all = weigh_line(by, 1 - TAPS / 2 - beyond, 1.0f);
+    line all = weigh_line(warp, 1 - TAPS / 2 - fraction, 1.0f);
     float sum = 0.0f;
     STORE_LINE(all, 0, weights);
 #pragma unroll
@@ -168,12 +169,12 @@ INLINE texel load_texel(PLANES_IN(src), int x, int y, int z)
 }
 
 /* Returns the fill. */
-INLINE texel fill_texel(const struct warp *by)
+INLINE texel fill_texel(const struct warp *warp)
 {
     texel v = 0.0f;
 #pragma unroll
     for (int p = 0; p < (int)(sizeof(texel) / sizeof(float)); p++)
-        ((float *)&v)[p] = by->fill[p];
+        ((float *)&v)[p] = warp->fill[p];
     return v;
 }
 
@@ -197,7 +198,7 @@ static inline bool contains(const struct geometry at, int x, int y, int columns,
     return x >= 0 && x + columns <= at.width && y >= at.first_row && y + rows <= at.first_row + at.rows;
 }
 
-/* Returns the sample at x, y by the border rule. `in_memory`: it is known to be inside the rows in memory. */
+/* Returns the sample at (x, y) by the border rule. `in_memory`: (x, y) is in the picture and in memory (contains()). */
 INLINE texel border_texel(PLANES_IN(src), int x, int y, int z, bool in_memory)
 {
     if (in_memory)
@@ -223,16 +224,16 @@ INLINE texel load_sample(const struct samples from, PLANES_IN(src), int x, int y
 }
 
 /* Copies the group's tile. All work-items of the group call it. */
-INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, PLANES_IN(src), int first_row)
+INLINE struct samples copy_samples(__local texel *tile, const struct warp *warp, PLANES_IN(src), int first_row)
 {
     const int x = get_group_id(0) * get_local_size(0), y = get_group_id(1) * get_local_size(1) + first_row;
-    const struct position at = find_position(by, x, y);
-    const struct samples samples = {true, tile, at.x + by->left, at.y + by->top, by->pitch};
-    const bool in_memory = contains(src_at, samples.left, samples.top, by->columns, by->rows);
+    const struct position at = find_position(warp, x, y);
+    const struct samples samples = {true, tile, at.x + warp->left, at.y + warp->top, warp->pitch};
+    const bool in_memory = contains(src_at, samples.left, samples.top, warp->columns, warp->rows);
     const int items = get_local_size(0) * get_local_size(1);
-    for (int k = get_local_id(1) * get_local_size(0) + get_local_id(0); k < by->columns * by->rows; k += items) {
-        const int row = (k + 0.5f) / by->columns, column = k - row * by->columns;
-        tile[row * by->pitch + column] =
+    for (int k = get_local_id(1) * get_local_size(0) + get_local_id(0); k < warp->columns * warp->rows; k += items) {
+        const int row = (k + 0.5f) / warp->columns, column = k - row * warp->columns;
+        tile[row * warp->pitch + column] =
             border_texel(PLANES_ARG(src), samples.left + column, samples.top + row, get_global_id(2), in_memory);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -259,37 +260,37 @@ INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y
 }
 
 /* Computes an output pixel of a warp that does not shrink. */
-INLINE void warp_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst), const struct warp *by)
+INLINE void warp_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst), const struct warp *warp)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const struct position at = find_position(by, x, y);
-    if (by->copies) {
+    const struct position at = find_position(warp, x, y);
+    if (warp->copies) {
         const bool beyond = beyond_border(at.x, src_at.width) || beyond_border(at.y, src_at.height);
-        store_texel(PLANES_ARG(dst), x, y, z, beyond ? fill_texel(by) : border_texel(PLANES_ARG(src), at.x, at.y, z, false));
+        store_texel(PLANES_ARG(dst), x, y, z, beyond ? fill_texel(warp) : border_texel(PLANES_ARG(src), at.x, at.y, z, false));
         return;
     }
     const int x0 = at.x - TAPS / 2 + 1, y0 = at.y - TAPS / 2 + 1;
     float wx[WIDTH], wy[WIDTH];
-    find_weights(wx, by, at.beyond_x);
-    find_weights(wy, by, at.beyond_y);
+    find_weights(wx, warp, at.fraction_x);
+    find_weights(wy, warp, at.fraction_y);
     if (contains(src_at, x0, y0, TAPS, TAPS))
         store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), x0, y0, z, wx, wy, true));
     else
         store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), x0, y0, z, wx, wy, false));
 }
 
-__kernel void warp(PLANES_IN(src), PLANES_OUT(dst), const struct warp by)
+__kernel void warp(PLANES_IN(src), PLANES_OUT(dst), const struct warp warp)
 {
     const struct samples all = {false};
-    warp_pixel(all, PLANES_ARG(src), PLANES_ARG(dst), &by);
+    warp_pixel(all, PLANES_ARG(src), PLANES_ARG(dst), &warp);
 }
 
 #ifndef IMAGES
-__kernel void warp_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp by, __local texel *tile)
+__kernel void warp_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp warp, __local texel *tile)
 {
-    warp_pixel(copy_samples(tile, &by, PLANES_ARG(src), dst_at.first_row), PLANES_ARG(src), PLANES_ARG(dst), &by);
+    warp_pixel(copy_samples(tile, &warp, PLANES_ARG(src), dst_at.first_row), PLANES_ARG(src), PLANES_ARG(dst), &warp);
 }
 #endif
 
@@ -303,13 +304,13 @@ INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), in
 }
 
 /* Computes an output pixel of a warp that shrinks: the filter is stretched, and its weights are normalised. */
-INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst), const struct warp *by)
+INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst), const struct warp *warp)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const struct position at = find_position(by, x, y);
-    const int reach_x = (int)ceil(TAPS / 2 * by->stretch_x), reach_y = (int)ceil(TAPS / 2 * by->stretch_y);
+    const struct position at = find_position(warp, x, y);
+    const int reach_x = (int)ceil(TAPS / 2 * warp->stretch_x), reach_y = (int)ceil(TAPS / 2 * warp->stretch_y);
     texel sum = 0.0f;
     float across = 0.0f, down = 0.0f;
     /* WIDTH columns of samples at a time: sums along y, then adds the weighted columns. */
@@ -323,7 +324,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
         for (int i = 0; i < WIDTH; i++)
             column[i] = 0.0f;
         for (int top = 1 - reach_y; top <= reach_y; top += WIDTH) {
-            STORE_LINE(weigh_line(by, top - at.beyond_y, by->stretch_y), 0, wy);
+            STORE_LINE(weigh_line(warp, top - at.fraction_y, warp->stretch_y), 0, wy);
             const int rows = min(WIDTH, reach_y - top + 1);
             for (int j = 0; j < rows; j++) {
                 const int y0 = at.y + top + j;
@@ -336,7 +337,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
                     add_row(column, from, PLANES_ARG(src), x0, y0, z, wy[j], false);
             }
         }
-        STORE_LINE(weigh_line(by, left - at.beyond_x, by->stretch_x), 0, wx);
+        STORE_LINE(weigh_line(warp, left - at.fraction_x, warp->stretch_x), 0, wx);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) { /* skip zero weights: samples there may be NaN */
             across += wx[i];
@@ -347,15 +348,15 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     store_texel(PLANES_ARG(dst), x, y, z, sum / (across * down));
 }
 
-__kernel void warp_shrinking(PLANES_IN(src), PLANES_OUT(dst), const struct warp by)
+__kernel void warp_shrinking(PLANES_IN(src), PLANES_OUT(dst), const struct warp warp)
 {
     const struct samples all = {false};
-    shrink_pixel(all, PLANES_ARG(src), PLANES_ARG(dst), &by);
+    shrink_pixel(all, PLANES_ARG(src), PLANES_ARG(dst), &warp);
 }
 
 #ifndef IMAGES
-__kernel void warp_shrinking_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp by, __local texel *tile)
+__kernel void warp_shrinking_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp warp, __local texel *tile)
 {
-    shrink_pixel(copy_samples(tile, &by, PLANES_ARG(src), dst_at.first_row), PLANES_ARG(src), PLANES_ARG(dst), &by);
+    shrink_pixel(copy_samples(tile, &warp, PLANES_ARG(src), dst_at.first_row), PLANES_ARG(src), PLANES_ARG(dst), &warp);
 }
 #endif

@@ -115,8 +115,8 @@ enum status canvas_prepare(void *params, const struct settings *settings, struct
     return STATUS_OK;
 }
 
-/* True if the canvas continues the picture by the border rule. */
-static bool follows_edge(const struct run *run, const struct canvas *canvas)
+/* True if the border rule continues the picture, so that no pixel is filled. */
+static bool uses_border(const struct run *run, const struct canvas *canvas)
 {
     return canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO;
 }
@@ -162,9 +162,9 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
     const struct place place = canvas_place(canvas, &in->shape);
     const struct planes dst = value_planes(out);
     const struct {
-        cl_int x, y, picture_width, picture_height, width, first_row, rows, follows;
+        cl_int x, y, picture_width, picture_height, width, first_row, rows, uses_border;
     } at = {place.x,   place.y,       in->shape.width, in->shape.height,
-            dst.width, dst.first_row, dst.rows,        follows_edge(run, canvas)};
+            dst.width, dst.first_row, dst.rows,        uses_border(run, canvas)};
     cl_mem fill;
     if (canvas_upload_fill(run, canvas, &out->shape, out->raster, &fill, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -9,7 +9,7 @@ enum { RADIX = 8 };
 
 /* The same layout as struct window of kernels/extremum.cl. */
 struct window {
-    cl_int down, first, step, count, last, largest, wraps, reach, alpha_channel;
+    cl_int down, first, step, count, last, largest, wraps, zero_margin, alpha_channel;
 };
 
 struct rows extrema_source_rows(int radius, struct rows out)
@@ -62,7 +62,7 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
     window.step = length;
     window.last = 2 * radius + 1 - length;
     window.count = ceil_div(window.last, length) + 1;
-    window.reach = run->edge == EDGE_ZERO ? radius : 0;
+    window.zero_margin = run->edge == EDGE_ZERO ? radius : 0;
     const enum status status = run_pass(run, &window, &at, dst, error);
     if (length > 1)
         run_scratch_done(run, &at);

@@ -7,9 +7,9 @@
  *     GPU, squares to radius 31   rank_columns_gpu: sorted columns in local memory
  *     GPU, others                 rank_digits_gpu: a histogram, or a radix search in the keys
  *
- * The last two work in buffers: images are copied to buffers and back. On a CPU, planes first go through
- * rank_histogram_cpu, which marks the blocks with values of more than 8 bits, then through rank_tiles_cpu,
- * which does these. Small medians and 8-bit ranks work from raster to raster, without planes.
+ * The last two work in buffers: images are copied to buffers and back. On a CPU, rank_histogram_cpu filters
+ * planes block by block and marks the blocks with values of more than 8 bits; rank_tiles_cpu then filters the
+ * marked blocks. Small medians and 8-bit ranks work from raster to raster, without planes.
  *
  * Keys are integers that sort like the values (kernels/rank.h), so one order serves all types; NaN is sorted
  * last, as in scipy.ndimage. */
@@ -24,7 +24,7 @@ static const struct kernel_configs network = {.kernel = "rank_network",
                                               .gpu = {4, {32, 4}},
                                               .gpu_images = {2, {32, 4}}};
 
-/* Outputs of a work-item of kernels/rank_network_cpu.cl along x, as declared there. */
+/* Outputs of a work-item of kernels/rank_network_cpu.cl along x; also there. */
 enum { SEGMENT = 128 };
 
 /* kernels/rank_columns_gpu.cl: work-items of a group, which sorts at most twice as many columns; the largest
@@ -36,7 +36,7 @@ enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS 
 enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
 
 /* Most output rows of a work-item of kernels/rank_digits_gpu.cl. More rows fill fewer windows from scratch.
- * Fewer rows are used if less than DIGITS_ITEMS work-items would remain to alpha_channel a device busy. */
+ * Fewer rows are used if less than DIGITS_ITEMS work-items would be left to keep a device busy. */
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
 /* Outputs along either side of a tile of kernels/rank_tiles_cpu.cl, and work-items per compute unit of that

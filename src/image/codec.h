@@ -35,7 +35,7 @@ struct reader {
     bool rounded;           /* some samples lost precision when they became floats of 32 bits */
 };
 
-/* Number of the last page that the options ask for. The file may have fewer. */
+/* Returns the number of the last page to read, by the options. The file may have fewer. */
 int reader_last_page(const struct reader *reader);
 
 /* Refuses an image without pixels, with more than `max_pixels`, or with a side that is too long. */

@@ -13,18 +13,19 @@
 #include <strings.h>
 #include <unistd.h>
 
-const struct format *format_by_word(const char *word)
+const struct format *format_by_word(const char *extension)
 {
-    word += word[0] == '.';
+    extension += extension[0] == '.';
     for (const struct format *const *format = formats; *format != NULL; format++)
-        for (const char *const *extension = (*format)->extensions; *extension != NULL; extension++)
-            if (strcasecmp(*extension, word) == 0)
+        for (const char *const *own = (*format)->extensions; *own != NULL; own++)
+            if (strcasecmp(*own, extension) == 0)
                 return *format;
     return NULL;
 }
 
-/* Returns the text after the last dot of the name, or NULL if there is no dot or the file is hidden. */
-static const char *ending(const char *path)
+/* Returns the text after the last dot of the file's name. NULL if there is no dot, or only one at the
+ * beginning. */
+static const char *extension_of(const char *path)
 {
     const char *base = name_base(path), *dot = strrchr(base, '.');
     return dot != NULL && dot > base ? dot + 1 : NULL;
@@ -32,8 +33,8 @@ static const char *ending(const char *path)
 
 const struct format *format_by_path(const char *path)
 {
-    const char *word = ending(path);
-    return word != NULL ? format_by_word(word) : NULL;
+    const char *extension = extension_of(path);
+    return extension != NULL ? format_by_word(extension) : NULL;
 }
 
 const struct format *format_by_signature(const unsigned char *head, size_t size)
@@ -217,7 +218,7 @@ const char *foreign_name(const unsigned char *head, size_t size)
 
 const char *foreign_name_by_path(const char *path)
 {
-    const char *wanted = ending(path);
+    const char *wanted = extension_of(path);
     for (size_t i = 0; wanted != NULL && i < FOREIGN_COUNT; i++) {
         const char *cursor = foreign_formats[i].extensions;
         struct word word;
@@ -234,7 +235,7 @@ const char *foreign_name_by_path(const char *path)
 static void name_both(const char *path, char *foreign, char *png, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";
-    const char *end = ending(path);
+    const char *end = extension_of(path);
     const size_t length = strlen(path), stem = end != NULL ? (size_t)(end - path) - 1 : length;
     const bool pipe = strcmp(path, "-") == 0;
     const bool shown = length < size - sizeof "-new.png" && strspn(path, plain) == length && path[0] != '-';
@@ -251,41 +252,41 @@ static void name_both(const char *path, char *foreign, char *png, size_t size)
     }
 }
 
-struct foreign_hint foreign_reading(const char *kind, const char *path)
+struct foreign_hint foreign_reading(const char *name, const char *path)
 {
     struct foreign_hint hint = {""};
     char foreign[100], png[100];
     name_both(path, foreign, png, sizeof png);
-    if (kind == CAMERA_RAW)
+    if (name == CAMERA_RAW)
         text_append(hint.text, sizeof hint.text,
-                    "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", kind, foreign);
-    else if (strstr(kind, " video") != NULL)
+                    "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", name, foreign);
+    else if (strstr(name, " video") != NULL)
         text_append(
             hint.text, sizeof hint.text,
             "climg reads %s from a pipe: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
-            kind, foreign);
+            name, foreign);
     else
         text_append(hint.text, sizeof hint.text,
-                    "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", kind,
+                    "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", name,
                     foreign, png);
     return hint;
 }
 
-struct foreign_hint foreign_writing(const char *kind, const char *path)
+struct foreign_hint foreign_writing(const char *name, const char *path)
 {
     struct foreign_hint hint = {""};
     char foreign[100], png[100];
     name_both(path, foreign, png, sizeof png);
-    if (kind == CAMERA_RAW)
-        text_append(hint.text, sizeof hint.text, "climg does not write %s; write %s", kind, png);
-    else if (strstr(kind, " video") != NULL)
+    if (name == CAMERA_RAW)
+        text_append(hint.text, sizeof hint.text, "climg does not write %s; write %s", name, png);
+    else if (strstr(name, " video") != NULL)
         text_append(
             hint.text, sizeof hint.text,
             "climg writes %s to a pipe: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
-            kind, foreign);
+            name, foreign);
     else
         text_append(hint.text, sizeof hint.text,
                     "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
-                    kind, png, png, foreign);
+                    name, png, png, foreign);
     return hint;
 }

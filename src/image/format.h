@@ -10,15 +10,15 @@ enum { CHANNELS_ALL = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 
 /* Kinds of data that a file can hold. */
 struct capacity {
-    unsigned types;    /* of samples: 1u << enum sample_type */
-    unsigned channels; /* numbers of them: 1u << 3 for RGB; of pictures, not of video */
-    bool masks;        /* a last channel of two or four that is not alpha */
+    unsigned types;    /* set of sample types: bits 1u << enum sample_type */
+    unsigned channels; /* set of numbers of channels of a picture: bit 1u << 3 is RGB. 0 for video */
+    bool masks;        /* pictures of two or four channels whose last one is not alpha */
     bool flat;         /* no alpha: transparent pixels are blended with white when they are written */
-    bool pages;        /* more than one */
-    bool video;        /* frames whose colour is in a page of its own: struct video */
+    bool pages;        /* more than one page */
+    bool video;        /* frames of several pages (struct video) */
     bool texts;        /* metadata: texts and most other fields */
     bool tags;         /* metadata: tags that only TIFF has */
-    bool cicp;
+    bool cicp;         /* metadata: cICP, code points of the colour space (H.273) */
 };
 
 struct reader;
@@ -34,11 +34,10 @@ struct lossless_move {
 struct format {
     const char *name;              /* in messages: "PNG" */
     const char *const *extensions; /* in lower case, without dots, ending with NULL; outputs get the first */
-    bool lossy; /* decoding and encoding changes pixels: if nothing else changes a file, its bytes are copied
-                 */
+    bool lossy; /* encoding changes pixels; so if no stage or option changes a file, its bytes are copied */
     struct capacity holds;
-    /* True if a file of this format begins so; `size` is at most SIGNATURE_SIZE. NULL if files are read as
-     * another format. */
+    /* True if a file that begins with `head` has this format; `size` is at most SIGNATURE_SIZE. NULL if
+     * another format's reader reads such files. */
     bool (*recognise)(const unsigned char *head, size_t size);
     /* Returns the name of the file's compression, or NULL. May be NULL. */
     const char *(*compression)(const struct image_info *info);
@@ -46,10 +45,11 @@ struct format {
     bool (*holds_text)(const struct text_entry *text);
     /* True if a file of that number of channels can hold this ICC profile. NULL: any, if it holds texts. */
     bool (*holds_icc)(const struct blob *icc, int channels);
-    /* Notes in the metadata what else a file cannot hold. May be NULL. */
+    /* Notes in the metadata the contents of a page that a file loses, in addition to what format_leave_out()
+     * finds by the members above. May be NULL. */
     void (*leave_out)(struct image_info *info);
-    /* Lossy formats: writes a file whose pixels only change places, as in a quarter turn, without coding
-     * them again, if possible. May be NULL. */
+    /* Lossy formats: writes a file whose pixels only move, as in a quarter turn, without coding them again.
+     * If that is impossible, writes nothing and fills move->obstacle. May be NULL. */
     enum status (*turn)(struct reader *reader, struct writer *writer, const struct affine *places,
                         const struct image_info *info, struct lossless_move *move, struct error *error);
     const struct reader_class *reader; /* image/codec.h */
@@ -61,9 +61,9 @@ enum { SIGNATURE_SIZE = 8 };
 /* In the order of their folders' names, ending with NULL. */
 extern const struct format *const formats[];
 
-/* Returns the format with that extension, in any case, with or without a dot, as --format takes it, or NULL.
- */
-const struct format *format_by_word(const char *word);
+/* Returns the format with an extension, as --format takes it: in any case, with or without a dot. NULL if no
+ * format has it. */
+const struct format *format_by_word(const char *extension);
 
 /* Returns the format by the extension of a path, or NULL if that is unknown. */
 const struct format *format_by_path(const char *path);
@@ -74,7 +74,7 @@ const struct format *format_by_signature(const unsigned char *head, size_t size)
 /* Returns the format by the first bytes of the file at that path; NULL also if it cannot be read. */
 const struct format *format_by_content(const char *path);
 
-/* Returns the words of --format: "png|tif|tiff". Valid until the next call; not thread-safe. */
+/* Returns all extensions, for --format: "png|tif|tiff". Valid until the next call; not thread-safe. */
 const char *format_words(void);
 
 /* True if a file of the format can hold all that `content` has. */
@@ -83,21 +83,24 @@ bool format_holds(const struct format *format, const struct capacity *content);
 /* True if it can hold a pyramid: complex samples in many pages, and a text that describes them. */
 bool format_holds_coefficients(const struct format *format);
 
-/* Returns the sample type of a file: `type`, or the one that loses least if the format does not hold that. */
+/* Returns the sample type to write for samples of type `type`: the same, or, if the format does not hold
+ * that, the one that loses least. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
 
-/* Notes in the metadata what a file of the format cannot hold. Removes nothing: writers skip it. */
+/* Notes in the metadata the contents of a page that a file of the format cannot hold, for a warning. Removes
+ * nothing: writers skip them. */
 void format_leave_out(const struct format *format, struct image_info *info);
 
-/* Returns a list of the formats that hold all that `content` has (NULL: of all formats): "PNG, PAM or TIFF".
- */
 struct format_names {
     char text[160];
 };
+
+/* Returns a list of the formats that hold all that `content` has, or of all formats if it is NULL. The
+ * conjunction "or" makes it "PNG, PAM or TIFF". */
 struct format_names format_names(const struct capacity *content, const char *conjunction);
 
-/* Returns the name of a format that climg neither reads nor writes ("GIF"), by a file's first bytes or its
- * extension, or NULL. */
+/* A foreign format is one that climg neither reads nor writes. Return its name ("GIF") by a file's first
+ * bytes or by its extension, or NULL if the file is none that climg knows. */
 enum { FOREIGN_SIZE = 15 /* bytes that are looked at */ };
 const char *foreign_name(const unsigned char *head, size_t size);
 const char *foreign_name_by_path(const char *path);
@@ -108,20 +111,20 @@ struct foreign_hint {
 };
 
 /* Return advice: "climg does not read GIF; convert it first, as with ImageMagick: convert a.gif a.png",
- * "climg does not write GIF; write out.png and convert that, ...". `kind` is a name that the two functions
- * above returned. The path may be "-". */
-struct foreign_hint foreign_reading(const char *kind, const char *path);
-struct foreign_hint foreign_writing(const char *kind, const char *path);
+ * "climg does not write GIF; write out.png and convert that, ...". `name` must be a pointer that one of the
+ * two functions above returned. The path may be "-". */
+struct foreign_hint foreign_reading(const char *name, const char *path);
+struct foreign_hint foreign_writing(const char *name, const char *path);
 
 struct reader_options {
     int page;            /* the first page to read, from 1 on; 0: all pages */
-    int last_page;       /* the last one; the file may have fewer; 0: only `page` */
-    bool rewinds;        /* the file will be read twice: reader_measure */
-    bool copies;         /* reader_copy may follow, if the format is lossy */
+    int last_page;       /* the last page to read; the file may have fewer; 0: only `page` */
+    bool rewinds;        /* reader_measure() will be called, so the file is read twice */
+    bool copies;         /* reader_copy() may be called, if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before memory is allocated */
     int jobs;            /* threads that decode; 0: one for each processor */
-    const char *spool;   /* the folder for temporary copies of pipes */
-    uint64_t memory;     /* bytes that threads may decode ahead; 0: no limit */
+    const char *spool;   /* folder for a temporary copy of a pipe, if the reader must seek */
+    uint64_t memory;     /* limit in bytes of what threads decode ahead; 0: no limit */
 };
 
 enum compression_preset {
@@ -132,13 +135,13 @@ enum compression_preset {
 struct writer_options {
     const struct format *format;
     int compression;         /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
-    uint64_t expected_bytes; /* of all pages, uncompressed: beyond 4 GiB a TIFF is a BigTIFF; 0: unknown */
+    uint64_t expected_bytes; /* of all pages, uncompressed: beyond 4 GiB TIFF becomes BigTIFF; 0: unknown */
     int quality;             /* of JPEG, 1 to 100; 0: as the input, or 90 */
     int subsampling;         /* of JPEG, enum subsampling */
     bool progressive;        /* JPEG in scans of more and more detail */
     int jobs;                /* threads that compress; 0: one for each processor */
-    const char *spool;       /* the folder for temporary files whose bytes go to a pipe */
-    uint64_t memory;         /* bytes that threads may compress at once, at least a segment; 0: no limit */
+    const char *spool;       /* folder for a temporary file, if a format that seeks is written to a pipe */
+    uint64_t memory;         /* bytes that threads may compress at once, but at least one part; 0: no limit */
     bool durable;            /* fsync before the file gets its name */
 };
 

@@ -15,36 +15,35 @@
 struct reader;
 
 /* Opens a file, or stdin for "-", finds its format by its first bytes (never by its name) and reads the
- * header of the first page that is asked for. On failure *reader is NULL. Messages begin with the file's
- * name, or "standard input".
- */
+ * header of the first page to read. On failure *reader is NULL. Messages begin with the file's name, or
+ * "standard input". */
 enum status reader_open(const char *path, const struct reader_options *options, struct reader **reader,
                         struct error *error);
 
-/* The current page. It belongs to the reader and is valid until reader_next_page or reader_close. */
+/* Returns the properties of the current page. They belong to the reader and are valid until reader_next_page
+ * or reader_close. */
 const struct image_info *reader_info(const struct reader *reader);
 const struct format *reader_format(const struct reader *reader);
 
-/* The file's name, or "standard input", as messages have it. It belongs to the reader. */
+/* Returns the file's name for messages, or "standard input". It belongs to the reader. */
 const char *reader_name(const struct reader *reader);
 
-/* The number of pages in the file, without TIFF's reduced copies and masks. 0: unknown before they are read.
- */
+/* Returns the number of pages in the file, without TIFF's reduced copies and masks. 0: unknown before they
+ * are read. */
 int reader_page_count(const struct reader *reader);
 
-/* The number of pages that the options ask for. 0: unknown before they are read. */
+/* Returns the number of pages to read, by the options. 0: unknown before they are read. */
 int reader_pages_wanted(const struct reader *reader);
 
-/* Bytes that reading the current page takes: all of an interlaced PNG, a row of TIFF's tiles. */
+/* Returns the bytes of memory that reading the current page takes: all rows of an interlaced PNG, or one row
+ * of TIFF's tiles. */
 uint64_t reader_memory(const struct reader *reader);
 
 /* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. Asking for more rows than are left
  * is a programming error. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
 
-/* Skips the next `count` rows. If the format cannot skip them without decoding, they are decoded to
- * `scratch`.
- */
+/* Skips the next `count` rows. If the format must decode them for that, they are decoded to `scratch`. */
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error);
 
@@ -55,30 +54,30 @@ bool reader_go_back(struct reader *reader);
 /* True if the current page's rows need no decoding, only copying. */
 bool reader_is_plain(const struct reader *reader);
 
-/* After the page's last row: left_out and warning (the rest is empty) say what follows the pixels and is not
- * read. Of a pipe only what has arrived is looked at. */
+/* Returns warnings about data after the page's last row, which is not read: left_out and warning; the other
+ * fields are empty. Of a pipe only data that has arrived is examined. */
 const struct metadata *reader_trailing_warnings(struct reader *reader);
 
 /* True if some samples lost precision when they became floats of 32 bits. */
 bool reader_rounded(const struct reader *reader);
 
-/* Finds the smallest and the largest finite value of colour in all pages that are asked for; integers are
- * divided by their full scale. Both are 0 if no value is finite. Reads all pages and begins again:
+/* Finds the smallest and the largest finite value of colour in all pages to read; integers are divided by
+ * their full scale. Both are 0 if no value is finite. Reads the pages and rewinds to the first one:
  * reader_options.rewinds must be set. */
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
 
-/* Decodes all pages that are asked for, to find damage. */
+/* Decodes all pages to read, to find damage. */
 enum status reader_pass(struct reader *reader, struct error *error);
 
-/* Decodes all pages, to find damage, and then writes the file's bytes as they are. For lossy formats, with
- * reader_options.copies. */
+/* Decodes all pages, to find damage, and then writes the file's bytes as they are. For lossy formats;
+ * reader_options.copies must be set. */
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error);
 
 /* Decodes the page's first rows into at most `size` bytes of memory while go_on(context) is true. reader_read
  * then returns these rows, or the failure that ended them. */
 void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context);
 
-/* After the last row of a page: begins the next one; *more is false after the last one. */
+/* Begins the next page, after the last row of the current one. *more is false if there is none. */
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error);
 
 void reader_close(struct reader *reader);

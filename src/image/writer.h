@@ -27,14 +27,15 @@ enum status writer_begin_page(struct writer *writer, const struct image_info *in
 enum status writer_write(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);
 
-/* After the last row of a page. */
+/* Ends a page, after its last row. */
 enum status writer_end_page(struct writer *writer, struct error *error);
 
-/* Instead of pages: copies the input's bytes with reader_copy. */
+/* Copies the input's bytes with reader_copy(), instead of writing pages. */
 enum status writer_copy(struct writer *writer, struct reader *reader, struct error *error);
 
-/* In place of a page: if the input's format is the output's, and pixels only change places by the map from
- * the output's to the input's, writes them without coding them again, if possible. */
+/* Writes the reader's page without coding its pixels again, if input and output have the same format and that
+ * can move pixels. `places` maps positions of the output to positions of the input. If not move->done,
+ * nothing was written, and the page must be written by rows. */
 enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *places,
                         const struct image_info *info, struct lossless_move *move, struct error *error);
 
