@@ -1,15 +1,15 @@
-/* Finds colours that are constant, for --denoise and --shrink with a given strength: a constant colour has no noise and
- * must not get any from the others.
+/* Finds out whether red, green or blue is constant, for --denoise and --shrink with a given strength. A constant colour has
+ * no noise. Opponent colours would spread the noise of the others to it, so such pictures are denoised in red, green and
+ * blue.
  *
- * dtcwt_cpu.cl includes this file, as a program more takes 8 ms to load on a CPU; on GPUs constant.cl is the program.
- * Results are counts. */
+ * On CPUs the kernel is part of dtcwt_cpu.cl, because loading another program takes 8 ms. On GPUs it is constant.cl. */
 #pragma once
 #include "planes.h"
 #include "places.h"
 #define COLOUR float
 #include "opponent.h"
 
-/* Returns a colour of a pixel. */
+/* Returns the value of a pixel in one channel. `image` is its number in the group, in which images have `channels` planes. */
 static inline float colour_at(PLANES_IN(src), int x, int y, int image, int channel, int channels)
 {
 #ifdef IMAGES
@@ -20,9 +20,11 @@ static inline float colour_at(PLANES_IN(src), int x, int y, int image, int chann
 #endif
 }
 
-/* Counts, for red, green and blue of each image, the positions at which three neighbours along x have the same value, up to
- * rounding. There are columns x rows positions, evenly spaced (places.h); only those in rows [range.x, range.y) are looked
- * at. `opponent` (0 or 1): src has opponent colours. Grid: x and y count positions, z images. */
+/* Counts the positions at which three neighbours along x have the same value, up to rounding: counts[3 * image + c] for red,
+ * green and blue of each image of a group. There are columns x rows positions, evenly spaced (places.h). Only positions in
+ * rows [range.x, range.y) are tested. `opponent` is 1 if src has opponent colours, else 0.
+ *
+ * Grid: x and y count positions, z images. */
 NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent,
                                  volatile __global uint *counts, WORK_ITEM_PARAMS)
 {
@@ -34,7 +36,8 @@ NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 ran
         const int x = place(i, columns, src_at.width), y = place(j, rows, src_at.height);
         if (y < range.x || y >= range.y)
             return;
-        float v[3][3], most = 1.0f; /* [colour][neighbour], largest magnitude */
+        float v[3][3];        /* [colour][neighbour] */
+        float largest = 1.0f; /* magnitude of these values, at least full scale; the tolerance is relative to it */
         for (int k = 0; k < 3; k++) {
             float colours[3];
             for (int c = 0; c < 3; c++)
@@ -43,11 +46,11 @@ NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 ran
                 from_opponent(colours);
             for (int c = 0; c < 3; c++) {
                 v[c][k] = colours[c];
-                most = fmax(most, fabs(v[c][k]));
+                largest = fmax(largest, fabs(v[c][k]));
             }
         }
         for (int c = 0; c < 3; c++)
-            if (fabs(v[c][1] - v[c][0]) <= 1e-6f * most && fabs(v[c][2] - v[c][0]) <= 1e-6f * most)
+            if (fabs(v[c][1] - v[c][0]) <= 1e-6f * largest && fabs(v[c][2] - v[c][0]) <= 1e-6f * largest)
                 atomic_inc(counts + image * 3 + c);
     }
 }

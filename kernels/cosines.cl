@@ -1,12 +1,15 @@
-/* Wiener filter in sliding 8x8 blocks of the cosine transform (DCT-II): the second step of --denoise with quality=high. L.
- * Yaroslavsky, K. Egiazarian, J. Astola, "Transform domain image restoration methods", SPIE 4304 (2001).
+/* Wiener filter in sliding 8x8 blocks of the cosine transform (DCT-II): the second step of --denoise with quality=high.
+ * L. Yaroslavsky, K. Egiazarian, J. Astola, "Transform domain image restoration methods", SPIE 4304 (2001).
  *
  *     z' = z g,  g = p^2 / (p^2 + 0.8 sigma^2),  pixel = sum of w z' / sum of w,  w = 1 / sum of g^2
  *
- * z are the coefficients of a block of the noisy picture, p those of the pilot, the picture after the first step. sigma is
- * the noise at the octave of the coefficient. w is larger for blocks with less noise left. The mean of a block is the
- * pilot's, in which coarse noise is already removed. A share of the pilot is mixed into the result. docs/denoising.md says
- * how 0.8 and the share were found.
+ *     z      coefficient of a block of the noisy picture
+ *     p      the same coefficient of the pilot, which is the picture after the first step
+ *     sigma  standard deviation of the noise in the octave of the coefficient
+ *     w      weight of a block, larger if less noise is left
+ *
+ * The mean of a block is copied from the pilot, in which coarse noise is already removed. A share of the pilot is mixed into
+ * the result. docs/denoising.md says how 0.8 and the share were found.
  *
  *     blocks begin at every second column and row:   |-- block i ----|
  *                                                      |-- block i + 1 |
@@ -15,16 +18,18 @@
  *     cosine_blocks   a work-item transforms, filters and stores one block
  *     cosine_mean     a work-item adds up the blocks of 2x2 pixels, which are in the same blocks
  *
- * A float8 is a row of a block of one channel. Order of sums: as written in to_cosines(); of g^2 row by
- * row, then sum_of(); of blocks row by row of blocks, from left to right. */
+ * A float8 is a row of a block of one channel.
+ *
+ * Order of sums: a transform as written in to_cosines(); g^2 down each column, then sum_of() over the columns; the blocks of
+ * a pixel row by row, from left to right. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "axis.h"
 
-#define SIDE 8    /* rows and columns of a block */
-#define STEP 2    /* pixels from block to block */
-#define LESS 0.8f /* factor of the noise's variance, as the pilot lacks some of the signal */
+#define SIDE         8    /* rows and columns of a block */
+#define STEP         2    /* pixels from block to block */
+#define NOISE_FACTOR 0.8f /* of sigma^2. Less than 1, because the pilot lacks some of the signal */
 
 #ifdef IMAGES
 #define CHANNELS 4
@@ -71,7 +76,7 @@ static inline void from_cosines(float8 v[SIDE])
     v[3] = s3 + d3, v[4] = s3 - d3;
 }
 
-/* Transposes a block in place: blocks of 4x4, then of 2x2, then single elements. */
+/* Transposes a block in place. Swaps the off-diagonal parts of 4x4, then of 2x2, then single elements. */
 static inline void transpose(float8 v[SIDE])
 {
 #pragma unroll
@@ -93,7 +98,7 @@ static inline void transpose(float8 v[SIDE])
     }
 }
 
-/* Loads the block at (x, y), mirrored at the border. In images c is the channel. */
+/* Loads the block at (x, y), mirrored at the border. With IMAGES plane z is texels, and c selects a channel. */
 static inline void load_block(PLANES_IN(src), int x, int y, int z, int c, float8 v[SIDE])
 {
 #ifndef IMAGES
@@ -127,25 +132,31 @@ static inline float sum_of(float8 v)
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
 }
 
-/* Returns the index of the 64 values of block (i, j). A row of blocks has `pitch` floats: the values of its blocks, then their
- * weights. A plane has `spacing` rows. */
-static inline size_t block_at(int pitch, int spacing, int i, int j, int plane)
+/* Returns the index of the 64 values of block (i, j). Each plane has `plane_rows` rows of blocks. A row has `pitch` floats:
+ *
+ *     | 64 values of block 0 | of block 1 | ... | of block columns - 1 | a weight for each block | */
+static inline size_t block_at(int pitch, int plane_rows, int i, int j, int plane)
 {
-    return ((size_t)plane * spacing + j) * pitch + (size_t)i * SIDE * SIDE;
+    return ((size_t)plane * plane_rows + j) * pitch + (size_t)i * SIDE * SIDE;
 }
 
 /* Returns the index of the weight of block (i, j). */
-static inline size_t weight_at(int columns, int pitch, int spacing, int i, int j, int plane)
+static inline size_t weight_at(int columns, int pitch, int plane_rows, int i, int j, int plane)
 {
-    return ((size_t)plane * spacing + j) * pitch + (size_t)columns * SIDE * SIDE + i;
+    return ((size_t)plane * plane_rows + j) * pitch + (size_t)columns * SIDE * SIDE + i;
 }
 
-/* Filters and weighs blocks. Block (i, j) begins at x = STEP i - (SIDE - STEP), y = first + STEP j. `sigma` has the noise of
- * each plane, of level 1 from levels.x on, of levels 2 and 3 from levels.y and levels.z on. Levels of wavelets and cosines
- * are both octaves: indices 4 to 7 are level 1, 2 and 3 level 2, 0 and 1 level 3. Planes without noise are skipped. Grid: x and y
- * count blocks, z planes. */
-__kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch, int spacing,
-                            int first, __global const float *sigma, int4 levels)
+/* Filters blocks and stores them with their weights. Block (i, j) begins at x = STEP i - (SIDE - STEP), y = first + STEP j.
+ *
+ * `sigma` has the noise of each plane on wavelet levels 1, 2 and 3, from levels.x, levels.y and levels.z on. A level is an
+ * octave of the frequencies 0 to 7 of a cosine transform:
+ *
+ *     frequency   0 1   2 3   4 5 6 7      a coefficient belongs to the level of the higher
+ *     level         3     2         1      of its two frequencies
+ *
+ * Planes without noise are skipped. Grid: x and y count blocks, z planes. */
+__kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch,
+                            int plane_rows, int first, __global const float *sigma, int4 levels)
 {
     const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
     if (i >= columns || j >= rows)
@@ -154,20 +165,22 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
     for (int c = 0; c < CHANNELS; c++) {
         const int plane = z * CHANNELS + c;
         float8 v[SIDE], p[SIDE], sum = 0.0f;
-        const float n1 = LESS * sigma[levels.x + plane] * sigma[levels.x + plane];
-        const float n2 = LESS * sigma[levels.y + plane] * sigma[levels.y + plane];
-        const float n3 = LESS * sigma[levels.z + plane] * sigma[levels.z + plane];
-        if (n1 == 0.0f)
+        const float variance1 = NOISE_FACTOR * sigma[levels.x + plane] * sigma[levels.x + plane];
+        const float variance2 = NOISE_FACTOR * sigma[levels.y + plane] * sigma[levels.y + plane];
+        const float variance3 = NOISE_FACTOR * sigma[levels.z + plane] * sigma[levels.z + plane];
+        if (variance1 == 0.0f)
             continue; /* cosine_mean copies the pilot */
         load_block(PLANES_ARG(noisy), x, y, z, c, v);
         load_block(PLANES_ARG(pilot), x, y, z, c, p);
         to_cosines(v), transpose(v), to_cosines(v);
         to_cosines(p), transpose(p), to_cosines(p);
-        const float8 low = (float8)(n3, n3, n2, n2, n1, n1, n1, n1), middle = (float8)(n2, n2, n2, n2, n1, n1, n1, n1);
+        /* Variances for the rows of coefficients with frequencies of level 3 and of level 2. */
+        const float8 low = (float8)(variance3, variance3, variance2, variance2, variance1, variance1, variance1, variance1);
+        const float8 middle = (float8)(variance2, variance2, variance2, variance2, variance1, variance1, variance1, variance1);
 #pragma unroll
         for (int k = 0; k < SIDE; k++) {
-            const float8 n = k < 2 ? low : k < 4 ? middle : (float8)(n1);
-            float8 gain = p[k] * p[k] / (p[k] * p[k] + n);
+            const float8 variance = k < 2 ? low : k < 4 ? middle : (float8)(variance1);
+            float8 gain = p[k] * p[k] / (p[k] * p[k] + variance);
             v[k] *= gain;
             if (k == 0)
                 gain.s0 = 1.0f, v[k].s0 = p[k].s0;
@@ -175,22 +188,22 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
         }
         from_cosines(v), transpose(v), from_cosines(v);
         const float weight = 1.0f / sum_of(sum);
-        __global float *to = blocks + block_at(pitch, spacing, i, j, plane);
+        __global float *to = blocks + block_at(pitch, plane_rows, i, j, plane);
         for (int k = 0; k < SIDE; k++)
             vstore8(weight * v[k], k, to);
-        blocks[weight_at(columns, pitch, spacing, i, j, plane)] = weight;
+        blocks[weight_at(columns, pitch, plane_rows, i, j, plane)] = weight;
     }
 }
 
-/* Returns `mean` with a share of the pilot's value mixed in; without noise the pilot's value. */
-static inline float settle(float mean, float old, float share, float noise)
+/* Mixes a share of the pilot's value into `mean`. Returns the pilot's value in planes without noise. */
+static inline float mix_pilot(float mean, float pilot, float share, float noise)
 {
-    return noise == 0.0f ? old : mean + share * (old - mean);
+    return noise == 0.0f ? pilot : mean + share * (pilot - mean);
 }
 
 /* Stores the weighted mean of the blocks that cover each pixel of rows [range.x, range.y), mixed with `share` of the pilot.
  * Grid: x counts pairs of columns, y pairs of rows, z planes. */
-__kernel void cosine_mean(__global const float *blocks, int columns, int pitch, int spacing, int first, PLANES_IN(pilot),
+__kernel void cosine_mean(__global const float *blocks, int columns, int pitch, int plane_rows, int first, PLANES_IN(pilot),
                           PLANES_OUT(dst), int2 range, __global const float *sigma, int4 levels, float share)
 {
     const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
@@ -204,11 +217,11 @@ __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, 
         float2 above = 0.0f, below = 0.0f;
         for (int b = 0; b < SIDE / STEP && sigma[levels.x + plane] != 0.0f; b++)
             for (int a = 0; a < SIDE / STEP; a++) {
-                __global const float *at = blocks + block_at(pitch, spacing, i + a, j + b, plane) +
+                __global const float *at = blocks + block_at(pitch, plane_rows, i + a, j + b, plane) +
                                            (SIDE - STEP - STEP * b) * SIDE + SIDE - STEP - STEP * a;
                 above += vload2(0, at);
                 below += vload2(0, at + SIDE);
-                weights += blocks[weight_at(columns, pitch, spacing, i + a, j + b, plane)];
+                weights += blocks[weight_at(columns, pitch, plane_rows, i + a, j + b, plane)];
             }
         const float scale = weights > 0.0f ? 1.0f / weights : 0.0f;
         mean[c][0] = above.x * scale, mean[c][1] = above.y * scale;
@@ -218,13 +231,15 @@ __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, 
         const int x1 = x + k % STEP, y1 = y + k / STEP;
         if (x1 >= dst_at.width || y1 < range.x || y1 >= range.y)
             continue;
-        const vec old = load(PLANES_ARG(pilot), x1, y1, z);
+        const vec value = load(PLANES_ARG(pilot), x1, y1, z);
 #ifdef IMAGES
         store(PLANES_ARG(dst), x1, y1, z,
-              (float4)(settle(mean[0][k], old.x, share, sigma[levels.x]), settle(mean[1][k], old.y, share, sigma[levels.x + 1]),
-                       settle(mean[2][k], old.z, share, sigma[levels.x + 2]), settle(mean[3][k], old.w, share, sigma[levels.x + 3])));
+              (float4)(mix_pilot(mean[0][k], value.x, share, sigma[levels.x]),
+                       mix_pilot(mean[1][k], value.y, share, sigma[levels.x + 1]),
+                       mix_pilot(mean[2][k], value.z, share, sigma[levels.x + 2]),
+                       mix_pilot(mean[3][k], value.w, share, sigma[levels.x + 3])));
 #else
-        store(PLANES_ARG(dst), x1, y1, z, settle(mean[0][k], old, share, sigma[levels.x + z]));
+        store(PLANES_ARG(dst), x1, y1, z, mix_pilot(mean[0][k], value, share, sigma[levels.x + z]));
 #endif
     }
 }

@@ -20,6 +20,7 @@
 #else
 #define FUSE(a, b, c) fma(a, b, c)
 #endif
+
 /* Defines multiply_add() for a vector type. One of the factors may be a scalar. */
 #define DEFINE_MULTIPLY_ADD(type)                                                                                      \
     static inline __attribute__((overloadable, always_inline)) type multiply_add(type a, type b, type c)              \

@@ -1,22 +1,23 @@
 /* Missing values (NaN, infinite), for stages that would spread them far:
  *
  *     missing_count    counts them
- *     missing_fill     replaces them by the mean of their finite neighbours in (2 near + 1)^2 samples
- *     missing_weights  makes a picture of weights: full scale, or 0 if missing
+ *     missing_fill     replaces them by the mean of the finite values in a window of (2 radius + 1)^2 samples
+ *     missing_weights  stores a weight for each value: full scale, or 0 if the value is missing
  *     missing_restore  puts the missing values back into a result
  *
  * Grid: x counts vecs, y rows, z planes. Order of sums: row by row, from left to right. */
 #include "planes.h"
 
+/* Values of a vec: the channels of a texel (IMAGES), or neighbours along x of one channel. */
 #ifdef IMAGES
 #define VALUES 4
 #else
 #define VALUES LANES
 #endif
-#define NEAR 3 /* window of 7x7; a missing value without finite neighbours becomes 0 */
 
-/* Counts missing values of each image: counts[2 * image] in all, counts[2 * image + 1] in the area `own` (columns x to
- * y, rows z to w). Each image has `channels` planes, of which the first `colours` are counted. */
+/* Counts the missing values of each picture of a group: counts[2 * picture] in all, and counts[2 * picture + 1] in columns
+ * [own.x, own.y) and rows [own.z, own.w), which excludes the halo. A picture has `channels` planes, of which the first
+ * `colours` are counted. */
 __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours, volatile __global uint *counts)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
@@ -24,15 +25,15 @@ __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours,
         return;
     const vec v = load(PLANES_ARG(src), x, y, z);
 #ifdef IMAGES
-    const bool whole = colours == 4;
+    const bool is_full = colours == 4; /* all values of the vec are counted */
 #else
-    const bool whole = x + LANES <= src_at.width;
+    const bool is_full = x + LANES <= src_at.width;
 #endif
-    /* The usual case. */
-    if (whole && are_finite(v))
+    /* Usually no value is missing. */
+    if (is_full && are_finite(v))
         return;
     const float *values = (const float *)&v;
-    uint all = 0, some = 0;
+    uint all = 0, inside = 0;
     for (int i = 0; i < VALUES; i++) {
 #ifdef IMAGES
         const int column = x;
@@ -43,21 +44,22 @@ __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours,
 #endif
         const bool missing = there && !is_finite(values[i]);
         all += missing;
-        some += missing && column >= own.x && column < own.y && y >= own.z && y < own.w;
+        inside += missing && column >= own.x && column < own.y && y >= own.z && y < own.w;
     }
 #ifdef IMAGES
-    const int image = 0;
+    const int picture = 0; /* a group is in buffers */
 #else
-    const int image = z / channels;
+    const int picture = z / channels;
 #endif
     if (all > 0)
-        atomic_add(counts + 2 * image, all);
-    if (some > 0)
-        atomic_add(counts + 2 * image + 1, some);
+        atomic_add(counts + 2 * picture, all);
+    if (inside > 0)
+        atomic_add(counts + 2 * picture + 1, inside);
 }
 
-/* Copies a plane. Missing values become the mean of their neighbours, or 0 if `near` is 0. */
-__kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int near)
+/* Copies a plane. A missing value becomes the mean of the finite values at most `radius` columns and rows away, or 0 if there
+ * are none. */
+__kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -68,13 +70,13 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int near)
         float sum = 0.0f, count = 0.0f;
         if (is_finite(values[i]))
             continue;
-        for (int j = max(y - near, src_at.first_row); j <= min(y + near, src_at.first_row + src_at.rows - 1); j++)
+        for (int j = max(y - radius, src_at.first_row); j <= min(y + radius, src_at.first_row + src_at.rows - 1); j++)
 #ifdef IMAGES
-            for (int k = max(x - near, 0); k <= min(x + near, src_at.width - 1); k++) {
+            for (int k = max(x - radius, 0); k <= min(x + radius, src_at.width - 1); k++) {
                 const vec w = load(PLANES_ARG(src), k, j, z);
                 const float other = ((const float *)&w)[i];
 #else
-            for (int k = max(x + i - near, 0); k <= min(x + i + near, src_at.width - 1); k++) {
+            for (int k = max(x + i - radius, 0); k <= min(x + i + radius, src_at.width - 1); k++) {
                 const float other = src[offset(src_at, k, j, z)];
 #endif
                 if (is_finite(other))
@@ -85,7 +87,8 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int near)
     store(PLANES_ARG(dst), x, y, z, v);
 }
 
-/* Stores the weight of each value: full scale, or 0 if it is missing. */
+/* Stores the weight of each value: full scale (full_scale), or 0 if the value is missing: then v - v is NaN. `alpha` is the
+ * channel of alpha, -1 without alpha. */
 __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -95,12 +98,12 @@ __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
     store(PLANES_ARG(dst), x, y, z, v - v == 0.0f ? full_scale(PLANES_ARG(src), v, x, y, alpha) : (vec)(0.0f));
 }
 
-/* Copies `made`, a result of src, but with the missing values of src. */
-__kernel void missing_restore(PLANES_IN(src), PLANES_IN(made), PLANES_OUT(dst))
+/* Copies `result`, which a stage computed from src. Values that are missing in src are copied from src. */
+__kernel void missing_restore(PLANES_IN(src), PLANES_IN(result), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const vec v = load(PLANES_ARG(src), x, y, z);
-    store(PLANES_ARG(dst), x, y, z, select(v, load(PLANES_ARG(made), x, y, z), v - v == 0.0f));
+    store(PLANES_ARG(dst), x, y, z, select(v, load(PLANES_ARG(result), x, y, z), v - v == 0.0f));
 }

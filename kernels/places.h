@@ -1,7 +1,8 @@
-/* Positions along an axis of a wavelet level at which energies are sampled, evenly spaced. */
+/* Sampling positions along an axis, evenly spaced: noise.cl measures energies of a wavelet level at them, constant.h tests
+ * pixels. */
 #pragma once
 
-#define NEAR 3 /* samples on both sides of a position that are sampled, too */
+#define NEAR 3 /* samples on either side of a position that noise.cl averages */
 
 /* Returns position j of `count` on an axis of n samples. */
 static inline int place(int j, int count, int n)

@@ -14,21 +14,21 @@
  *     output 2             | w w w |      its matrix is stored sample after sample,
  *     output 3             |   w w w      a weight for each output of the block
  *
- * Border handling is in the weights. Only the windows of an axis that wraps may begin before sample 0 or end after the
- * last one, and continue at the other end (`wraps`). Blocks with equal weights share a matrix: a blur or an enlargement
- * has few different ones, most of them at the ends. Blocks begin at fixed rows and columns of the whole image, in any
- * slice.
+ * Border handling is in the weights, so windows are inside the image. Only on an axis that wraps, a window may begin before
+ * sample 0 or end after the last one; it then continues at the other end (`wraps`). Blocks with equal weights share a
+ * matrix: a blur or an enlargement has few different ones, most of them at the ends. All slices of an image divide it into
+ * the same blocks.
  *
- * Order of sums: sample after sample, ascending, from 0 on; first A * src, then the product.
+ * Order of sums: sample after sample, ascending, from 0 on; first along y (A * src), then along x.
  *
  * A table (src/filters/axis.h) is the blocks, then the matrices. A work-item, or a group of them, computes ROWS rows of
  * A * src in all columns that it needs, into a tile in fast memory, and from the tile ROWS rows of the product:
  *
  *     src                  A * src (tile)             dst
- *     | window |           |                |         |      |
- *     | of     |  along y  |  ROWS rows     | along x | ROWS | rows of a
- *     | rows   | --------> |  of columns    | ------> |      | block along x
- *     |        |           |                |         |      | */
+ *     |          |         |                |         |              |
+ *     | window   | along y |  ROWS rows     | along x | ROWS rows    |
+ *     | of rows  | ------> |  of all needed | ------> | of the       |
+ *     |          |         |  columns       |         | block        | */
 #pragma once
 #include "roots.h"
 
@@ -48,22 +48,23 @@ static inline __global const float *weights_of(__global const struct block *tabl
     return (__global const float *)table + block.matrix;
 }
 
-/* Returns the sample at position i of a window. On an axis that wraps the position may be outside [0, n). */
+/* Returns the index of the sample at position i of an axis, which is outside [0, n) only if the axis wraps. */
 static inline int wrap_index(int i, int n)
 {
     return i < 0 ? i + n : i < n ? i : i - n;
 }
 
-/* The last operation on a value of the product. */
+/* The last operation on a value of the product. It combines the product with the value at the same place in `other`: the
+ * picture that is sharpened or whose alpha is copied, or the first of two products. */
 struct epilogue {
-    int op;
-    float amount, threshold; /* SHARPEN */
-    int alpha_channel;       /* a channel that is copied from `other`; -1: no alpha */
+    int op;                  /* COPY, SHARPEN or MAGNITUDE */
+    float amount, threshold; /* of SHARPEN */
+    int alpha_channel;       /* copied from `other`; -1 without alpha */
 };
 
-#define COPY      0
+#define COPY      0 /* the product; `other` is not read, except for alpha */
 #define SHARPEN   1 /* other + amount * (other - product), if |other - product| is at least threshold or NaN */
-#define MAGNITUDE 2 /* the length of the vector (value, other) */
+#define MAGNITUDE 2 /* the length of the vector (product, other) */
 
 /* Returns the length of the vector (a, b). */
 static inline vec length_of(vec a, vec b)
@@ -71,7 +72,7 @@ static inline vec length_of(vec a, vec b)
     return root(mad(a, a, b * b));
 }
 
-/* Applies the last operation to a value of the product. */
+/* Returns the result of the last operation on `value` of the product. z is its plane in a picture of `channels` planes. */
 static inline vec apply_epilogue(const struct epilogue epilogue, vec value, vec other, int z, int channels)
 {
     vec result = value;

@@ -1,15 +1,20 @@
-/* A product (product.h) on CPU devices. A work-item has ROWS rows of a strip of STRIP blocks along x, one after the
- * other. Its tile stays in the first-level caches.
+/* A product (product.h) on CPU devices. A work-item computes ROWS rows of a segment, which is SEGMENT blocks side by side
+ * along x. It computes one block after the other. Its tile stays in the first-level caches:
  *
- *     tile, one row:  | LANES floats of room | SPAN positions | LANES floats of room |
+ *     one row of the tile   | LANES floats of padding | SPAN positions | LANES floats of padding |
  *
- *   -DSAMPLES  source and destination are planes or a file's samples (samples.h), selected by arguments: one program for all
- *              chains that begin or end with a product. A work-item then has all `planes` channels of its pixels.
- *              Without it `planes` is 1 and the grid's z counts planes
+ * A position of the tile is a column of A * src. The padding is for vectors that begin before the first or end after the
+ * last position.
  *
- * Samples stay interleaved in the tile, as in the file: weights are multiplied with single samples in any case.
+ *   -DSAMPLES  for chains that begin or end with a product: the source, the destination or both are a file's samples
+ *              (samples.h). Arguments select samples or planes, so one program serves all these chains. A work-item
+ *              computes all channels of its pixels, which are `planes` planes. Without SAMPLES, `planes` is 1 and the
+ *              grid's z counts planes
  *
- * Grid: x counts blocks of rows, y strips, z planes. The order of sums is the one in product.h. */
+ * Samples stay interleaved in the tile, as in the file. Splitting the channels would gain nothing, as each sample is
+ * multiplied with a vector of weights.
+ *
+ * Grid: x counts blocks along y, y segments, z planes. The order of sums is the one in product.h. */
 #include "product.h"
 #ifdef SAMPLES
 #include "samples.h"
@@ -18,23 +23,27 @@
 #define MAX_PLANES 1
 #endif
 
-#define STRIP 64  /* blocks along x of a work-item; also in src/filters/product.c */
-#define SPAN  512 /* positions in the tile */
-#define CHUNK 64  /* positions in a step of sum_support() */
+#define SEGMENT 64  /* blocks along x of a work-item; also in src/filters/product.c */
+#define SPAN    512 /* positions in the tile */
+#define CHUNK   64  /* positions in a step of sum_support() */
 
-/* Floats of a channel in a row of positions. Before and after them there is room for the excess of whole vectors. */
-#define ROOM(positions) ((positions) + 2 * LANES)
-#define ROW             (MAX_PLANES * ROOM(SPAN))
+/* Floats of one channel at a number of positions in a row, with the padding on both sides. */
+#define PADDED(positions) ((positions) + 2 * LANES)
+#define TILE_PITCH        (MAX_PLANES * PADDED(SPAN)) /* floats from row to row of the tile */
 
-/* The source is planes, or samples if src is NULL; the destination is samples, or planes if the raster is NULL. */
+/* Source and destination. If src is NULL, the source is `samples`. If the raster is NULL, the destination is dst.
+ *
+ *   IS_INTERLEAVED  the source is samples, and the tile is interleaved like them
+ *   STEP            floats of the tile from one position to the next
+ *   ROW_ELEMENTS    elements of a source row in memory: floats of a plane, or samples of all channels */
 #ifdef SAMPLES
-#define INPUT           __global const read_sample *restrict samples, const struct geometry samples_at, PLANES_IN(src)
-#define INPUT_ARG       PLANES_ARG(samples), PLANES_ARG(src)
-#define OUTPUT          RASTER_OUT(sample, raster), PLANES_OUT(dst)
-#define OUTPUT_ARG      RASTER_OUT_ARG(raster), PLANES_ARG(dst)
-#define IS_INTERLEAVED  (src == 0)
-#define STEP            (IS_INTERLEAVED ? planes : 1) /* from one position to the next */
-#define ELEMENTS        (IS_INTERLEAVED ? samples_at.pitch : src_at.pitch)
+#define INPUT          __global const read_sample *restrict samples, const struct geometry samples_at, PLANES_IN(src)
+#define INPUT_ARG      PLANES_ARG(samples), PLANES_ARG(src)
+#define OUTPUT         RASTER_OUT(sample, raster), PLANES_OUT(dst)
+#define OUTPUT_ARG     RASTER_OUT_ARG(raster), PLANES_ARG(dst)
+#define IS_INTERLEAVED (src == 0)
+#define STEP           (IS_INTERLEAVED ? planes : 1)
+#define ROW_ELEMENTS   (IS_INTERLEAVED ? samples_at.pitch : src_at.pitch)
 #else
 #define INPUT          PLANES_IN(src)
 #define INPUT_ARG      PLANES_ARG(src)
@@ -42,11 +51,11 @@
 #define OUTPUT_ARG     PLANES_ARG(dst)
 #define IS_INTERLEAVED 0
 #define STEP           1
-#define ELEMENTS       src_at.pitch
+#define ROW_ELEMENTS   src_at.pitch
 #endif
 
-/* Loads sixteen neighbouring elements of a row. Samples become values in the same way as in unpacking, so that images
- * in a group, which are unpacked, get the same bits. */
+/* Loads sixteen neighbouring elements of a row. Samples are converted to floats as in unpacking (samples.cl): images of a
+ * group, which are unpacked, must get the same bits. */
 INLINE float16 load_elements(INPUT, int x, int y, int z)
 {
 #ifdef SAMPLES
@@ -56,12 +65,12 @@ INLINE float16 load_elements(INPUT, int x, int y, int z)
     return VLOAD(src + offset(src_at, x, y, z));
 }
 
-/* Computes ROWS rows of A * src, for `count` neighbouring elements of src's rows from `begin` on. */
+/* Computes ROWS rows of A * src into the tile, at `count` elements of a row from element `begin` on. */
 INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int count,
                              int z)
 {
     for (int i = 0; i < count; i += LANES) {
-        const int x = min(begin + i, ELEMENTS - LANES); /* memory may end with the row */
+        const int x = min(begin + i, ROW_ELEMENTS - LANES); /* memory may end with the row */
         float16 sum[ROWS];
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
@@ -74,11 +83,11 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
-            store_line(sum[r], tile + r * ROW + x - begin);
+            store_line(sum[r], tile + r * TILE_PITCH + x - begin);
     }
 }
 
-/* Fills the tile with positions [begin, end) along x. If the axis wraps they may be outside the image. */
+/* Fills the tile with positions [begin, end) along x, which are outside the image only if the axis wraps. */
 INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int end, int z, int planes)
 {
     const int n = src_at.width;
@@ -96,16 +105,17 @@ INLINE void multiply_rows(float16 *sum, const float *tile, __global const float 
         const float16 w = ((__global const float16 *)weights)[j];
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
-            sum[r] = mad(w, tile[r * ROW + j * step], sum[r]);
+            sum[r] = mad(w, tile[r * TILE_PITCH + j * step], sum[r]);
     }
 }
 
-/* Returns row r of a block of outputs, without the samples of weight 0: these may be NaN or infinite. Called only for
- * blocks whose window has such samples. Vectorised loops would double the compilation time. */
+/* Returns row r of a block of outputs, without the samples of weight 0: these may be NaN or infinite. c is the channel of
+ * interleaved samples, z the plane otherwise; the other one is 0. Called only for blocks whose window has a NaN or an
+ * infinity. Vectorised loops would double the compilation time. */
 NOINLINE float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
                           __global const float *weights, int r, int c, int z, int planes)
 {
-    float line[MAX_PLANES * ROOM(CHUNK)];
+    float line[MAX_PLANES * PADDED(CHUNK)];
     const int end = columns.first + columns.count, n = src_at.width, step = STEP;
     float16 sum = 0.0f;
 #pragma unroll 1
@@ -114,7 +124,7 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
         count = min(min(CHUNK, end - x), n - at);
 #pragma unroll 1
         for (int i = 0; i < count * step; i += LANES) {
-            const int first = min(at * step + i, ELEMENTS - LANES);
+            const int first = min(at * step + i, ROW_ELEMENTS - LANES);
             float16 column = 0.0f;
 #pragma unroll 1
             for (int j = 0; j < rows.count; j++)
@@ -132,7 +142,8 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
     return sum;
 }
 
-/* Stores the pixels of a block in row y. An image that is read as samples is its own `other` when it is sharpened. */
+/* Applies the epilogue and stores the pixels of a block in row y. `other` of an image that is sharpened is the image itself,
+ * which may have only samples. */
 INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z, int planes)
 {
     if (epilogue.op != COPY || epilogue.alpha_channel >= 0) {
@@ -157,17 +168,18 @@ INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const str
         store(PLANES_ARG(dst), x, y, z + c, value[c]);
 }
 
-/* Computes a strip. The grid's x counts blocks of rows from `first_block` on, so that consecutive work-items share rows
- * of src; its y counts strips. */
+/* Computes a segment. Consecutive work-items have consecutive blocks along y, from `first_block` on, so that they share rows
+ * of src. `channels` is the number of planes that a work-item computes with SAMPLES. */
 NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
-                       const struct epilogue epilogue, int many, WORK_ITEM_PARAMS)
+                       const struct epilogue epilogue, int channels, WORK_ITEM_PARAMS)
 {
-    float tile[ROWS * ROW];
-    const int planes = MAX_PLANES == 1 ? 1 : many;
-    const int block_y = first_item + first_block, begin_x = item_y * STRIP, end_x = min(begin_x + STRIP, blocks);
+    float tile[ROWS * TILE_PITCH];
+    const int planes = MAX_PLANES == 1 ? 1 : channels;
+    const int block_y = first_item + first_block, begin_x = item_y * SEGMENT, end_x = min(begin_x + SEGMENT, blocks);
     const int z = MAX_PLANES == 1 ? item_z : 0, begin_y = max(block_y * ROWS, dst_at.first_row);
     const int end_y = min(block_y * ROWS + ROWS, dst_at.first_row + dst_at.rows);
-    const int step = STEP, fills = IS_INTERLEAVED ? 1 : planes, channel = IS_INTERLEAVED ? 1 : ROOM(SPAN);
+    const int step = STEP, fills = IS_INTERLEAVED ? 1 : planes; /* calls of fill_tile() */
+    const int channel_step = IS_INTERLEAVED ? 1 : PADDED(SPAN); /* floats of the tile from channel to channel */
     const struct block rows = along_y[block_y], last = along_x[end_x - 1];
     __global const float *row_weights = weights_of(along_y, rows);
     int tile_first = 0, tile_end = 0; /* the tile has positions [tile_first, tile_end) */
@@ -180,17 +192,17 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 sum[c][r] = 0.0f;
-        /* Adds the window piece by piece. If a piece is not in the tile, the tile is filled again from there on. */
+        /* Adds the part of the window that is in the tile, and fills the tile again for the next part. */
         for (int x = columns.first; x < end;) {
             if (x < tile_first || min(end, x + SPAN) > tile_end) {
                 tile_first = x;
                 tile_end = min(x + SPAN, last.first + last.count);
                 for (int c = 0; c < fills; c++)
-                    fill_tile(tile + LANES + c * ROOM(SPAN), INPUT_ARG, rows, row_weights, tile_first, tile_end, z + c, planes);
+                    fill_tile(tile + LANES + c * PADDED(SPAN), INPUT_ARG, rows, row_weights, tile_first, tile_end, z + c, planes);
             }
             const int count = min(end, tile_end) - x;
             for (int c = 0; c < planes; c++)
-                multiply_rows(sum[c], tile + LANES + c * channel + (x - tile_first) * step,
+                multiply_rows(sum[c], tile + LANES + c * channel_step + (x - tile_first) * step,
                               weights + (x - columns.first) * LANES, count, step);
             x += count;
         }
@@ -213,7 +225,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
 }
 
 __kernel void product(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
-                      const struct epilogue epilogue, int planes)
+                      const struct epilogue epilogue, int channels)
 {
-    product_run(INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, epilogue, planes, WORK_ITEM_ARGS);
+    product_run(INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, epilogue, channels, WORK_ITEM_ARGS);
 }

@@ -1,5 +1,5 @@
-/* The tile of a product (product.h) on GPUs, in local memory. The work-items of a group compute its columns side by
- * side. Each then sums over rows of the tile for the outputs of one block.
+/* The tile of a product (product.h) on GPUs, in local memory. The work-items of a group compute the tile's columns side by
+ * side. Then each computes the outputs of one block, as sums along the tile's rows.
  *
  *   -DGROUP=n  work-items of a group */
 #pragma once
@@ -9,7 +9,8 @@
 #define GROUP 128
 #endif
 
-/* Loads the vec at x. Positions outside the image have weight 0, unless the axis wraps. */
+/* Loads the vec at x. Unless the axis wraps, samples outside the image have weight 0; the nearest one is
+ * loaded instead. */
 INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;
@@ -27,15 +28,15 @@ INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 #endif
 }
 
-/* Vecs from row to row of the tile. In images it has one more than the group, as columns of it are read: no bank
- * conflicts. */
+/* Vecs from row to row of the tile. In images a group also reads the tile column by column (store_sums), which one more vec
+ * per row keeps free of bank conflicts. */
 #ifdef IMAGES
 #define PITCH (GROUP + 1)
 #else
 #define PITCH GROUP
 #endif
 
-/* sum += weights * samples of one tile vec, for the outputs of this work-item in `rows` rows. */
+/* sum[r] += weights * samples of one vec in row r of the tile, for the work-item's outputs in `rows` rows. */
 INLINE void multiply_rows(vec *sum, __local const vec *tile, __global const float *weights, const int rows)
 {
 #ifdef IMAGES
@@ -55,15 +56,15 @@ INLINE void multiply_rows(vec *sum, __local const vec *tile, __global const floa
     }
 }
 
-/* Returns the outputs of a work-item in a row, without the samples of weight 0: these may be NaN or infinite.
- * `row_weights` are the row's weights. Called only for windows with such samples; it does not use the tile. */
+/* Returns the work-item's outputs in one row, without the samples of weight 0: these may be NaN or infinite. The weights of
+ * the row are row_weights[0], row_weights[ROWS], ... Called only for windows with such samples. Reads src, not the tile. */
 INLINE vec sum_support(PLANES_IN(src), const struct block rows, __global const float *row_weights, const struct block columns,
                          __global const float *weights, int z)
 {
     vec sum = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < columns.count; i++) {
-        const int x = wrap_index(columns.first + i, src_at.width);
+        const int x = wrap_index(columns.first + i, src_at.width); /* past a tiny image, if the window is padded to a vec */
 #ifdef IMAGES
         const vec w = weights[i];
         vec column = 0.0f;
@@ -96,7 +97,7 @@ INLINE bool sums_are_finite(const vec *sum, const int count)
     return are_finite(check);
 }
 
-/* Recomputes the sums of a work-item in `count` rows, whose window has a NaN or an infinity. */
+/* Recomputes the work-item's sums in `count` rows with sum_support(). */
 INLINE void recompute_sums(vec *sum, const int count, PLANES_IN(src), const struct block rows, __global const float *row_weights,
                       const struct block columns, __global const float *weights, int z)
 {

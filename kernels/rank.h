@@ -1,18 +1,19 @@
 /* Keys of the rank filters: unsigned integers that sort like floats. Integers compare faster, and NaN has a place in
  * their order.
  *
- *     float   -inf  ...  -0  0  ...  inf    NaN              NaN with sign
+ *     float   -inf  ...  -0  0  ...  inf    NaN              negative NaN
  *     key        0  ...                     0xff000002 ...   0xff800001 ...
  *
  * Conversions are exact in both directions, so an output is bit for bit a sample of its window. */
 #pragma once
 #include "edge.h"
 
-/* Added to ordered bits: makes the key of -infinity 0. NaN with a sign, the smallest integers, wrap around to the end. */
+/* Added to the integers of DEFINE_KEYS, so that -infinity has key 0. Below it are only NaN with the sign bit set, which wrap
+ * around to the largest keys. */
 #define KEY_BIAS 0x7f800001u
 
-/* Defines the conversions of a type. Floats are sign and magnitude: inverting the magnitude of negative ones puts their
- * bits in the order of integers. */
+/* Defines the conversions of a type. Floats are sign and magnitude. Inverting the magnitude of the negative ones makes their
+ * bits signed integers in the same order. */
 #define DEFINE_KEYS(to, from, floats, ints, uints)                                                                     \
     static inline uints to(floats v)                                                                                   \
     {                                                                                                                  \
@@ -34,7 +35,7 @@ DEFINE_KEYS(to_keys, from_keys, float4, int4, uint4)
 #endif
 
 #if LANES == 1 && !defined(IMAGES)
-/* Returns the key of the sample at (x, y), by the border rule. */
+/* Returns the key of the sample at (x, y), by the border rule (edge.h). */
 static inline uint key_at(PLANES_IN(src), int x, int y, int z)
 {
     if (beyond_border(x, src_at.width) || beyond_border(y, src_at.height))

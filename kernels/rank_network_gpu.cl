@@ -1,8 +1,9 @@
-/* Medians of small windows (rank_network.h) on GPUs, and in images on any device. A work-item has ACROSS outputs in each of
- * OUTPUTS rows; in images an output is a texel, with all channels. Everything is in registers: the keys of the SIDE + 1 rows
- * of a pair of output rows move up by two rows from pair to pair, so each sample is loaded once.
+/* Medians of small windows (rank_network.h) on GPUs, and with IMAGES on any device. A work-item computes ACROSS outputs in
+ * each of OUTPUTS rows; with IMAGES an output is a texel, with all channels. It computes two output rows at a time, which need
+ * SIDE + 1 rows of keys. These are in registers. For the next two output rows they move up by two rows, and only two rows are
+ * loaded.
  *
- * Grid: x counts groups of ACROSS outputs, y groups of OUTPUTS rows, z planes (layers).
+ * Grid: x counts groups of ACROSS outputs, y groups of OUTPUTS rows, z planes.
  *
  *   -DRADIUS=n   1 or 2: a program for both would reserve the registers of the larger network for the smaller one, too
  *   -DOUTPUTS=n  rows of a work-item, even: 4, in images 2 (src/filters/rank.c) */
@@ -30,7 +31,7 @@ typedef uint keys;
 #define SIDE    (2 * RADIUS + 1)
 #define COLUMNS (ACROSS + 2 * RADIUS) /* columns of the windows of a work-item */
 
-/* Loads the keys of row y in columns x - RADIUS and on, by the border rule along both axes. */
+/* Loads the keys of row y in COLUMNS columns from x - RADIUS on, by the border rule along both axes. */
 INLINE void load_keys(keys *line, PLANES_IN(src), int x, int y, int z)
 {
     if (beyond_border(y, src_at.height)) {
@@ -56,11 +57,11 @@ INLINE void load_keys(keys *line, PLANES_IN(src), int x, int y, int z)
         line[i] = to_keys(load_column(PLANES_ARG(src), x - RADIUS + i, row, z));
 }
 
-/* Computes a row of outputs. `shared` has the sorted columns of the rows that two windows share, `own` is the windows' other
- * row. */
+/* Computes a row of outputs. The windows of two output rows share SIDE - 1 rows, whose sorted columns are in `shared`. `own`
+ * is the remaining row of these windows. */
 INLINE void filter_line(keys *out, keys shared[COLUMNS][SIDE - 1], const keys *own)
 {
-    keys column[COLUMNS + MAX_COLUMNS][MAX_SIDE]; /* two_medians() may be passed the last columns only */
+    keys column[COLUMNS + MAX_COLUMNS][MAX_SIDE]; /* two_medians() takes MAX_COLUMNS from any column on */
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++)
         insert_key(column[i], shared[i], own[i], RADIUS);
@@ -97,7 +98,7 @@ __kernel void rank_network(PLANES_IN(src), PLANES_OUT(dst), int alpha_channel)
     const int x = get_global_id(0) * ACROSS, y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    keys line[SIDE + 1][COLUMNS]; /* rows for two rows of outputs */
+    keys line[SIDE + 1][COLUMNS]; /* the rows of the windows of two output rows */
 #pragma unroll
     for (int k = 0; k < SIDE - 1; k++)
         load_keys(line[k], PLANES_ARG(src), x, y - RADIUS + k, z);

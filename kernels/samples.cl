@@ -47,18 +47,18 @@ struct conversion {
     float low, gain;
     float unit;                  /* factor of samples; in pack, of values */
     float lowest, highest;       /* range of the type */
-    float fine;                  /* 1.5 * 2^23 times the step to which counts are rounded first; 0: none */
+    float fine;                  /* 1.5 * 2^23 times the step of a first rounding (ROUND_SHORT); 0 for none */
     struct curve curve;
 };
 
-/* A constant if -DSAMPLE is given. */
+/* The type of the samples; a constant if -DSAMPLE is given. */
 #ifdef SAMPLE
 #define TYPE_OF(conversion) SAMPLE
 #else
 #define TYPE_OF(conversion) (conversion).type
 #endif
 
-/* Unrolling of long loops over channels. */
+/* How often loops over channels with a long body are unrolled: not at all if the program has the code of all types. */
 #if LANES == 16 && !defined(SAMPLE)
 #define UNROLLED 1
 #else
@@ -100,18 +100,18 @@ static inline lanes load_samples(__global const uchar *p, int i, int type)
 /* Rounds v to an integer, half to even, for types of 8 and 16 bit. Above 1.5 * 2^23 a float has steps of 1, so an
  * addition rounds and the last bits are the integer. The rint() of PoCL 3.1 takes six instructions.
  *
- * Filters with dyadic weights, such as "1 4 6 4 1", often give exact halves of an 8-bit count. Float arithmetic leaves
- * them off by up to 1e-4 counts, so values are first rounded to a multiple of 2^-12. */
-#define SHORT_COUNTS(v, fine) LANE_BITS((v) + (fine) - (fine) + 0x1.8p23f)
+ * Filters with dyadic weights, such as "1 4 6 4 1", often give values exactly between two 8-bit samples. Float arithmetic
+ * leaves them off by up to 1e-4, so values are first rounded to a multiple of 2^-12. */
+#define ROUND_SHORT(v, fine) LANE_BITS((v) + (fine) - (fine) + 0x1.8p23f)
 
 /* Rounds and stores vector i of the samples at p. */
 static inline void store_samples(__global uchar *p, int i, lanes v, int type, float fine)
 {
     switch (type) {
     case UINT8:
-    case INT8: STORE_RAW(uchar, SHORT_COUNTS(v, fine) & 0xff, i, p); break;
+    case INT8: STORE_RAW(uchar, ROUND_SHORT(v, fine) & 0xff, i, p); break;
     case UINT16:
-    case INT16: STORE_RAW(ushort, SHORT_COUNTS(v, fine) & 0xffff, i, p); break;
+    case INT16: STORE_RAW(ushort, ROUND_SHORT(v, fine) & 0xffff, i, p); break;
     case UINT32: STORE_RAW(uint, select(TO_UINT(rint(v)), UINT_MAX, v >= 0x1p32f), i, p); break;
     case INT32: STORE_RAW(int, select(TO_INT(rint(v)), INT_MAX, v >= 0x1p31f), i, p); break;
     case HALF: STORE_HALF(v, i, p); break;
@@ -171,7 +171,7 @@ static inline void join(lanes *v, int channels)
 
 /* Stores 8-bit samples as 32-bit words, a pixel per lane: 10 ms for 4096x4096 RGB, and 38 ms with shuffles of bytes and
  * the driver's rounding. */
-#define BYTES(v, fine) (SHORT_COUNTS(v, fine) & 0xff)
+#define BYTES(v, fine) (ROUND_SHORT(v, fine) & 0xff)
 static inline void store_words(__global uchar *p, const lanes *v, int channels, float fine)
 {
 #if LANES == 16
@@ -307,7 +307,7 @@ __kernel void unpack(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct con
 }
 
 /* Clamps values to the type's range. NaN becomes 0. */
-static inline lanes to_counts(lanes v, int type, float lowest, float highest)
+static inline lanes clamp_to_type(lanes v, int type, float lowest, float highest)
 {
     if (type >= INT8) /* a signed type: otherwise NaN would become its lowest value */
         v = v == v ? v : (lanes)(0.0f);
@@ -340,30 +340,30 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
         from_chain(value, conversion);
 #endif
         __global uchar *p = raster + PIXEL_NUMBER(raster, to, y, z) * pixel_bytes;
-        /* Integers are scaled, counted if clipped, and clamped. Then samples are stored by type, or as words of a pixel
-         * each. */
-        const bool whole = type != HALF && type != FLOAT;
-        const bool words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
-        if (!words)
+        /* Values of integer types are scaled, counted if clipped, and clamped. Then samples are stored by type, or as words
+         * of a pixel each. */
+        const bool is_integer = type != HALF && type != FLOAT;
+        const bool as_words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
+        if (!as_words)
             join(value, channels);
 #pragma unroll UNROLLED
         for (int i = 0; i < MAX_CHANNELS; i++) {
             if (i >= channels)
                 break;
-            if (whole) {
+            if (is_integer) {
                 value[i] *= conversion.unit;
 #ifndef PLAIN
-                const mask there = words ? to + LANE_NUMBERS < raster_width
+                const mask there = as_words ? to + LANE_NUMBERS < raster_width
                                            : i * LANES + LANE_NUMBERS < (raster_width - to) * channels;
                 if (raster_clipped)
                     count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, there);
 #endif
-                value[i] = to_counts(value[i], type, conversion.lowest, conversion.highest);
+                value[i] = clamp_to_type(value[i], type, conversion.lowest, conversion.highest);
             }
-            if (!words)
+            if (!as_words)
                 store_samples(p, i, value[i], type, conversion.fine);
         }
-        if (words)
+        if (as_words)
             store_words(p, value, channels, conversion.fine);
     }
 }

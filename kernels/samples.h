@@ -2,10 +2,11 @@
  * without a pass for unpacking or packing. The type is known at build time; the number of channels, 1 to 4, is an
  * argument, so gray and colour share a program.
  *
- * Sixteen pixels are loaded as 32-bit words, a pixel per lane: one word for all channels of 8 bit, or two words of two
- * channels of 16 bit. For 4096x4096 8-bit RGB this takes 10 ms, and 38 ms with shuffles of bytes.
+ * Sixteen pixels are loaded into vectors of 32-bit words, with a pixel per lane. words[0] has all channels of 8 bit, or
+ * channels 0 and 1 of 16 bit; words[1] has channels 2 and 3 of 16 bit. Packing 4096x4096 pixels of 8-bit RGB takes 10 ms
+ * this way, and 38 ms with shuffles of bytes and the driver's rounding.
  *
- *     8 bit RGB in memory    r0 g0 b0 r1 | g1 b1 r2 g2 | b2 r3 g3 b3      three words, four pixels
+ *     8-bit RGB in memory    r0 g0 b0 r1 | g1 b1 r2 g2 | b2 r3 g3 b3      three words, four pixels
  *     words[0], lane by lane r0 g0 b0 -- | r1 g1 b1 -- | r2 g2 b2 -- | r3 g3 b3 --
  *
  *   -DSAMPLE=n       0 uint8, 1 uint16
@@ -32,11 +33,9 @@ typedef ushort sample;
 
 #if READ_SAMPLE == 0
 typedef uchar read_sample;
-typedef uchar16 read_raw;
 #define READ_FULL_SCALE 255.0f
 #else
 typedef ushort read_sample;
-typedef ushort16 read_raw;
 #define READ_FULL_SCALE 65535.0f
 #endif
 
@@ -120,15 +119,16 @@ static inline void load_pixels(lanes *value, __global const read_sample *p, int 
 #endif
 }
 
-/* Returns v, rounded to a multiple of `unit`, half to even, plus 2^23 units, for 0 <= v < 2^23 units. Above 2^23
- * units a float has no smaller step, so one addition rounds; the rint() of PoCL 3.1 takes six instructions. */
+/* Rounds v to a multiple of `unit`, half to even, and adds 2^23 units, for 0 <= v < 2^23 units. From 2^23 units on, floats
+ * are one unit apart, so a single addition rounds. The rint() of PoCL 3.1 takes six instructions. */
 static inline lanes round_magic(lanes v, float unit)
 {
     return v + 0x1p23f * unit;
 }
 
-/* Converts 0 ... 1 to counts. Values are clamped and NaN becomes 0. Values of 8 bit are first rounded to multiples of
- * 2^-12 (SHORT_COUNTS in samples.cl). */
+/* Converts values in [0, 1] to integer samples, half to even. Others are clamped, and NaN becomes 0. Exact halves of 8-bit
+ * samples, which float arithmetic leaves slightly off, are restored by rounding to multiples of 2^-12 first (ROUND_SHORT in
+ * samples.cl). */
 static inline uint16 quantise(lanes v)
 {
     v = v > 0.0f ? v : (lanes)(0.0f);
@@ -140,8 +140,8 @@ static inline uint16 quantise(lanes v)
     return LANE_BITS(round_magic(v, 1.0f)) & (uint)FULL_SCALE;
 }
 
-/* Counts clipped values of the pixels from x on. Usually no value is clipped, so one test for all channels comes first. */
-static inline void count_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
+/* Counts the clipped samples of sixteen pixels from x on. Usually there are none, so all channels are tested together first. */
+static inline void count_clipped_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
 {
     const mask there = x + LANE_NUMBERS < raster_width;
     mask inside = there;
@@ -159,7 +159,7 @@ static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const 
 {
     uint16 words[2] = {0, 0};
     if (raster_clipped)
-        count_pixels(RASTER_OUT_ARG(raster), x, y, value, channels);
+        count_clipped_pixels(RASTER_OUT_ARG(raster), x, y, value, channels);
     for (int c = 0; c < channels; c++)
 #if SAMPLE == 0
         words[0] |= quantise(value[c]) << (uint)(8 * c);

@@ -4,7 +4,7 @@
  * Grid: x counts vecs, y rows, z the planes of each subband. */
 #include "shrink.h"
 
-/* Returns the sum of SIDE energies in a column, at x and around y. */
+/* Returns the sum of the energies of SIDE neighbours in a column, around row y. re and im are the planes of both parts. */
 static inline vec sum_column(PLANES_IN(subbands), int x, int y, int re, int im)
 {
     vec sum = 0.0f;
@@ -35,7 +35,7 @@ __kernel void shrink_energy(PLANES_IN(subbands), PLANES_OUT(dst))
     shrink_energy_run(PLANES_ARG(subbands), PLANES_ARG(dst), WORK_ITEM_ARGS);
 }
 
-/* Returns the sum of SIDE sums of columns, around x. */
+/* Returns the sums over 5x5 for the vec at x: each is the sum of the sums of SIDE columns. */
 static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
 {
     const int x0 = x - SIDE / 2;
@@ -60,14 +60,15 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
-/* Shrinks. `sigma` has the image's noise of each channel from `sigma_at` on (0 for alpha), and the noise of the parents
- * from `above_at` on. The coarsest level has no parent: `parents` is the level itself, and `above_at` is -1. */
+/* Shrinks the subbands of a level. `sigma` has the image's noise of each channel (0 for alpha): on this level from
+ * sigma[sigma_at] on, on the level of the parents from sigma[parent_sigma_at] on. For the coarsest level, which has no
+ * parents, parent_sigma_at is -1; `parents` may be any planes and is not read. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
-                      int sigma_at, int above_at, WORK_ITEM_PARAMS)
+                      int sigma_at, int parent_sigma_at, WORK_ITEM_PARAMS)
 {
     const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
     const float noise = 0.5f * sigma[sigma_at + channel];
-    const vec share = parent_share(noise, 0.5f * sigma[max(above_at, 0) + channel]);
+    const vec share = parent_share(noise, 0.5f * sigma[max(parent_sigma_at, 0) + channel]);
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
@@ -75,21 +76,22 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
             return;
         const int re_at = PLANE_INDEX(2 * subband, channel, channels), im_at = PLANE_INDEX(2 * subband + 1, channel, channels);
         const vec re = load(PLANES_ARG(subbands), x, y, re_at), im = load(PLANES_ARG(subbands), x, y, im_at);
-        vec above2 = 0.0f;
-        if (above_at >= 0) {
+        vec parent_square = 0.0f;
+        if (parent_sigma_at >= 0) {
             const vec parent_re = load_parents(PLANES_ARG(parents), x, y, re_at);
             const vec parent_im = load_parents(PLANES_ARG(parents), x, y, im_at);
-            above2 = mad(parent_re, parent_re, parent_im * parent_im);
+            parent_square = mad(parent_re, parent_re, parent_im * parent_im);
         }
         const vec factor =
-            shrink_factor(sum_row(PLANES_ARG(energies), x, y, z), noise, sum_squares(re, im, share, above2));
+            shrink_factor(sum_row(PLANES_ARG(energies), x, y, z), noise, sum_squares(re, im, share, parent_square));
         store(PLANES_ARG(dst), x, y, re_at, factor * re);
         store(PLANES_ARG(dst), x, y, im_at, factor * im);
     }
 }
 
 __kernel void shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
-                     int sigma_at, int above_at)
+                     int sigma_at, int parent_sigma_at)
 {
-    shrink_run(PLANES_ARG(subbands), PLANES_ARG(parents), PLANES_ARG(energies), PLANES_ARG(dst), sigma, sigma_at, above_at, WORK_ITEM_ARGS);
+    shrink_run(PLANES_ARG(subbands), PLANES_ARG(parents), PLANES_ARG(energies), PLANES_ARG(dst), sigma, sigma_at, parent_sigma_at,
+               WORK_ITEM_ARGS);
 }

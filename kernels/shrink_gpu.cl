@@ -1,6 +1,6 @@
-/* Shrinkage of subbands (shrink.h) in one kernel, for GPUs. A work-item sums energies along y, for OUTPUTS rows, in
- * registers. The group passes the sums on through local memory, and each work-item sums along x and shrinks.
- * Neighbouring groups overlap by HALO vecs on both sides; the work-items there only sum along y.
+/* Shrinkage of subbands (shrink.h) in one kernel, for GPUs. A work-item sums energies down a column, for OUTPUTS rows, in
+ * registers. It stores the sums in local memory, from which each work-item then sums along x, and shrinks. Neighbouring
+ * groups overlap by HALO vecs on both sides; the work-items there only sum down their column.
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  output rows of a group */
@@ -13,7 +13,7 @@
 #ifndef OUTPUTS
 #define OUTPUTS 4
 #endif
-#define WINDOW (OUTPUTS + SIDE - 1)
+#define WINDOW (OUTPUTS + SIDE - 1) /* rows that a group loads */
 
 #ifdef IMAGES
 #define HALO (SIDE / 2)
@@ -21,7 +21,7 @@
 #define HALO 1
 #endif
 
-/* Returns the sums of SIDE neighbours along x, for the vec at `at`. */
+/* Returns the sums of SIDE neighbours along x, around each sample of the vec at `at`. */
 static inline vec sum_row(__local const vec *at)
 {
 #ifdef IMAGES
@@ -43,26 +43,29 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
 #endif
 }
 
-/* Returns the squared magnitudes of a vec's parents; 0 on the coarsest level, for which `parents` is the level itself. */
-static inline vec load_above(PLANES_IN(parents), int has_parent, int x, int y, int re, int im)
+/* Returns the squared magnitudes of a vec's parents, or 0 if there are none. re and im are the planes of both parts. */
+static inline vec load_parent_squares(PLANES_IN(parents), int has_parents, int x, int y, int re, int im)
 {
-    if (!has_parent)
+    if (!has_parents)
         return 0.0f;
     const vec a = load_parents(PLANES_ARG(parents), x, y, re), b = load_parents(PLANES_ARG(parents), x, y, im);
     return mad(a, a, b * b);
 }
 
-/* Shrinks. The grid's y counts the planes of each subband: all subbands of some rows are written together, and the last
- * ones are still in the cache for the next kernel. `sigma` has the image's noise of each channel from `sigma_at` on (0
- * for alpha), and the noise of the parents from `above_at` on (-1: no parents). */
+/* Shrinks the subbands of a level. `sigma` has the image's noise of each channel (0 for alpha): on this level from
+ * sigma[sigma_at] on, on the level of the parents from sigma[parent_sigma_at] on. For the coarsest level, which has no
+ * parents, parent_sigma_at is -1; `parents` may be any planes and is not read.
+ *
+ * Grid: x counts groups of columns, y planes of all subbands, z groups of rows. With rows outermost, all subbands of the last
+ * rows are written last and are still in the cache for the next kernel, which reads them together. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_at, int above_at)
+shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_at, int parent_sigma_at)
 {
     __local vec sums[OUTPUTS][GROUP];
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_group_id(1), channels = subbands_at.channels;
 #ifdef IMAGES
-    const int subband = z, channel = 0; /* all channels of a texel */
+    const int subband = z, channel = 0; /* a texel has all channels */
 #else
     const int subband = z / channels, channel = z % channels;
 #endif
@@ -75,7 +78,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
     /* Loads the work-item's column: energies of WINDOW rows, coefficients of the OUTPUTS rows in the middle. */
-    vec energies[WINDOW], re[OUTPUTS], im[OUTPUTS], above2[OUTPUTS];
+    vec energies[WINDOW], re[OUTPUTS], im[OUTPUTS], parent_square[OUTPUTS];
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
         const int r = j - SIDE / 2;
@@ -85,16 +88,17 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
     }
-    /* Loads everything else before the barrier. */
+    /* Loads what the second step needs, so that no load waits for the barrier. There a work-item has the outputs of
+     * tile_index(): the same column as here in buffers, another one in images, whose coefficients are loaded again. */
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
-        const int2 place = tile_index(j * GROUP + item, OUTPUTS);
-        const int x = clamp((first + place.x) * VEC_WIDTH, 0, (dst_at.width - 1) / VEC_WIDTH * VEC_WIDTH);
-        const int y = min(y0 + place.y, dst_at.first_row + dst_at.rows - 1);
+        const int2 index = tile_index(j * GROUP + item, OUTPUTS);
+        const int x = clamp((first + index.x) * VEC_WIDTH, 0, (dst_at.width - 1) / VEC_WIDTH * VEC_WIDTH);
+        const int y = min(y0 + index.y, dst_at.first_row + dst_at.rows - 1);
 #ifdef IMAGES
         re[j] = load(PLANES_ARG(subbands), x, y, re_at), im[j] = load(PLANES_ARG(subbands), x, y, im_at);
 #endif
-        above2[j] = load_above(PLANES_ARG(parents), above_at >= 0, x, y, re_at, im_at);
+        parent_square[j] = load_parent_squares(PLANES_ARG(parents), parent_sigma_at >= 0, x, y, re_at, im_at);
     }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
@@ -107,19 +111,19 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     barrier(CLK_LOCAL_MEM_FENCE);
     mirror_columns(sums[0], OUTPUTS, across, first * VEC_WIDTH);
 #ifdef IMAGES
-    const vec noise = 0.5f * vload4(0, sigma + sigma_at), above = 0.5f * vload4(0, sigma + max(above_at, 0));
+    const vec noise = 0.5f * vload4(0, sigma + sigma_at), parent_noise = 0.5f * vload4(0, sigma + max(parent_sigma_at, 0));
 #else
-    const float noise = 0.5f * sigma[sigma_at + channel], above = 0.5f * sigma[max(above_at, 0) + channel];
+    const float noise = 0.5f * sigma[sigma_at + channel], parent_noise = 0.5f * sigma[max(parent_sigma_at, 0) + channel];
 #endif
     /* Sums along x and shrinks. */
-    const vec share = parent_share(noise, above);
+    const vec share = parent_share(noise, parent_noise);
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
-        const int2 place = tile_index(j * GROUP + item, OUTPUTS);
-        const int at = place.x, r = place.y, x = (first + at) * VEC_WIDTH, y = y0 + r;
+        const int2 index = tile_index(j * GROUP + item, OUTPUTS);
+        const int at = index.x, r = index.y, x = (first + at) * VEC_WIDTH, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
-        const vec factor = shrink_factor(sum_row(&sums[r][at]), noise, sum_squares(re[j], im[j], share, above2[j]));
+        const vec factor = shrink_factor(sum_row(&sums[r][at]), noise, sum_squares(re[j], im[j], share, parent_square[j]));
         store(PLANES_ARG(dst), x, y, re_at, factor * re[j]);
         store(PLANES_ARG(dst), x, y, im_at, factor * im[j]);
     }

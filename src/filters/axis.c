@@ -79,9 +79,9 @@ int axis_max_taps(const struct axis *axis)
  * and independently of its blocks, because it changes the order of summation. */
 static bool is_periodic(const struct axis *axis)
 {
-    double apart = (double)axis->samples / axis->outputs; /* samples from output to output */
+    double step = (double)axis->samples / axis->outputs; /* samples from output to output */
     return !axis->cut && axis->edge == EDGE_WRAP &&
-           axis_max_taps(axis) + (MAX_OUTPUTS + 1) * apart + MATRIX_UNIT < axis->samples;
+           axis_max_taps(axis) + (MAX_OUTPUTS + 1) * step + MATRIX_UNIT < axis->samples;
 }
 
 /* Returns the sample that replaces position i by the border rule, or -1 for a zero. */
@@ -194,8 +194,8 @@ static size_t find_equal_matrix(const struct table *table, size_t length)
     return table->used;
 }
 
-/* Makes room for `length` more floats. */
-static enum status make_room(struct table *table, size_t length, struct error *error)
+/* Reserves `length` more floats of `values`. */
+static enum status table_reserve(struct table *table, size_t length, struct error *error)
 {
     if (table->values && table->used + length <= table->capacity)
         return STATUS_OK;
@@ -218,7 +218,7 @@ static enum status make_room(struct table *table, size_t length, struct error *e
     return STATUS_OK;
 }
 
-/* Builds the table: room for all blocks, then the matrices, then the blocks. */
+/* Builds the table: reserves the space of the blocks, appends their matrices and copies the blocks. */
 static enum status fill_table(struct table *table, struct error *error)
 {
     const struct axis *axis = table->axis;
@@ -228,7 +228,7 @@ static enum status fill_table(struct table *table, struct error *error)
     table->blocks = allocate_zeroed((size_t)blocks, sizeof *table->blocks, "a table of weights", error);
     table->weights =
         allocate((size_t)axis_max_taps(axis) * sizeof *table->weights, "a table of weights", error);
-    if (!table->blocks || !table->weights || make_room(table, head, error) != STATUS_OK)
+    if (!table->blocks || !table->weights || table_reserve(table, head, error) != STATUS_OK)
         return STATUS_FAILED;
     memset(table->values, 0, head * sizeof *table->values);
     table->used = head;
@@ -236,7 +236,7 @@ static enum status fill_table(struct table *table, struct error *error)
         const struct rows samples = block_window(axis, by, table->complete);
         const cl_int count = samples.end - samples.begin;
         const size_t length = (size_t)count * (size_t)by.outputs;
-        if (make_room(table, length + MATRIX_UNIT, error) != STATUS_OK)
+        if (table_reserve(table, length + MATRIX_UNIT, error) != STATUS_OK)
             return STATUS_FAILED;
         fill_matrix(table, table->complete, samples, table->values + table->used);
         /* The new matrix is kept unless an earlier one is equal. */

@@ -1,4 +1,4 @@
-/* Host side of kernels/missing.cl. */
+/* Launches of kernels/missing.cl. */
 #include "filters/missing.h"
 
 #include <stdlib.h>
@@ -14,38 +14,38 @@ enum status missing_count(struct run *run, const void *params, const struct valu
     *has_missing = false;
     if (!shape->floats)
         return STATUS_OK;
-    cl_mem words;
+    cl_mem counters;
     cl_uint *counts = allocate_zeroed(count, sizeof *counts, "counters", error);
-    if (!counts || counters_acquire(run->device, count, &words, error) != STATUS_OK) {
+    if (!counts || counters_acquire(run->device, count, &counters, error) != STATUS_OK) {
         free(counts);
         return STATUS_FAILED;
     }
     struct work work = run_work(run, "missing", "missing_count", src);
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG(own), ARG(channels),
-                                ARG(colours), ARG_MEMORY(words));
+                                ARG(colours), ARG_MEMORY(counters));
     if (status == STATUS_OK)
-        status = words_read(run->device, words, 0, count, counts, true, error);
+        status = words_read(run->device, counters, 0, count, counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
         *has_missing = *has_missing || counts[2 * i] > 0;
         run_count_missing(run, params, i, counts[2 * i + 1]);
     }
     /* A dry run must reserve memory and list programs for the case that values are missing. */
     *has_missing = *has_missing || device_is_dry_run(run->device);
-    memory_release(words);
+    memory_release(counters);
     free(counts);
     return status;
 }
 
-enum status missing_fill(struct run *run, const struct value *image, int near, struct value *filled,
+enum status missing_fill(struct run *run, const struct value *image, int radius, struct value *filled,
                          struct error *error)
 {
-    const cl_int radius = near;
+    const cl_int reach = radius;
     *filled = (struct value){.shape = image->shape, .rows = image->rows, .opponent = image->opponent};
     if (run_output(run, filled, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "missing", "missing_fill", &filled->planes[0]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_PLANES(&filled->planes[0]),
-                  ARG(radius));
+                  ARG(reach));
 }
 
 enum status missing_weights(struct run *run, const struct value *image, struct value *weights,
@@ -60,17 +60,17 @@ enum status missing_weights(struct run *run, const struct value *image, struct v
                   ARG(alpha));
 }
 
-enum status missing_restore(struct run *run, const struct value *image, struct value *made,
+enum status missing_restore(struct run *run, const struct value *image, struct value *result,
                             struct error *error)
 {
-    struct value out = {.shape = made->shape, .rows = made->rows};
+    struct value out = {.shape = result->shape, .rows = result->rows};
     enum status status = run_output(run, &out, error);
     if (status == STATUS_OK) {
         struct work work = run_work(run, "missing", "missing_restore", &out.planes[0]);
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]),
-                        ARG_PLANES(&made->planes[0]), ARG_PLANES(&out.planes[0]));
+                        ARG_PLANES(&result->planes[0]), ARG_PLANES(&out.planes[0]));
     }
-    planes_release(&run->pool, &made->planes[0]);
-    made->planes[0] = out.planes[0];
+    planes_release(&run->pool, &result->planes[0]);
+    result->planes[0] = out.planes[0];
     return status;
 }

@@ -19,16 +19,17 @@ enum { MISSING_RADIUS = 3 };
 enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
                           struct rows rows, bool *has_missing, struct error *error);
 
-/* Copies an image. A missing value becomes the mean of the valid ones at most `near` pixels away, or 0. */
-enum status missing_fill(struct run *run, const struct value *image, int near, struct value *filled,
+/* Copies an image. A missing value becomes the mean of the valid ones at most `radius` columns and rows away,
+ * or 0. */
+enum status missing_fill(struct run *run, const struct value *image, int radius, struct value *filled,
                          struct error *error);
 
 /* Computes planes of weights: full scale (alpha, if there is any) for valid values, 0 for missing ones. */
 enum status missing_weights(struct run *run, const struct value *image, struct value *weights,
                             struct error *error);
 
-/* Puts the missing values of `image` back into `made`, whose planes are replaced by new ones. */
-enum status missing_restore(struct run *run, const struct value *image, struct value *made,
+/* Puts the missing values of `image` back into `result`, whose planes are replaced by new ones. */
+enum status missing_restore(struct run *run, const struct value *image, struct value *result,
                             struct error *error);
 
 #endif

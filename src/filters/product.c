@@ -1,6 +1,6 @@
 /* Launches of the separable product, by one of three kernels:
  *
- *   product_cpu.cl   CPU devices: a work-item computes a strip of STRIP blocks with a tile in the cache
+ *   product_cpu.cl   CPU devices: a work-item computes SEGMENT blocks with a tile in the cache
  *   product_gpu.cl   GPUs, and images: a group computes neighbouring blocks with a tile in local memory
  *   filter_gpu.cl    GPUs, buffers, filters of at most 129 taps: columns are filtered in registers
  *
@@ -23,7 +23,7 @@
 #include <string.h>
 
 /* Blocks along x per work-item of the CPU variant, as in kernels/product_cpu.cl. */
-enum { STRIP = 64 };
+enum { SEGMENT = 64 };
 
 /* Work-items of a group of the GPU variant, if local memory suffices for their tile. */
 enum { GROUP = 128 };
@@ -77,7 +77,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     if (make_tables(run, product, (struct blocking){CPU_LANES, 1, true}, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
     work.width = tables.rows * CPU_LANES;
-    work.height = ceil_div(tables.blocks, STRIP);
+    work.height = ceil_div(tables.blocks, SEGMENT);
     work.config = (struct launch_config){1, {1, 1}};
     work.outlined = true;
     work.bytes = reads ? raster_bytes(read, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
@@ -110,9 +110,9 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
  * neighbouring groups would read mostly the same samples. */
 static int count_across(const struct axis *axis, struct blocking by, int group)
 {
-    double apart = (double)by.outputs * axis->samples / axis->outputs, window = axis_max_taps(axis);
-    double fitting = (group * by.unit - window - 2 * by.unit) / apart;
-    double across = fitting < window / apart ? window / apart : fitting;
+    double step = (double)by.outputs * axis->samples / axis->outputs; /* samples from block to block */
+    double window = axis_max_taps(axis), fitting = (group * by.unit - window - 2 * by.unit) / step;
+    double across = fitting < window / step ? window / step : fitting;
     return across < 1 ? 1 : across < group ? (int)across : group;
 }
 
@@ -167,7 +167,7 @@ static struct span find_span(const struct filter *along_x)
 }
 
 /* True for a filter that keeps the size, with equal weights for all outputs. */
-static bool product_is_plain(const struct axis *axis)
+static bool axis_is_uniform(const struct axis *axis)
 {
     return axis->filter.weights && axis->filter.step == 1 && axis->filter.period == 1 &&
            axis->filter.lead == 0;
@@ -186,9 +186,9 @@ static bool fits_fused(const struct run *run, const struct product *product)
      * symmetric, or has one tap more on one side, and the axis is longer than the filter. */
     const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
     const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + 40;
-    return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && product_is_plain(&product->x) &&
-           product_is_plain(&product->y) && product->epilogue.op != EPILOGUE_MAGNITUDE &&
-           reach <= MAX_REACH && reach <= group / 2 && border_fits;
+    return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && axis_is_uniform(&product->x) &&
+           axis_is_uniform(&product->y) && product->epilogue.op != EPILOGUE_MAGNITUDE && reach <= MAX_REACH &&
+           reach <= group / 2 && border_fits;
 }
 
 /* Uploads the weights of one or two filters, each padded with zeros to `length`: `before` zeros in front, the

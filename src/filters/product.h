@@ -16,14 +16,14 @@ enum epilogue_op { EPILOGUE_COPY, EPILOGUE_SHARPEN, EPILOGUE_MAGNITUDE };
 struct epilogue {
     cl_int op;
     cl_float amount, threshold;
-    cl_int alpha_channel; /* a channel that is copied from `other`; -1: none */
+    cl_int alpha_channel; /* copied from `other`; -1 without alpha */
 };
 
 /* One product.
  *
- * `read` and `write` may be NULL. If src.object is NULL, src gives only size and rows, and the source is the
- * raster `read`; the same holds for dst and `write`. Products of one stage with the same `read` and `write`
- * share a program, even if they do not use both.
+ * `read` and `write` may be NULL. If src.object is NULL, src has only size and rows, and the source is the
+ * raster `read`. Likewise, if dst.object is NULL, the destination is `write`. Products of one stage with the
+ * same `read` and `write` share a program, even if they do not use both.
  *
  * `other` has the size of dst and is the second operand of the epilogue. EPILOGUE_SHARPEN uses `read`
  * instead, if there is one. */
@@ -37,7 +37,7 @@ struct product {
 /* Enqueues a product. `src` must have the rows axis_held_rows() of dst's rows. */
 enum status product_run(struct run *run, const struct product *product, struct error *error);
 
-/* Enqueues sqrt(a * a + b * b) of the results of two products of one image. Their epilogue must be
+/* Enqueues sqrt(a * a + b * b) of the results a and b of two products of one image. Their epilogue must be
  * EPILOGUE_COPY; its alpha channel is copied. */
 enum status gradient_magnitude(struct run *run, const struct product *product, const struct product *another,
                                struct error *error);

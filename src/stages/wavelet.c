@@ -1,5 +1,5 @@
-/* Forward dual-tree complex wavelet transform: options and rows; the transform is in wavelet/dtcwt.h. N.
- * Kingsbury, "Complex wavelets for shift invariant analysis and filtering of signals", Applied and
+/* Forward dual-tree complex wavelet transform: options and rows; the transform is in wavelet/dtcwt.h.
+ * N. Kingsbury, "Complex wavelets for shift invariant analysis and filtering of signals", Applied and
  * Computational Harmonic Analysis 10 (2001).
  *
  *     image -> level 1: six complex subbands of half the size, and a lowpass -> level 2 -> ... -> lowpass
@@ -8,17 +8,22 @@
  * its image. Any size works; odd ones are padded.
  *
  * The parameters are stored in the shape of the pyramid, so that the inverse transform uses the same filters.
- * A slice of a pyramid is the set of coefficients from which the inverse transform can compute rows `out` of
- * the image. So wavelet_rows() first asks the inverse for its coefficients, then the forward transform for
- * the rows of the image that these need. Each level doubles the reach of the filters: slices are worth it
- * only if the image does not fit otherwise (caps.large_halo). */
+ *
+ * Slices of a pyramid are counted in rows of the image. A slice has the coefficients from which the inverse
+ * transform computes these rows.
+ *
+ *     slice of the image --dtcwt_inverse_rows()--> rows of subbands and lowpass
+ *                        --dtcwt_forward_rows()--> rows of the image that the forward transform reads
+ *
+ * Each level doubles the reach of the filters. So slices are worth it only if the whole image does not fit
+ * into memory (caps.large_halo). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
 struct wavelet {
     int levels; /* 1 to MAX_LEVELS */
     int biort;  /* index into BIORT_CHOICES: filters of level 1 */
-    int qshift; /* index into QSHIFT_CHOICES: filters of the other levels */
+    int qshift; /* index into QSHIFT_CHOICES: filters of all coarser levels */
 };
 
 static const struct option options[] = {
@@ -52,7 +57,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Fails if the picture is too small for that many levels. */
+/* Sets the shape of the pyramid. Fails if the picture is too small for that many levels. */
 static enum status wavelet_shape(const void *params, const struct shape *in, struct shape *out,
                                  struct error *error)
 {
@@ -68,13 +73,13 @@ static enum status wavelet_shape(const void *params, const struct shape *in, str
     return STATUS_OK;
 }
 
-/* Returns the image rows for a pyramid slice of image rows `out`. */
+/* Returns the rows of the image that the slice of rows `out` needs. */
 static struct rows wavelet_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct wavelet *wavelet = params;
     struct shape pyramid = {
         .height = in->height, .levels = wavelet->levels, .biort = wavelet->biort, .qshift = wavelet->qshift};
-    struct dtcwt_rows needed = {.places = 0};
+    struct dtcwt_rows needed = {.places = 0}; /* all rows of a slice, not only sampled ones */
     dtcwt_inverse_rows(&pyramid, out, &needed);
     dtcwt_forward_rows(&pyramid, &needed);
     return needed.image;
@@ -84,7 +89,7 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
                                struct error *error)
 {
     struct dtcwt_rows needed = {.places = 0};
-    (void)params; /* they are in out->shape, since the inverse transform needs them as well */
+    (void)params; /* out->shape has them */
     dtcwt_inverse_rows(&out->shape, out->rows, &needed);
     dtcwt_forward_rows(&out->shape, &needed);
     return dtcwt_forward(run, in, &needed, out, error);
