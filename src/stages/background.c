@@ -211,7 +211,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
     run_scratch_done(run, &centres);
 
     /* Interpolation and subtraction. */
-    work = run_work(run, "background", "above", dst);
+    work = run_work(run, "background", "subtract_background", dst);
     work.vector_width = VECTOR_SCALAR;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&surface), ARG_PLANES(dst),
                   ARG(shift), ARG(sign), ARG(light), ARG(alpha));
