@@ -17,7 +17,7 @@
 #endif
 #include "planes.h"
 
-/* Returns the smaller one of a and b. The fmin() of PoCL 3.1 takes several times as long. */
+/* Returns the smaller one of a and b, without fmin() (ball.cl). */
 static inline vec lower(vec a, vec b)
 {
     return b < a ? b : a;
