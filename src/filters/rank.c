@@ -36,7 +36,7 @@ enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS 
 enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
 
 /* Most output rows of a work-item of kernels/rank_digits_gpu.cl. More rows fill fewer windows from scratch.
- * Fewer rows are used if less than DIGITS_ITEMS work-items, too few to keep a device busy, would remain. */
+ * Fewer rows are used if less than DIGITS_ITEMS work-items would be left to keep a device busy. */
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
 /* Width and height of a tile of kernels/rank_tiles_cpu.cl in outputs, and work-items per compute unit of that
@@ -333,7 +333,8 @@ static enum status scratch_like(struct run *run, const struct planes *like, stru
     return run_scratch(run, like->width, like->height, rows, 1, like->channels, planes, error);
 }
 
-/* Ranks images by way of buffers: counting the digits of texels took an H100 40 times as long. */
+/* Copies images to buffers, ranks these and copies back: counting the digits of texels took an H100 40 times
+ * as long. */
 static enum status rank_by_buffers(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
@@ -380,7 +381,7 @@ static enum status rank_planes(struct run *run, const struct rank *rank, cl_int 
     return rank_by_tiles(run, rank, alpha_channel, src, dst, &blocks, skipped, error);
 }
 
-/* Ranks a raster by way of planes. */
+/* Unpacks a raster to planes, ranks these and packs the result. */
 static enum status rank_unpacked(struct run *run, const struct rank *rank, const struct value *in,
                                  const struct value *out, struct error *error)
 {
