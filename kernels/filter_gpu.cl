@@ -51,7 +51,7 @@ INLINE void add_row(vec *sum, vec v, WEIGHTS const float *weights, int taps, int
                 sum[f * OUTPUTS + r] = mad(v, weights[f * taps + j - r], sum[f * OUTPUTS + r]);
 }
 
-/* Adds all rows of the window to the outputs, near the border: window and weights are those of the table's block at row y. */
+/* Adds all rows of the window to the outputs, near the border. The table's block at row y has the window and its weights. */
 INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x, int y, int z)
 {
     const struct block rows = y_table[y / ROWS];

@@ -67,7 +67,7 @@ static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, in
 }
 
 /* Computes the liveness sum of 3x3 cells around each neighbour of (x, y), for all channels at once. Bytes 0 and 2 of the
- * cells are added in the 16-bit halves of `even`, bytes 1 and 3 in those of `odd`. Element k has row k of the neighbours,
+ * cells are added in the 16-bit halves of `even`, bytes 1 and 3 in the halves of `odd`. Element k has row k of the neighbours,
  * a column per lane. */
 static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const uint *live, const struct geometry live_at, int x, int y,
                              int image)
@@ -169,7 +169,7 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
             for (int p = 0; p < MAX_PLANES; p++) {
                 if (p >= counted)
                     break;
-                const int byte = planes < MAX_PLANES ? p : p < 3 ? 3 : p - 3; /* opponent colours: that of all colours together */
+                const int byte = planes < MAX_PLANES ? p : p < 3 ? 3 : p - 3; /* opponent colours: of all colours together */
                 const int8 is_counted = used_lanes & (energy[p] < INFINITY) &
                                         (masked ? is_live(even[k], odd[k], byte) : energy[p] > NOT_ZERO);
                 sum[p] += as_float8(as_int8(energy[p]) & is_counted);

@@ -10,7 +10,7 @@
  *
  * A histogram has two tiers: an upper tier of 16 bins of 16 values, and below each of its bins 16 bins of one value. The
  * lower bins of the window are updated only when the result falls into them. Bins are cumulative: a bin counts its own values
- * and those of the lower bins of its tier. So the number of bins that do not exceed the rank is the bin of the result. There is
+ * and the values of lower bins of its tier. So the number of bins that do not exceed the rank is the bin of the result. There is
  * no search, and the time depends neither on the radius nor on the rank.
  *
  * Discs: T. Huang, G. Yang, G. Tang, "A fast two-dimensional median filtering algorithm", IEEE TASSP 27 (1979). One
