@@ -97,7 +97,7 @@ static inline struct quads load_lowpass(PLANES_IN(lowpass), int2 crop, int n, in
     return v;
 }
 #else
-/* A column of inputs. Each is four floats: a quad of Z, or two complex samples for c2q. With this common form work-items
+/* A column of inputs. An input is four floats: a quad of Z, or two complex samples for c2q. With this common form work-items
  * of L and of H differ in addresses and not in branches, which would delay the loads. */
 struct column {
     __global const float *at; /* row `first` */
@@ -105,7 +105,7 @@ struct column {
     size_t right, below; /* offsets of the second and of the third float; the fourth is at their sum */
 };
 
-/* Returns the column of pair n of the lowpass. */
+/* Returns the column of pair n of the lowpass Z. */
 static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, pitch = lowpass_at.pitch;
@@ -113,7 +113,7 @@ static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n,
                            lowpass_at.rows / 2, 2 * pitch, 1, pitch};
 }
 
-/* Returns the column of subbands `one` and `other`. */
+/* Returns column n of subbands `one` and `other`. */
 static inline struct column subbands_column(PLANES_IN(subbands), int one, int other, int n, int z)
 {
     const size_t layer = (size_t)subbands_at.plane_rows * subbands_at.pitch * subbands_at.channels;

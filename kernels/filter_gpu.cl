@@ -29,13 +29,13 @@
 #endif
 #define TILE (OUTPUTS * GROUP) /* vecs of local memory per filter */
 
-/* The window along y: output i is the sum over k < taps of weights[k] * sample i + start + k. taps >= OUTPUTS - 1. */
+/* The window along y: output i is the sum over k < taps of weights[k] * sample (i + start + k). taps >= OUTPUTS - 1. */
 struct window {
     int start, taps;
 };
 
 /* The window along x of a vec of outputs: reach + 1 vecs, of which `before` precede the one at the outputs' own x. Output
- * lane i is the sum over k <= LANES * reach of weights[k] * sample i + k of these vecs. Weights outside the filter are 0. */
+ * lane i is the sum over k <= LANES * reach of weights[k] * sample (i + k) of these vecs. Weights outside the filter are 0. */
 struct span {
     int before, reach;
 };

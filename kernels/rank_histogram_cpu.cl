@@ -46,7 +46,8 @@ struct ranking {
 
 enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 
-/* Source and destination: planes, or interleaved samples of `channels` channels if the planes are NULL. */
+/* Source and destination: planes (src, dst), or, if these are NULL, interleaved samples of `channels` channels (samples,
+ * raster). */
 #define INPUT      RASTER_IN(uchar, samples), PLANES_IN(src)
 #define INPUT_ARG  RASTER_IN_ARG(samples), PLANES_ARG(src)
 #define OUTPUT     RASTER_OUT(uchar, raster), PLANES_OUT(dst)
@@ -54,7 +55,7 @@ enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 
 /* A block of outputs, and a copy of the values of all their windows. */
 struct block {
-    int x, y, width, height, z; /* its outputs */
+    int x, y, width, height, z; /* its outputs; z is the plane */
     int radius, rank;
     int pitch;              /* width + 2 * radius: from row to row of `values` */
     __global uchar *values; /* height + 2 * radius rows; the first value is at (x - radius, y - radius) */
@@ -98,6 +99,7 @@ static inline bool fill_row(const struct block *block, INPUT, int channels, int 
     }
     const int row = clamp_row(src_at, edge(y, src_at.height));
     bool is_8bit = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
+    /* Values to the left of the image, then values to the right of it. */
     for (int i = begin > 0 ? 0 : end; i < block->pitch; i = i + 1 == begin ? end : i + 1)
         if (beyond_border(x + i, n))
             values[i] = 0;
