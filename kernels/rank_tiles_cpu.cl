@@ -110,7 +110,7 @@ static inline void toggle(struct tile *tile, int i, int change)
     tile->below += (int)(ordinal >> 6) < tile->cursor ? change : 0;
 }
 
-/* Sets the window to that of the tile's first output. `n`: number of pixels of the tile. */
+/* Fills the window of the tile's first output. `n`: number of pixels of the tile. */
 static inline void init_window(struct tile *tile, uint n)
 {
     for (uint i = 0; i <= n >> 6; i++)
