@@ -1,14 +1,15 @@
 /* Background subtraction with a rolling ball (S. Sternberg, "Biomedical image processing", Computer 16 (1983)):
- * reduction to a small picture, on which the ball rolls (ball.cl), and subtraction of the enlarged background.
+ * least_of_blocks reduces the picture, the ball rolls on the small one (ball.cl), and subtract_background subtracts the
+ * surface that it reached, enlarged.
  *
  *     small[x, y] = min of sign * src over a block of factor x factor pixels
- *     dst = src - sign * (small background, interpolated bilinearly)  [+ full scale, for a light background]
+ *     dst = src - sign * (small surface, interpolated bilinearly)  [+ full scale, if the background is light]
  *
  * sign is -1 for a light background, else 1. Factors are powers of two.
  *
  *     small pixels     |       0       |       1       |     2 ...
  *     large pixels     | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |             shift = 2
- *     interpolated            between the centres of 0 and 1, from pixel 2 to 5
+ *     interpolated             |<- 0 and 1 ->|                      large pixels 2 to 5, between two centres
  *
  * Grid: x counts pixels of dst (texels in images), y rows, z planes. Order: interpolation along x, then along y. */
 #ifndef LANES
@@ -16,6 +17,7 @@
 #endif
 #include "planes.h"
 
+/* Returns the smaller one of a and b, without fmin() (ball.cl). */
 static inline vec lower(vec a, vec b)
 {
     return b < a ? b : a;
@@ -35,7 +37,7 @@ __kernel void least_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float
     store(PLANES_ARG(dst), x, y, z, least);
 }
 
-/* Linear interpolation between two of n small pixels. At the ends it extrapolates from the outermost two. */
+/* Linear interpolation between two of n small pixels. Beyond the outermost centres it extrapolates. */
 struct interpolation {
     int first, second;
     float weight; /* of the first; the second has 1 - weight */
@@ -45,8 +47,8 @@ struct interpolation {
 static inline struct interpolation find_interpolation(int i, int n, int shift)
 {
     const int first = max(0, min(max(0, i - (1 << shift) / 2) >> shift, n - 2));
-    const float beyond = (i + 0.5f) * (1.0f / (1 << shift)) - (first + 0.5f);
-    return n > 1 ? (struct interpolation){first, first + 1, 1 - beyond} : (struct interpolation){0, 0, 1};
+    const float distance = (i + 0.5f) * (1.0f / (1 << shift)) - (first + 0.5f); /* from the first's centre, in small pixels */
+    return n > 1 ? (struct interpolation){first, first + 1, 1 - distance} : (struct interpolation){0, 0, 1};
 }
 
 /* Returns weight * a + (1 - weight) * b. */
@@ -55,18 +57,19 @@ static inline vec blend(vec a, vec b, float weight)
     return mad(weight, a, (1 - weight) * b);
 }
 
-/* Subtracts the interpolated background. Alpha is copied. With `light`, full scale is added, so that pixels as bright
- * as the background become white. */
-__kernel void above(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int shift, float sign, int light, int alpha)
+/* Subtracts the interpolated surface. Alpha is copied. With `light`, full scale is added, so that pixels as bright as the
+ * background become white. */
+__kernel void subtract_background(PLANES_IN(src), PLANES_IN(surface), PLANES_OUT(dst), int shift, float sign, int light, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const struct interpolation across = find_interpolation(x, back_at.width, shift), down = find_interpolation(y, back_at.height, shift);
-    const vec top = blend(load(PLANES_ARG(back), across.first, down.first, z),
-                             load(PLANES_ARG(back), across.second, down.first, z), across.weight);
-    const vec bottom = blend(load(PLANES_ARG(back), across.first, down.second, z),
-                                load(PLANES_ARG(back), across.second, down.second, z), across.weight);
+    const struct interpolation across = find_interpolation(x, surface_at.width, shift);
+    const struct interpolation down = find_interpolation(y, surface_at.height, shift);
+    const vec top = blend(load(PLANES_ARG(surface), across.first, down.first, z),
+                          load(PLANES_ARG(surface), across.second, down.first, z), across.weight);
+    const vec bottom = blend(load(PLANES_ARG(surface), across.first, down.second, z),
+                             load(PLANES_ARG(surface), across.second, down.second, z), across.weight);
     const vec v = load(PLANES_ARG(src), x, y, z);
     vec value = mad(-sign, blend(top, bottom, down.weight), v);
     if (light)

@@ -2,7 +2,7 @@
  *
  *     dst[x, y] = sum over (j, i) of weights[j][i] * src[x + start_x + i, y + start_y + j]
  *
- * Order of sums: row by row of the matrix, in a row from left to right, from 0 on.
+ * Order of sums: the sum begins with 0; rows of the matrix from top to bottom, each from left to right.
  *
  * A work-item has LANES outputs in each of OUTPUTS rows. It reads a source row once, for all output rows whose window
  * contains it:
@@ -15,8 +15,9 @@
  *
  * The three ways of loading a row:
  *
- *     CPU buffers   a vector of sixteen samples per column of the matrix
- *     GPU buffers   vectors of four samples; width and start_x are multiples of four, padded with zero weights
+ *     CPU buffers   an unaligned vector of sixteen samples per column of the matrix
+ *     GPU buffers   aligned vectors of four samples. The host adds columns of weight 0, so that width and start_x are
+ *                   multiples of four
  *     images        a group copies its texels to local memory, in strips of rows. With a fetch per tap, 16x16 took an H200
  *                   1.84 times as long as buffers; with strips it takes 1.4 times as long
  *
@@ -33,7 +34,7 @@
 struct matrix {
     int start_x, start_y; /* first sample of the window, relative to the output */
     int width, height;
-    int has_zeros; /* not 0: some weights are 0, so a NaN outside the support must not count */
+    int has_zeros; /* not 0: some weights are 0, and NaN or infinite samples of weight 0 must not spoil the sum */
 };
 
 /* Returns true if row j of the work-item's window is in the window of output row r. */
@@ -48,8 +49,8 @@ static inline WEIGHTS const float *weights_row(WEIGHTS const float *weights, con
     return weights + (j - r) * matrix.width;
 }
 
-/* Returns the outputs at x in row y, without the samples of weight 0: these may be NaN or infinite. Called only for windows
- * with such samples. */
+/* Returns the outputs at x in row y, summed over the support: the samples whose weight is not 0. It is slow, and called only
+ * for windows that contain a NaN or an infinity. */
 INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y, int z)
 {
     vec sum = 0.0f;
@@ -66,7 +67,8 @@ INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struc
     return sum;
 }
 
-/* Stores the work-item's outputs. Channel `alpha_channel` (-1: no alpha) is copied from src. */
+/* Stores the work-item's outputs, and recomputes them first if a sum is not finite. Channel `alpha_channel` (-1: no alpha) is
+ * copied from src. */
 INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix,
                        int x, int y, int z, int alpha_channel)
 {
@@ -94,8 +96,8 @@ INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS 
 #define GROUP_Y 4
 #endif
 
-/* Copies `rows` rows of `width` texels from (x0, y0) on to local memory, by the border rule. All work-items of the group
- * call it. */
+/* Copies a rectangle of width x rows texels, whose first one is (x0, y0), to local memory, by the border rule. All work-items
+ * of the group call it. */
 static inline void copy_strip(__local vec *strip, PLANES_IN(src), int width, int rows, int x0, int y0, int z)
 {
     for (int i = get_local_id(1) * GROUP_X + get_local_id(0); i < width * rows; i += GROUP_X * GROUP_Y) {
@@ -135,15 +137,15 @@ convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const st
             }
         }
     }
-    if (x < dst_at.width) /* until here, work-items beyond the image copy, too */
+    if (x < dst_at.width) /* work-items beyond the image only copy texels */
         store_rows(sum, PLANES_ARG(src), PLANES_ARG(dst), weights, matrix, x, y, z, alpha_channel);
 }
 #else
 #if LANES == 16
-#define CHUNK 64 /* columns of the matrix per line at the border; wider matrices take several lines */
+#define CHUNK 64 /* columns of the matrix that add_row() sums at a time at the border */
 
-/* Adds columns [first, first + count) of row j of the window. The samples are in `row` (`inside`, a constant) or, at the
- * border, in `line`. */
+/* Adds columns [first, first + count) of the matrix, with row j of the window, to the output rows. The first sample is at
+ * row[0], in src, if `inside` (a constant), and otherwise at line[0], a copy by the border rule. */
 INLINE void add_columns(vec *sum, bool inside, __global const float *row, const float *line,
                         WEIGHTS const float *weights, const struct matrix matrix, int j, int first, int count)
 {
@@ -174,8 +176,8 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
     }
 }
 #else
-/* Adds row j of the window, which is row y of src, to the output rows: four columns of the matrix at a time. The samples of a
- * column are parts of two neighbouring vectors. */
+/* Adds row j of the window, which is row y of src, to the output rows: four columns of the matrix at a time. The samples for
+ * the first one are vector u; the samples for the other three begin in u and end in the next vector, v. */
 INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
                     int j, int z)
 {
@@ -198,7 +200,7 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
 }
 #endif
 
-/* Convolves in buffers. */
+/* Convolves in buffers: each work-item loads its own source rows. */
 NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel,
                         WORK_ITEM_PARAMS)
 {

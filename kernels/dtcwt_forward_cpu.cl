@@ -2,17 +2,20 @@
  * the next lowpass and six complex subbands. N. Kingsbury, "Complex wavelets for shift invariant analysis and filtering
  * of signals", ACHA 10 (2001).
  *
- *   level 1      F: y[n] = sum of w[k] X[n - taps / 2 + k], taps odd
- *   from 2 on    D: A[n] = sum of a[k] X[4n + 2 - taps + 2k], B[n] = sum of b[k] X[4n + 3 - taps + 2k];
- *                pair n of the outputs is A, B of the lowpass and B, A of the highpass
+ *   level 1      y[n] = sum over k < taps of w[k] X[n - taps / 2 + k], taps odd
+ *   from 2 on    halves the size. Trees a and b have filters of their own; each gives every second output:
+ *                A[n] = sum of a[k] X[4n + 2 - taps + 2k], B[n] = sum of b[k] X[4n + 3 - taps + 2k], k < taps.
+ *                (y[2n], y[2n + 1]) is (A[n], B[n]) of the lowpass, but (B[n], A[n]) of the highpass
  *
- * w: taps weights of the lowpass, then the weights of the highpass; for D pairs a[k], b[k].
+ * w: the weights of the lowpass, then the weights of the highpass; from level 2 on a[0], b[0], a[1], b[1], ... for each.
+ * An axis has `padded` samples of padding before its first sample, and `length` positions (axis.h).
  *
  *     src --columns--> Lo --rows--> lowpass, subbands (2, 3)
  *                \---> Hi --rows--> subbands (0, 5), (1, 4)
  *
- * Work-items: the columns pass computes one vec in two rows; the rows pass computes PAIRS pairs in two rows. z counts
- * planes. Order of sums: k ascending, from 0 on. */
+ * Work-items: forward_columns_* compute one vec in two rows; forward_rows_* compute PAIRS pairs in two rows. z counts planes.
+ *
+ * Order of sums: each begins with 0, k ascending. */
 #define PAIRS 8
 #include "axis.h"
 #include "places.h"
@@ -26,17 +29,22 @@ static inline vec load_position(PLANES_IN(src), const struct axis axis, int x, i
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* Returns true if row i of the subbands is needed. Subbands have rows from needed.x to needed.y. Of these all are
- * needed (needed.z = 0), or the rows near needed.z positions on an axis of needed.w rows (places.h). */
-static inline bool is_needed(int i, int4 needed)
+/* Rows of the subbands that are computed: all in [begin, end) if `places` is 0; otherwise those near one of `places` evenly
+ * spaced positions on an axis of `height` rows (places.h). The host passes a cl_int4. */
+struct needed_rows {
+    int begin, end, places, height;
+};
+
+/* Returns true if row i of the subbands is needed. */
+static inline bool is_needed(int i, const struct needed_rows needed)
 {
-    return i >= needed.x && i < needed.y && (needed.z == 0 || near_place(i, needed.z, needed.w));
+    return i >= needed.begin && i < needed.end && (needed.places == 0 || near_place(i, needed.places, needed.height));
 }
 
-/* Filters columns on level 1. dst: layer 0 is Lo, layer 1 is Hi, of which only rows of needed subbands are computed.
- * The grid's y counts pairs of output rows. */
+/* Filters columns on level 1. dst: layer 0 is Lo; layer 1 is Hi, computed only for needed rows of the subbands. The grid's y
+ * counts pairs of output rows. */
 NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                 int4 needed, WORK_ITEM_PARAMS)
+                                 const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -67,14 +75,14 @@ NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant 
 }
 
 __kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                int4 needed)
+                                const struct needed_rows needed)
 {
     forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
 /* Filters columns from level 2 on, with the same grid and dst. */
 NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                 int4 needed, WORK_ITEM_PARAMS)
+                                 const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -105,14 +113,14 @@ NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant 
 }
 
 __kernel void forward_columns_2(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                int4 needed)
+                                const struct needed_rows needed)
 {
     forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
-/* Adds up low- and highpass of a row, on level 1, for output pairs n to n + PAIRS - 1. The input is in the source
- * (`inside`) or, at the border, in a line of mirrored samples. The function is always inlined: calls pass vectors
- * through memory, and the four calls of the rows pass then take 1.5 times as long. */
+/* Adds the taps of low- and highpass on level 1 to PAIRS output pairs. The sample of the first tap is at p[0], in the source
+ * (`inside`), or at line[0], in a copy with mirrored samples. The function is always inlined: calls pass vectors through
+ * memory, and the four calls of forward_rows() then take 1.5 times as long. */
 INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float *p, const float *line,
                         __constant const float *w, int taps)
 {
@@ -123,9 +131,9 @@ INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float
     }
 }
 
-/* Filters a row on level 1. */
-INLINE void filter_pairs_1(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
-                           int taps, int n, int y, int z)
+/* Computes output pairs n to n + PAIRS - 1 of a row on level 1. */
+INLINE void filter_row_1(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
+                         int taps, int n, int y, int z)
 {
     const int start = 2 * n - taps / 2, count = 2 * PAIRS + taps;
     __global const float *p = s + offset(s_at, start - axis.pad, y, z);
@@ -145,7 +153,7 @@ static inline pair first_pairs(vec a, vec b)
     return (pair)(a.s014589cd, b.s014589cd);
 }
 
-/* Adds up low- and highpass of a row, from level 2 on. */
+/* Adds the taps of low- and highpass from level 2 on to PAIRS output pairs, like add_pairs_1(). */
 INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float *p, const float *line,
                         __constant const float *w, int taps)
 {
@@ -156,9 +164,9 @@ INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float
     }
 }
 
-/* Filters a row from level 2 on. */
-INLINE void filter_pairs_2(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
-                           int taps, int n, int y, int z)
+/* Computes output pairs n to n + PAIRS - 1 of a row from level 2 on. */
+INLINE void filter_row_2(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
+                         int taps, int n, int y, int z)
 {
     const int start = 4 * n + 2 - taps, count = 4 * PAIRS + 2 * taps;
     __global const float *p = s + offset(s_at, start - axis.pad, y, z);
@@ -173,22 +181,22 @@ INLINE void filter_pairs_2(pair *low, pair *high, PLANES_IN(s), const struct axi
     *high = swap(*high);
 }
 
-/* Filters a row on any level; `first_level` is a constant. */
-INLINE void filter_pairs(pair *low, pair *high, bool first_level, PLANES_IN(s), const struct axis axis,
-                         __constant const float *w, int taps, int n, int y, int z)
+/* Computes output pairs n to n + PAIRS - 1 of a row on any level; `first_level` is a constant. */
+INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), const struct axis axis,
+                       __constant const float *w, int taps, int n, int y, int z)
 {
     if (first_level)
-        filter_pairs_1(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
+        filter_row_1(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
     else
-        filter_pairs_2(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
+        filter_row_2(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
 }
 
 /* Filters rows. src: Lo and Hi of the columns pass. lowpass: the lowpass of Lo. subbands: layer 2b is the real, 2b + 1
  * the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs of
- * columns, its y pairs of src's rows. Only `needed` rows of the subbands are stored: coarser levels need more rows of
- * the lowpass. */
-INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                         int padded, int length, int4 needed, WORK_ITEM_PARAMS)
+ * columns, its y pairs of src's rows. Of the subbands only `needed` rows are stored; of the lowpass all rows are, as coarser
+ * levels need more of them. */
+INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w,
+                         int taps, int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -198,40 +206,42 @@ INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), 
         const struct axis axis = {src_at.width, padded, length};
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels);
         pair low0, high0, low1, high1;
-        filter_pairs(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, lo);
-        filter_pairs(&low1, &high1, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i + 1, lo);
+        filter_row(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, lo);
+        filter_row(&low1, &high1, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i + 1, lo);
         store_pair(PLANES_ARG(lowpass), 2 * n, 2 * i, z, low0);
         store_pair(PLANES_ARG(lowpass), 2 * n, 2 * i + 1, z, low1);
         if (!is_needed(i, needed))
             continue;
         store_q2c(PLANES_ARG(subbands), 2, 3, n, i, z, high0, high1);
-        filter_pairs(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, hi);
-        filter_pairs(&low1, &high1, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i + 1, hi);
+        filter_row(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, hi);
+        filter_row(&low1, &high1, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i + 1, hi);
         store_q2c(PLANES_ARG(subbands), 0, 5, n, i, z, low0, low1);
         store_q2c(PLANES_ARG(subbands), 1, 4, n, i, z, high0, high1);
     }
 }
 
 NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                              int padded, int length, int4 needed, WORK_ITEM_PARAMS)
+                              int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
-    forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item, item_y, item_z);
+    forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item,
+                 item_y, item_z);
 }
 
 __kernel void forward_rows_1(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                             int padded, int length, int4 needed)
+                             int padded, int length, const struct needed_rows needed)
 {
     forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
 NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                              int padded, int length, int4 needed, WORK_ITEM_PARAMS)
+                              int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
-    forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item, item_y, item_z);
+    forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item,
+                 item_y, item_z);
 }
 
 __kernel void forward_rows_2(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                             int padded, int length, int4 needed)
+                             int padded, int length, const struct needed_rows needed)
 {
     forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }

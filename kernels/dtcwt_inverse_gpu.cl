@@ -3,16 +3,21 @@
  *
  *     L = cols_g0 Z + cols_g1 c2q(0, 5),  H = cols_g0 c2q(2, 3) + cols_g1 c2q(1, 4),  result = rows_g0 L + rows_g1 H
  *
- *   level 1   F: y[n] = sum of w[k] X[n - RADIUS + k], TAPS odd
- *   -DQSHIFT  from level 2 on, U doubles the size: with (e, o) = pair n - REACH + k of X, k < TAPS / 2, which is odd,
- *             (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); for the highpass * (o, e, o, e)
+ *   Z            the lowpass of this level
+ *   c2q(a, b)    the quads (2x2 blocks of samples) of subbands a and b (planes_pairs.h)
+ *   cols_, rows_ columns or rows filtered with the lowpass g0 or the highpass g1:
  *
- * Order of sums: row after row (or pair after pair) of coefficients, first with g0, then with g1; of two rows the even
- * one first.
+ *   level 1      y[n] = sum over k < TAPS of w[k] X[n - RADIUS + k], TAPS odd
+ *   -DQSHIFT     from level 2 on, each pair of inputs gives four outputs, with weights of their own:
+ *                y[4n + i] = sum over k < TAPS / 2 of w[k][i] s, TAPS / 2 odd. Of pair n - REACH + k of X, s is the even
+ *                sample for i = 0 and 2, the odd one for i = 1 and 3. With g1 it is the other one
  *
- * A work-item keeps the columns of one pair in registers, for the output rows of OUTPUTS rows of coefficients. The
- * group passes them on through local memory, and each work-item filters rows of them. Neighbouring groups overlap by
- * REACH pairs on both sides; the work-items there only filter columns.
+ * Order of sums: k ascending; for each k first g0, then g1. In columns of level 1 rows are added two at a time, the even
+ * one first: two rows with g0, then two with g1.
+ *
+ * Columns come first. Each work-item filters one pair of columns: ROWS rows of L or H, in images of both, are in its
+ * registers. The group exchanges them through local memory, and each work-item filters rows of them. Neighbouring groups
+ * overlap by REACH pairs on both sides; the work-items there only filter columns.
  *
  *                 |<REACH>|                             |<REACH>|
  *     buffers  L  |       |    work-items of row 0      |       |
@@ -43,12 +48,12 @@
 #else
 #define ITEM_ROWS 2
 #endif
-#define SIDES (2 / ITEM_ROWS) /* planes of a work-item: L, H or both */
+#define BANDS (2 / ITEM_ROWS) /* of a work-item: L, H or both */
 
 #ifdef QSHIFT
 #define inverse_level inverse_2
-#define REACH         (TAPS / 4) /* pairs on either side of an output */
-#define RATE          4          /* outputs of a pair */
+#define REACH         (TAPS / 4) /* input pairs on either side of the one of an output */
+#define RATE          4          /* outputs of an input pair */
 
 struct filter {
     float4 w[TAPS / 2];
@@ -64,14 +69,14 @@ struct filter {
 };
 #endif
 #define ROWS   (RATE * OUTPUTS)
-#define WINDOW (OUTPUTS + 2 * REACH) /* rows of coefficients for ROWS rows */
+#define WINDOW (OUTPUTS + 2 * REACH) /* rows of coefficients that the group reads for ROWS output rows */
 
 struct filters {
     struct filter g0, g1;
 };
 
-/* Returns the two rows of quads in the order of `row`, the result of reflect() for twice their index: beyond the border
- * the odd row comes first. */
+/* Returns v, with its rows exchanged if `row` is odd. `row` is reflect() of twice the index of a row of coefficients. It
+ * is odd beyond the border: mirrored, the odd row comes first. */
 static inline struct quads mirror_rows(const struct quads v, int row)
 {
     struct quads rows;
@@ -81,7 +86,7 @@ static inline struct quads mirror_rows(const struct quads v, int row)
 }
 
 #ifdef IMAGES
-/* Loads two texels of two rows of the lowpass. */
+/* Loads pair n and row i of the lowpass: two texels of two rows. */
 static inline struct quads load_lowpass(PLANES_IN(lowpass), int2 crop, int n, int i, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, end = first + lowpass_at.rows / 2;
@@ -92,15 +97,15 @@ static inline struct quads load_lowpass(PLANES_IN(lowpass), int2 crop, int n, in
     return v;
 }
 #else
-/* Address of a column of quads. A quad is four floats: a 2x2 block of Z, or two complex samples for c2q. So work-items
+/* A column of inputs. An input is four floats: a quad of Z, or two complex samples for c2q. With this common form work-items
  * of L and of H differ in addresses and not in branches, which would delay the loads. */
 struct column {
-    __global const float *at; /* of row `first` */
+    __global const float *at; /* row `first` */
     int first, rows, pitch;
-    size_t right, below; /* floats from the first of the four to the second and to the third */
+    size_t right, below; /* offsets of the second and of the third float; the fourth is at their sum */
 };
 
-/* Returns the column of pair n of the lowpass. */
+/* Returns the column of pair n of the lowpass Z. */
 static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, pitch = lowpass_at.pitch;
@@ -108,7 +113,7 @@ static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n,
                            lowpass_at.rows / 2, 2 * pitch, 1, pitch};
 }
 
-/* Returns the column of subbands `one` and `other`. */
+/* Returns column n of subbands `one` and `other`. */
 static inline struct column subbands_column(PLANES_IN(subbands), int one, int other, int n, int z)
 {
     const size_t layer = (size_t)subbands_at.plane_rows * subbands_at.pitch * subbands_at.channels;
@@ -157,8 +162,8 @@ INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct 
 #endif
 }
 
-/* Filters a pair of outputs along x. `low` and `high` are L and H at the input pair; `part` is the index of the output
- * pair, of RATE / 2 of them. */
+/* Returns a pair of outputs of a row: pair number `part` of the RATE / 2 pairs that an input pair gives. `low` and `high`
+ * point to L and H at that input pair. */
 INLINE pair filter_row(__local const pair *low, __local const pair *high, int part, const struct filters w)
 {
     pair sum = 0.0f;
@@ -185,24 +190,25 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
     return sum;
 }
 
-/* Returns the part of a pair of the tile, counted along x, and the row of a job. In images neighbouring work-items
- * write neighbouring rows (tile_index), but only two: with more rows they would read the same banks of local memory. */
+/* Returns what task number `task` computes: x is PARTS * pair of the tile + part of its outputs, y is the row. In images
+ * neighbouring work-items write neighbouring rows (tile_index), but only two: with more rows they would read the same
+ * banks of local memory. */
 #ifdef IMAGES
-#define PARTS (RATE / 2) /* a job is a pair of outputs */
+#define PARTS (RATE / 2) /* a task is a pair of outputs */
 
-static inline int2 part_index(int job)
+static inline int2 part_index(int task)
 {
-    return (int2)(job / 2 % (PARTS * GROUP), job % 2 + job / 2 / (PARTS * GROUP) * 2);
+    return (int2)(task / 2 % (PARTS * GROUP), task % 2 + task / 2 / (PARTS * GROUP) * 2);
 }
 #else
-#define PARTS 1 /* a job is all outputs of a pair */
+#define PARTS 1 /* a task is all outputs of a pair */
 
-static inline int2 part_index(int job)
+static inline int2 part_index(int task)
 {
-    return tile_index(job, ROWS);
+    return tile_index(task, ROWS);
 }
 #endif
-#define JOBS (PARTS * ROWS / ITEM_ROWS) /* of an item */
+#define TASKS (PARTS * ROWS / ITEM_ROWS) /* of a work-item */
 
 /* In buffers the groups go from the last rows to the first: the rows that were written last are still in the cache.
  * Images are slower that way. */
@@ -212,7 +218,7 @@ static inline int2 part_index(int job)
 #define GROUP_ROW (get_num_groups(1) - 1 - get_group_id(1))
 #endif
 
-/* Computes a level. dst: the lowpass of the finer level, or the image in its own size. */
+/* Computes a level. dst: the lowpass of the finer level, or the image without the padding of odd sizes. */
 __kernel __attribute__((reqd_work_group_size(GROUP, ITEM_ROWS, 1))) void
 inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const struct filters w, int2 crop)
 {
@@ -221,7 +227,7 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
     const int item = get_local_id(0), item_row = ITEM_ROWS > 1 ? get_local_id(1) : 0, z = get_global_id(2);
     const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
     const int i0 = dst_at.first_row / RATE + GROUP_ROW * OUTPUTS;       /* its first row of coefficients */
-    /* Border rule along y, once for all columns: 2 * row of coefficients, + 1 if its even and odd row are exchanged. */
+    /* Border rule along y, once for all columns: 2 * row of coefficients, + 1 if it is mirrored (mirror_rows). */
     for (int c = item_row * GROUP + item; c < WINDOW; c += ITEM_ROWS * GROUP) {
         const int row = reflect(2 * (i0 - REACH + c), 2 * subbands_at.height);
         rows[c] = 2 * clamp_row(subbands_at, row >> 1) + (row & 1);
@@ -235,16 +241,16 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
                                       : lowpass_column(PLANES_ARG(lowpass), crop, n, z);
 #endif
     /* Along y: L, H or both in the work-item's column. */
-    pair sum[SIDES * ROWS];
+    pair sum[BANDS * ROWS];
 #pragma unroll
-    for (int r = 0; r < SIDES * ROWS; r++)
+    for (int r = 0; r < BANDS * ROWS; r++)
         sum[r] = 0.0f;
 #pragma unroll
     for (int c = 0; c < WINDOW; c++) {
         const int row = rows[c], i = row >> 1;
 #pragma unroll
-        for (int s = 0; s < SIDES; s++) {
-            const int high = item_row + s;
+        for (int band = 0; band < BANDS; band++) {
+            const int high = item_row + band; /* 0: L, 1: H */
 #ifdef IMAGES
             const struct quads a = high ? load_c2q(PLANES_ARG(subbands), 2, 3, n, i, z)
                                         : load_lowpass(PLANES_ARG(lowpass), crop, n, i, z);
@@ -252,17 +258,18 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
 #else
             const struct quads a = load_quads(g0, i, high), b = load_quads(g1, i, true);
 #endif
-            add_rows(sum + s * ROWS, c, mirror_rows(a, row), &w.g0, false);
-            add_rows(sum + s * ROWS, c, mirror_rows(b, row), &w.g1, true);
+            add_rows(sum + band * ROWS, c, mirror_rows(a, row), &w.g0, false);
+            add_rows(sum + band * ROWS, c, mirror_rows(b, row), &w.g1, true);
         }
     }
 #pragma unroll
-    for (int r = 0; r < SIDES * ROWS; r++)
+    for (int r = 0; r < BANDS * ROWS; r++)
         tile[item_row + r / ROWS][r % ROWS][item] = column & 1 ? swap(sum[r]) : sum[r]; /* a mirrored pair */
     barrier(CLK_LOCAL_MEM_FENCE);
 
-#pragma unroll 1 /* unrolled by 4 it takes 0.96 of the time, and compilation 1.2 times as long */
-    for (int j = 0; j < JOBS; j++) {
+    /* Along x. Unrolled by 4 the kernel takes 0.96 of the time, but compilation 1.2 times as long. */
+#pragma unroll 1
+    for (int j = 0; j < TASKS; j++) {
         const int2 place = part_index((j * ITEM_ROWS + item_row) * GROUP + item);
         const int at = place.x / PARTS, part = place.x % PARTS, r = place.y;
         const int x = RATE * (first + at) + 2 * part, y = RATE * i0 + r;

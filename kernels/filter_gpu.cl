@@ -2,9 +2,9 @@
  *
  *     dst[x, y] = sum over i of wx[i] * (sum over j of wy[j] * src[x + i, y + j])
  *
- * It computes a product (product.h) and is faster: product_gpu.cl takes 1.46 times as long for 19 taps
- * (docs/performance.md). Near the border the weights come from the product's tables. The order of sums is the product's
- * everywhere, so both give the same bits.
+ * This is a product (product.h), for which product_gpu.cl takes 1.46 times as long with 19 taps (docs/performance.md). Near
+ * the border the weights come from the product's tables. The order of sums is the product's everywhere, so both give the
+ * same bits.
  *
  * A work-item filters OUTPUTS rows of one vec along y in registers. The group passes these columns on through local
  * memory and filters them along x. The columns at both ends are the halo of the outputs between them:
@@ -15,7 +15,7 @@
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  output rows of a group; ROWS is a multiple of it
- *   -DFILTERS=n  1; or 2: dst is the length of the vector of both results (gradient) */
+ *   -DFILTERS=n  1: dst is the result of one filter. 2: dst is the length of the vector of the results of two (gradient) */
 #ifndef LANES
 #define LANES 4
 #endif
@@ -29,18 +29,18 @@
 #endif
 #define TILE (OUTPUTS * GROUP) /* vecs of local memory per filter */
 
-/* The window along y: output i is the sum over k < taps of weights[k] * sample i + start + k. taps >= OUTPUTS - 1. */
+/* The window along y: output i is the sum over k < taps of weights[k] * sample (i + start + k). taps >= OUTPUTS - 1. */
 struct window {
     int start, taps;
 };
 
-/* The window along x, in vecs: `before` of them before the output, and `reach` in addition to the output's own. The
- * weights cover LANES * reach + 1 positions, with zeros outside the window. */
+/* The window along x of a vec of outputs: reach + 1 vecs, of which `before` precede the one at the outputs' own x. Output
+ * lane i is the sum over k <= LANES * reach of weights[k] * sample (i + k) of these vecs. Weights outside the filter are 0. */
 struct span {
     int before, reach;
 };
 
-/* Adds row j of the window to outputs [begin, end) of each filter; output r has weight j - r. */
+/* Adds row j of the window to output rows [begin, end) of each filter; output row r has weight j - r. */
 INLINE void add_row(vec *sum, vec v, WEIGHTS const float *weights, int taps, int j, int begin, int end)
 {
 #pragma unroll
@@ -51,11 +51,11 @@ INLINE void add_row(vec *sum, vec v, WEIGHTS const float *weights, int taps, int
                 sum[f * OUTPUTS + r] = mad(v, weights[f * taps + j - r], sum[f * OUTPUTS + r]);
 }
 
-/* Adds all rows of the block of y to the outputs, with the weights of one filter's table. */
-INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(along_y), int wraps, int x, int y, int z)
+/* Adds all rows of the window to the outputs, near the border. The table's block at row y has the window and its weights. */
+INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x, int y, int z)
 {
-    const struct block rows = along_y[y / ROWS];
-    __global const float *weights = weights_of(along_y, rows) + y % ROWS;
+    const struct block rows = y_table[y / ROWS];
+    __global const float *weights = weights_of(y_table, rows) + y % ROWS;
 #pragma unroll 1
     for (int j = 0; j < rows.count; j++) {
         const vec v = load_position(PLANES_ARG(src), x, wrap_index(rows.first + j, src_at.height), z, wraps);
@@ -73,7 +73,7 @@ INLINE bool columns_inside(const struct geometry at, const struct window along_y
 }
 
 /* Filters the work-item's columns inside the image. Rows in the middle contribute to all outputs, the first and last
- * ones to some. The weights are uniform and overlap in consecutive iterations, so the loop is unrolled by 2. */
+ * ones to some. The middle loop is unrolled by 2, as consecutive iterations share all weights but one. */
 INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct window along_y, int x,
                            int y, int z)
 {
@@ -90,8 +90,9 @@ INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weight
         add_row(sum, VLOAD(row), weights, taps, taps - 1 + t, t, OUTPUTS);
 }
 
-/* Filters the work-item's outputs inside the image along x, for one filter. `tile` begins with their first column. Each
- * column is read once. The first and the last one are separate, so the weights need no padding with zeros. */
+/* Filters the work-item's outputs inside the image along x, for one filter. `tile` begins with the first vec of their window.
+ * Each vec is read once. The first and the last one, whose samples do not contribute to all lanes, have code of their own:
+ * so the weights need no padding with zeros. */
 INLINE void filter_rows(vec *sum, __local const vec *tile, WEIGHTS const float *weights, int reach)
 {
 #pragma unroll
@@ -127,11 +128,12 @@ INLINE void filter_rows(vec *sum, __local const vec *tile, WEIGHTS const float *
     }
 }
 
-/* Filters the work-item's outputs along x with the weights of the filter's table; `tile` begins with column `first`. */
-INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(along_x), int first, int x)
+/* Filters the work-item's outputs along x near the border, with the weights of the filter's table. `tile` begins with the vec
+ * at column `first`. */
+INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(x_table), int first, int x)
 {
-    const struct block columns = along_x[x / LANES];
-    __global const float *weights = weights_of(along_x, columns);
+    const struct block columns = x_table[x / LANES];
+    __global const float *weights = weights_of(x_table, columns);
     __local const float *samples = (__local const float *)tile + columns.first - first;
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
@@ -145,16 +147,19 @@ INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(along_x), int 
     }
 }
 
-/* Recomputes the sums of one filter if their window has a NaN or an infinity. */
-INLINE void recompute_rows(vec *sum, PLANES_IN(src), TABLE(along_x), TABLE(along_y), int x, int y, int z)
+/* Recomputes the sums of one filter, without the samples of weight 0, if a sum is not finite. */
+INLINE void recompute_rows(vec *sum, PLANES_IN(src), TABLE(x_table), TABLE(y_table), int x, int y, int z)
 {
     if (sums_are_finite(sum, OUTPUTS))
         return;
-    const struct block rows = along_y[y / ROWS], columns = along_x[x / LANES];
-    recompute_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
+    const struct block rows = y_table[y / ROWS], columns = x_table[x / LANES];
+    recompute_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(y_table, rows) + y % ROWS, columns, weights_of(x_table, columns),
+                   z);
 }
 
-/* Filters along y, then along x. With one filter, x_table2 is x_table and y_table2 is y_table. */
+/* Filters along y, then along x. weights_x and weights_y have the weights of the first filter, then of the second one. The
+ * tables x_table2 and y_table2 are of the second filter, if there is one. first_group: number of the grid's first group along
+ * y in the whole image. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, const struct span span,
             WEIGHTS const float *weights_y, const struct window along_y, const struct epilogue epilogue, int first_group,
@@ -194,7 +199,7 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
         filter_block(sum + OUTPUTS, tile + TILE + item, x_table2, first, x);
 #endif
     }
-    /* A NaN or an infinity of weight 0 makes a sum NaN, too. */
+    /* A NaN or an infinity makes sums NaN in which its weight is 0. */
     recompute_rows(sum, PLANES_ARG(src), x_table, y_table, x, y, z);
 #if FILTERS == 2
     recompute_rows(sum + OUTPUTS, PLANES_ARG(src), x_table2, y_table2, x, y, z);

@@ -10,8 +10,8 @@
  *
  *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value), 2 real, 3 imaginary
  *
- * A magnitude v of a level is shown as sqrt(min(1, gain v / m)), with m the largest magnitude of its six subbands. Real
- * and imaginary parts are shown as 1/2 plus or minus half of that.
+ * The brightness of a coefficient z is b(|z|) = sqrt(min(1, gain |z| / m)), with m the largest magnitude of the level's six
+ * subbands. That of a real or imaginary part v is 1/2 + b(|v|) / 2 for v >= 0, and 1/2 - b(|v|) / 2 for v < 0.
  *
  * Work-items have single samples, as cells begin at any column. Grid: x counts columns of a cell, y rows, z planes. */
 #ifndef LANES
@@ -27,8 +27,8 @@
 #define PHASE     1
 #define REAL      2
 
-/* Finds the largest squared magnitude of a level over six subbands and `colours` channels. `largest` has the bits of
- * floats, which for values >= 0 are in the order of integers. The grid: columns, subbands, planes. */
+/* Finds the largest squared magnitude of a level over six subbands and `colours` channels. largest[level] has the bits of the
+ * float as an integer, for atomic_max(): for floats >= 0 both have the same order. Grid: columns, subbands, planes. */
 __kernel void mosaic_largest(PLANES_IN(subbands), __global int *largest, int level, int colours)
 {
     const int x = get_global_id(0), subband = get_global_id(1), z = get_global_id(2);
@@ -52,7 +52,7 @@ __kernel void mosaic_largest(PLANES_IN(subbands), __global int *largest, int lev
 #endif
 }
 
-/* Stores a sample if its row is in memory: a following stage, such as a warp or a crop, may need a few rows only. */
+/* Stores a sample if its row is in memory: the next stage, such as a warp or a crop, may need a few rows only. */
 static inline void store_if_in_memory(PLANES_OUT(dst), int x, int y, int z, vec v)
 {
     if (y >= dst_at.first_row && y < dst_at.first_row + dst_at.rows)
@@ -68,8 +68,8 @@ __kernel void mosaic_clear(PLANES_OUT(dst), int alpha)
 }
 
 #if VIEW != PHASE
-/* Returns the brightness of a coefficient. */
-static inline vec show(vec re, vec im, float scale)
+/* Returns the brightness of a coefficient. `scale` is gain / m. */
+static inline vec brightness(vec re, vec im, float scale)
 {
 #if VIEW == MAGNITUDE
     return sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f));
@@ -79,7 +79,8 @@ static inline vec show(vec re, vec im, float scale)
 #endif
 }
 
-/* Draws the six subbands of a level in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below. */
+/* Draws the six subbands of a level in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below. `origin`: pixel of
+ * the first cell. `gap`: pixels between cells. */
 __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
                            int2 origin, int gap, int alpha)
 {
@@ -92,20 +93,21 @@ __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global con
         const vec re = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, subbands_at.channels));
         const vec im = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, subbands_at.channels));
         const int to_x = origin.x + column * (subbands_at.width + gap) + x, to_y = origin.y + row * (subbands_at.height + gap) + y;
-        store_if_in_memory(PLANES_ARG(dst), to_x, to_y, z, select_alpha(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
+        store_if_in_memory(PLANES_ARG(dst), to_x, to_y, z,
+                           select_alpha(brightness(re, im, scale), 1.0f, z, dst_at.channels, alpha));
     }
 }
 
-/* Draws the lowpass, scaled to the image's range. */
-__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float gain, int alpha)
+/* Draws the lowpass times `scale`, in the range of the image. */
+__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float scale, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x < lowpass_at.width && y < lowpass_at.height)
         store_if_in_memory(PLANES_ARG(dst), origin.x + x, origin.y + y, z,
-                           select_alpha(gain * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
+                           select_alpha(scale * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
 }
 #else
-/* Returns the mean of the colour channels of a layer. */
+/* Returns the mean of the colour channels of a layer at (x, y). */
 static inline float mean_colour(PLANES_IN(s), int x, int y, int layer, int colours)
 {
 #ifdef IMAGES
@@ -133,13 +135,13 @@ static inline void store_colour(PLANES_OUT(dst), int x, int y, float3 colour)
 #endif
 }
 
-/* Returns the phase in turns, 0 to 1: the power series of the arctangent up to tan(pi / 8), at most 1e-7 from the exact
- * value. */
+/* Returns the phase in turns, 0 to 1, at most 1e-7 from the exact value. It is the power series of the arctangent, for an
+ * argument t of at most tan(pi / 8). For larger ones, arctan t = pi / 4 + arctan((t - 1) / (t + 1)). */
 static inline float phase_in_turns(float re, float im)
 {
     const float a = fabs(re), b = fabs(im), less = fmin(a, b), more = fmax(a, b);
-    const bool beyond = less > 0.41421356f * more; /* tan(pi / 8); above, the series starts from pi / 4 */
-    const float x = more > 0.0f ? beyond ? (less - more) / (less + more) : less / more : 0.0f, t = x * x;
+    const bool is_large = less > 0.41421356f * more; /* tan(pi / 8) */
+    const float x = more > 0.0f ? is_large ? (less - more) / (less + more) : less / more : 0.0f, t = x * x;
     float sum = mad(t, 1.0f / 17, -1.0f / 15);
     sum = mad(t, sum, 1.0f / 13);
     sum = mad(t, sum, -1.0f / 11);
@@ -148,19 +150,21 @@ static inline float phase_in_turns(float re, float im)
     sum = mad(t, sum, 1.0f / 5);
     sum = mad(t, sum, -1.0f / 3);
     sum = mad(t, sum, 1.0f);
-    float turn = mad(x * sum, 0.15915494f, beyond ? 0.125f : 0.0f);
+    float turn = mad(x * sum, 0.15915494f, is_large ? 0.125f : 0.0f);
     turn = b > a ? 0.25f - turn : turn;
     turn = re < 0.0f ? 0.5f - turn : turn;
     return im < 0.0f ? 1.0f - turn : turn;
 }
 
-/* Returns the colour of hue `turn` and full saturation (HSV): 0 is red, 1/3 green, 2/3 blue. */
+/* Returns the colour of hue `turn`, full saturation and `value` (HSV): turn 0 is red, 1/3 green, 2/3 blue. */
 static inline float3 hue(float turn, float value)
 {
     const float3 distance = fabs((float3)(turn, turn - 1.0f / 3.0f, turn - 2.0f / 3.0f));
     return value * clamp(mad(-6.0f, fmin(distance, 1.0f - distance), (float3)(2.0f)), 0.0f, 1.0f);
 }
 
+/* Draws the six subbands of a level, as above, in colours: of the mean of all channels, the phase is hue and the brightness of
+ * the magnitude is value. */
 __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
                            int2 origin, int gap, int colours)
 {
@@ -179,11 +183,12 @@ __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global con
     }
 }
 
-__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float gain, int colours)
+/* Draws the mean of the lowpass's channels times `scale`, in gray. */
+__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float scale, int colours)
 {
     const int x = get_global_id(0), y = get_global_id(1);
     if (x < lowpass_at.width && y < lowpass_at.height)
         store_colour(PLANES_ARG(dst), origin.x + x, origin.y + y,
-                     (float3)(gain * mean_colour(PLANES_ARG(lowpass), x, y, 0, colours)));
+                     (float3)(scale * mean_colour(PLANES_ARG(lowpass), x, y, 0, colours)));
 }
 #endif

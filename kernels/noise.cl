@@ -2,9 +2,13 @@
  *
  *     e(x, y) = mean over the live ones of 7x7 neighbours of |z|^2 / 2
  *
- * at positions that are evenly spaced. A coefficient is live if the mean liveness of its cell (live.cl) and the eight
- * neighbouring cells is at least 9/10; without an image, if it is not 0. A position counts if at least half of its 49
- * neighbours are live. It is in the upper class if nearly all are.
+ * at evenly spaced positions (places.h). Live coefficients are neither clipped nor constant, so they show noise. live.cl packs
+ * the liveness of a cell into a uint, one byte per channel, 0 to LIVE. A coefficient is live if its cell and the eight
+ * neighbouring cells reach 9/10 of LIVE on average. A pyramid of unknown origin has no cells (`masked` = 0): all its
+ * coefficients other than 0 are live.
+ *
+ * There are two classes of positions, with a histogram each: in the upper class at least ALL_LIVE of the 49 neighbours are
+ * live, in the lower class at least SOME_LIVE. The host uses the upper class if it has enough positions, and otherwise both.
  *
  * A colour picture has six planes: brightness, two colour differences, red, green and blue. Other pictures have a plane per
  * colour channel.
@@ -12,8 +16,7 @@
  *     noise_energies    counts e in a histogram of 8 bins an octave
  *     noise_quantiles   finds the bins of the 5% quantile and of the median
  *
- * Order of sums: rows of the 7x7 neighbours from top to bottom, column by column; then a tree over the columns (sum_of).
- * All results are integers. */
+ * Order of sums: each of the seven columns from top to bottom, then the columns in pairs (sum_of). All results are integers. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -26,19 +29,20 @@
 #define SUBBANDS   6
 #define SIDE       (2 * NEAR + 1) /* rows and columns of the neighbours */
 #define MAX_PLANES 6              /* brightness, two differences, red, green, blue */
-#define ALL_LIVE   47             /* live neighbours, of 49, for the upper class */
-#define SOME_LIVE  24             /* live neighbours for either class */
-#define LIVE_CELLS 2041           /* 9/10 of nine cells of 252 (LIVE in kernels/live.cl) */
+#define ALL_LIVE   47             /* fewest live neighbours, of 49, in the upper class */
+#define SOME_LIVE  24             /* fewest live neighbours in the lower class */
+#define LIVE       252            /* greatest liveness of a cell; also in kernels/live.cl */
+#define LIVE_SUM   (9 * 9 * LIVE / 10) /* least liveness of a live coefficient's nine cells, added up */
 #define NOT_ZERO   1e-11f         /* energies up to this count as 0: rounding of a transform of constant pixels */
 
 /* A histogram of energies has 8 bins an octave; these constants are also in src/wavelet/noise.c. The upper bits of a positive
  * float, exponent and three bits of the mantissa, are its bin. */
-#define CLASSES   2
+#define CLASSES   2 /* [0]: the upper class, [1]: the lower one */
 #define BINS      512
 #define SHIFT     20
 #define FIRST_BIN ((127 - 32) << 3) /* begins at 2^-32 */
 
-/* Returns a channel of a coefficient's real or imaginary part (a layer). */
+/* Returns one channel of the coefficient at (x, y). Layer 2b is the real, 2b + 1 the imaginary part of subband b. */
 static inline float channel_of(PLANES_IN(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
 #ifdef IMAGES
@@ -49,7 +53,7 @@ static inline float channel_of(PLANES_IN(subbands), int x, int y, int layer, int
 #endif
 }
 
-/* Loads seven coefficients of a row, from column x on, mirrored at the border. The eighth lane is not used. */
+/* Loads seven coefficients of a row, from column x on, mirrored at the border. The eighth lane is undefined. */
 static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
     float line[8];
@@ -62,8 +66,9 @@ static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, in
     return (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], 0.0f);
 }
 
-/* Computes, for each neighbour of (x, y), the sums of its 3x3 cells: `even` has bytes 0 and 2 of the cells in its 16-bit
- * halves, `odd` bytes 1 and 3. Element k is row k of the neighbours. */
+/* Computes the liveness sum of 3x3 cells around each neighbour of (x, y), for all channels at once. Bytes 0 and 2 of the
+ * cells are added in the 16-bit halves of `even`, bytes 1 and 3 in the halves of `odd`. Element k has row k of the neighbours,
+ * a column per lane. */
 static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const uint *live, const struct geometry live_at, int x, int y,
                              int image)
 {
@@ -92,14 +97,14 @@ static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const u
     }
 }
 
-/* Returns -1 in lanes whose cells are live in byte c, else 0. */
-static inline int8 is_live(uint8 even, uint8 odd, int c)
+/* Returns -1 in the lanes of live neighbours, else 0, from sums of sum_cells(). `byte`: the channel's byte of a cell. */
+static inline int8 is_live(uint8 even, uint8 odd, int byte)
 {
-    const uint8 v = c % 2 == 0 ? even : odd;
-    return as_int8((c < 2 ? v & 0xffff : v >> 16) >= (uint8)(LIVE_CELLS));
+    const uint8 v = byte % 2 == 0 ? even : odd;
+    return as_int8((byte < 2 ? v & 0xffff : v >> 16) >= (uint8)(LIVE_SUM));
 }
 
-/* Returns the sum of all lanes, as a tree. */
+/* Returns the sum of all lanes, added in pairs. */
 static inline float sum_of(float8 v)
 {
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
@@ -110,14 +115,14 @@ static inline int count_of(int8 v)
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
 }
 
-/* Computes |z|^2 of the planes from the parts of `colours` channels. Three colours have six planes: the channels
- * of src, and the three other colours, which overwrite re and im. The latter are skipped if only `some` = 3 planes are counted and src has
- * opponent colours. */
-static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8 im[4], int colours, int opponent, int some)
+/* Computes |z|^2 of the first `counted` planes from the real and imaginary parts of `colours` channels. If these are three,
+ * planes 0 to 2 are opponent colours and planes 3 to 5 red, green and blue; the missing half is converted from the other one,
+ * in place in re and im. */
+static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8 im[4], int colours, int opponent, int counted)
 {
     for (int c = 0; c < colours; c++)
         energy[c + (colours == 3 && !opponent ? 3 : 0)] = mad(re[c], re[c], im[c] * im[c]);
-    if (colours != 3 || (opponent && some == 3))
+    if (colours != 3 || (opponent && counted == 3))
         return;
     if (opponent)
         from_opponent(re), from_opponent(im);
@@ -129,7 +134,7 @@ static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8
 
 /* Counts the energies of one level at columns x rows positions, evenly spaced; only positions in rows [range.x, range.y).
  *
- *     live, masked        cells of the level; not used if masked = 0
+ *     live, masked        cells of the level (live.cl); not used if masked = 0
  *     channels, colours   planes of an image in src, with and without alpha
  *     opponent            not 0: src has opponent colours
  *     bins, bins_at       histograms [image][plane][class] of the level, and their offset
@@ -144,8 +149,8 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     const int x = place(i, columns, subbands_at.width), y = place(j, rows, subbands_at.height);
     if (y < range.x || y >= range.y)
         return;
-    const int planes = colours == 3 ? MAX_PLANES : colours, some = (i | j) % 2 == 0 ? planes : min(planes, 3);
-    const int8 seven = (int8)(-1, -1, -1, -1, -1, -1, -1, 0);
+    const int planes = colours == 3 ? MAX_PLANES : colours, counted = (i | j) % 2 == 0 ? planes : min(planes, 3);
+    const int8 used_lanes = (int8)(-1, -1, -1, -1, -1, -1, -1, 0);
     uint8 even[SIDE], odd[SIDE];
     if (masked)
         sum_cells(even, odd, live, live_at, x, y, image);
@@ -159,18 +164,19 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
                 re[c] = load_seven(PLANES_ARG(subbands), x - NEAR, row, 2 * subband, image, c, channels);
                 im[c] = load_seven(PLANES_ARG(subbands), x - NEAR, row, 2 * subband + 1, image, c, channels);
             }
-            find_energies(energy, re, im, colours, opponent, some);
+            find_energies(energy, re, im, colours, opponent, counted);
 #pragma unroll
             for (int p = 0; p < MAX_PLANES; p++) {
-                if (p >= some)
+                if (p >= counted)
                     break;
-                const int byte = planes < MAX_PLANES ? p : p < 3 ? 3 : p - 3;
-                const int8 counts = seven & (energy[p] < INFINITY) & (masked ? is_live(even[k], odd[k], byte) : energy[p] > NOT_ZERO);
-                sum[p] += as_float8(as_int8(energy[p]) & counts);
-                count[p] -= counts;
+                const int byte = planes < MAX_PLANES ? p : p < 3 ? 3 : p - 3; /* opponent colours: of all colours together */
+                const int8 is_counted = used_lanes & (energy[p] < INFINITY) &
+                                        (masked ? is_live(even[k], odd[k], byte) : energy[p] > NOT_ZERO);
+                sum[p] += as_float8(as_int8(energy[p]) & is_counted);
+                count[p] -= is_counted;
             }
         }
-        for (int p = 0; p < some; p++) {
+        for (int p = 0; p < counted; p++) {
             const int n = count_of(count[p]);
             if (n < SOME_LIVE)
                 continue;
@@ -181,8 +187,8 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     }
 }
 
-/* Stores the bin of the quantile 1 / parts: its number, the number of energies below it, and its own count. With two classes
- * the histogram is the sum of both. */
+/* Finds the bin of the quantile 1 / parts, and stores its index, the number of energies in lower bins, and its own count. With
+ * two classes the histogram is the sum of both. */
 static inline void find_quantile(__global const uint *counts, int classes, uint total, uint parts, __global uint *to)
 {
     uint below = 0, own = 0;
@@ -196,8 +202,8 @@ static inline void find_quantile(__global const uint *counts, int classes, uint 
     to[0] = bin, to[1] = below, to[2] = own;
 }
 
-/* Stores seven integers for the upper class and seven for both classes: the number of energies, then the bins of the 5%
- * quantile and of the median. Grid: x counts the `count` planes of all levels. */
+/* Stores seven integers for the upper class alone and seven for both classes: the number of energies, then find_quantile() of
+ * the 5% quantile and of the median. Grid: x counts the `count` planes of all images and levels. */
 __kernel void noise_quantiles(__global const uint *bins, int count, __global uint *found, int found_at)
 {
     const int item = get_global_id(0);

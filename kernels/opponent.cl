@@ -1,7 +1,8 @@
-/* Converts the images of a group to or from opponent colours (opponent.h). `ways` has a value per image: 1 converts to
- * opponent colours, -1 back, 0 copies. Alpha is copied.
+/* Converts the images of a group to or from opponent colours (opponent.h). `directions` has a value per image: 1 converts to
+ * opponent colours, -1 back to red, green and blue, 0 copies. Alpha is copied.
  *
- * Grid: x counts vecs, y rows, z the images of all layers, each of `channels` planes. */
+ * Grid: x counts vecs, y rows, z layers of all images: layer 0 of each image, then layer 1 of each, and so on. A layer of an
+ * image has `channels` planes. */
 #include "planes.h"
 #ifdef IMAGES
 #define COLOUR float
@@ -10,7 +11,7 @@
 #endif
 #include "opponent.h"
 
-__kernel void opponent(PLANES_IN(src), PLANES_OUT(dst), int channels, int images, __global const float *ways)
+__kernel void opponent(PLANES_IN(src), PLANES_OUT(dst), int channels, int images, __global const float *directions)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, layer = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -24,10 +25,10 @@ __kernel void opponent(PLANES_IN(src), PLANES_OUT(dst), int channels, int images
     for (int c = 0; c < 3; c++)
         v[c] = load(PLANES_ARG(src), x, y, PLANE_INDEX(layer, c, channels));
 #endif
-    const float way = ways[layer % images];
-    if (way > 0.0f)
+    const float direction = directions[layer % images];
+    if (direction > 0.0f)
         to_opponent(v);
-    else if (way < 0.0f)
+    else if (direction < 0.0f)
         from_opponent(v);
 #ifdef IMAGES
     store(PLANES_ARG(dst), x, y, layer, (float4)(v[0], v[1], v[2], texel.w));

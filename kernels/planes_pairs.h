@@ -1,9 +1,12 @@
-/* Pairs of neighbours along x, an even and an odd sample. The dual-tree transform builds complex numbers from pairs:
- * even samples are of tree a, odd ones of tree b. The file that includes this defines PAIRS, the number of pairs of a
- * work-item. In images a pair is two texels.
+/* Pairs of neighbours along x, an even and an odd sample. In the dual-tree transform even samples are of tree a and odd
+ * ones of tree b. Quads, 2x2 blocks of two pairs above each other, become complex numbers:
  *
- *   pair    PAIRS even and PAIRS odd samples in their order along x
- *   single  the even samples alone, or the odd ones */
+ *     a b      p = (a + jb) / sqrt 2      q2c: subbands p - q and p + q
+ *     c d      q = (d - jc) / sqrt 2      c2q: the inverse
+ *
+ *   PAIRS   pairs of a register; defined by the file that includes this one
+ *   pair    type of PAIRS pairs: their samples as they follow along x. In images PAIRS is 1: two texels
+ *   single  type of their even samples alone, or of the odd ones */
 #pragma once
 #include "planes.h"
 
@@ -27,7 +30,7 @@ typedef float single;
 #define ODD  odd
 #endif
 
-/* Returns the pairs of even and odd samples. */
+/* Makes pairs of their even and their odd samples. */
 static inline pair interleave(single even_ones, single odd_ones)
 {
     pair v;
@@ -48,8 +51,8 @@ static inline pair both_trees(float2 weights)
     return interleave((single)(weights.x), (single)(weights.y));
 }
 
-/* Stores pairs at x. In buffers x is a multiple of the size and rows are padded, so it is one store. In an image of odd
- * width the last texel has no partner. */
+/* Stores pairs at x. In buffers this is one aligned store, as x is a multiple of 2 * PAIRS and rows are padded. In an image
+ * of odd width the last texel has no partner. */
 static inline void store_pair(PLANES_OUT(t), int x, int y, int z, pair value)
 {
 #ifdef IMAGES
@@ -61,6 +64,7 @@ static inline void store_pair(PLANES_OUT(t), int x, int y, int z, pair value)
 #endif
 }
 
+/* Loads PAIRS neighbouring samples of one plane, such as a subband; in images a texel. */
 static inline single load_single(PLANES_IN(s), int x, int y, int z)
 {
 #ifdef IMAGES
@@ -70,6 +74,7 @@ static inline single load_single(PLANES_IN(s), int x, int y, int z)
 #endif
 }
 
+/* Stores PAIRS neighbouring samples of one plane; in images a texel. */
 static inline void store_single(PLANES_OUT(t), int x, int y, int z, single value)
 {
 #ifdef IMAGES
@@ -79,8 +84,8 @@ static inline void store_single(PLANES_OUT(t), int x, int y, int z, single value
 #endif
 }
 
-/* Stores two subbands of two rows of quads (q2c). Each 2x2 block [a b; c d] becomes two complex numbers, p = (a + jb) /
- * sqrt 2 and q = (d - jc) / sqrt 2. Subband `first` gets p - q, `second` gets p + q. */
+/* Stores the complex numbers of PAIRS quads (q2c) at column n and row i: p - q in subband `first`, p + q in `second`. `top`
+ * and `bottom` are the two rows of the quads. */
 static inline void store_q2c(PLANES_OUT(subbands), int first, int second, int n, int i, int z, pair top, pair bottom)
 {
     const int channels = subbands_at.channels;
@@ -91,13 +96,13 @@ static inline void store_q2c(PLANES_OUT(subbands), int first, int second, int n,
     store_single(PLANES_ARG(subbands), n, i, PLANE_INDEX(2 * second + 1, z, channels), (b - c) * M_SQRT1_2_F);
 }
 
-/* Two rows of quads (2x2 blocks of samples). */
+/* PAIRS quads: their upper rows, in an even row of the level, and their lower rows, in the odd row below it. */
 struct quads {
     pair even, odd;
 };
 
-/* Returns the quads of two complex samples z0 and z1 (c2q, the inverse of q2c): P = (z0 + z1) / sqrt 2 and Q = (z0 -
- * z1) / sqrt 2 give a = Re P, b = Im P, c = Im Q, d = -Re Q. */
+/* Returns the quads of complex samples z0 of the one and z1 of the other subband (c2q): a + jb = (z0 + z1) / sqrt 2 and
+ * d - jc = (z1 - z0) / sqrt 2. */
 static inline struct quads c2q(single re0, single im0, single re1, single im1)
 {
     struct quads quads;

@@ -5,9 +5,9 @@
  *     work-item     | 0    1    2    ...                 | computes column i, then sums over the window of block i
  *
  *   -DGROUP=n  work-items of a group
- *   -DPARTS    the window of the group's blocks is wider than the tile, which is filled and used more than once. The sums
- *              are then in registers during the filling, and fewer groups run at once (H200, --scale 2: 187 instead of
- *              142 us)
+ *   -DREFILL   the windows of the group's blocks are together wider than the tile, which is filled and used more than once.
+ *              The sums are then in registers during the filling, and fewer groups run at once (H200, --scale 2: 187
+ *              instead of 142 us)
  *
  * The order of sums is the one in product.h. */
 #ifndef LANES
@@ -32,14 +32,15 @@ INLINE int stored_whole(const struct geometry dst_at, const struct epilogue epil
     return epilogue.op == COPY && epilogue.alpha_channel < 0 && y >= dst_at.first_row && y + ROWS <= dst_at.first_row + dst_at.rows;
 }
 
-/* Stores the outputs of a group, in `across` columns from column `begin` on and in ROWS rows from row y on. */
+/* Stores the outputs of a group: blocks [begin, begin + across) along x, ROWS rows from row y on. */
 #ifdef IMAGES
 /* A sector of a texture is two rows high, so neighbouring stores along x would each fill half a sector. The tile
  * transposes the outputs: neighbouring work-items store texels above each other. */
 INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT(dst), const struct epilogue epilogue, int begin,
                        int across, int y, int z)
 {
-    const int item = get_local_id(0), row = item % ROWS, column = item / ROWS, apart = GROUP / ROWS;
+    const int item = get_local_id(0), row = item % ROWS, column = item / ROWS;
+    const int apart = GROUP / ROWS; /* columns between the texels of a work-item */
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         tile[r * PITCH + item] = sum[r];
@@ -78,6 +79,10 @@ INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT
 }
 #endif
 
+/* Computes the product and its epilogue, of which `other` is the second operand.
+ *
+ *     blocks, across   blocks along x, of the whole axis and of a group
+ *     first_block      block along y of the grid's first group */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE(along_x), int blocks, int first_block,
         const struct epilogue epilogue, int across)
@@ -94,7 +99,7 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         sum[r] = 0.0f;
-#ifdef PARTS
+#ifdef REFILL
     for (int tile_first = first.first; tile_first < end; tile_first += GROUP * LANES)
 #else
     const int tile_first = first.first;
@@ -132,11 +137,11 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
         const int from = max(columns.first, tile_first), to = min(columns.first + columns.count, tile_first + GROUP * LANES);
         for (int i = from; i < to; i += LANES)
             multiply_rows(sum, tile + (i - tile_first) / LANES, weights + (i - columns.first) * LANES, ROWS);
-#if defined(PARTS) || defined(IMAGES)
+#if defined(REFILL) || defined(IMAGES)
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     }
-    /* A NaN or an infinity of weight 0 makes a sum NaN, too. */
+    /* A NaN or an infinity makes sums NaN in which its weight is 0. */
     if (!sums_are_finite(sum, ROWS))
         recompute_sums(sum, ROWS, PLANES_ARG(src), rows, row_weights, columns, weights, z);
     store_sums(sum, tile, PLANES_ARG(other), PLANES_ARG(dst), epilogue, begin_x, end_x - begin_x, block_y * ROWS, z);

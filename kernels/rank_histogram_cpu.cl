@@ -9,9 +9,9 @@
  *     window at x             h[x] + h[x + 1] + ... + h[x + 2 radius]
  *
  * A histogram has two tiers: an upper tier of 16 bins of 16 values, and below each of its bins 16 bins of one value. The
- * lower bins of the window are updated only when the result falls into them. Bins are cumulative: the number of bins that
- * do not exceed the rank is the bin of the result. So there is no search, and the time depends neither on the radius nor
- * on the rank.
+ * lower bins of the window are updated only when the result falls into them. Bins are cumulative: a bin counts its own values
+ * and the values of lower bins of its tier. So the number of bins that do not exceed the rank is the bin of the result. There is
+ * no search, and the time depends neither on the radius nor on the rank.
  *
  * Discs: T. Huang, G. Yang, G. Tang, "A fast two-dimensional median filtering algorithm", IEEE TASSP 27 (1979). One
  * histogram moves with the window: 2 radius + 1 values enter on one side and leave on the other. A cursor stays near the
@@ -25,18 +25,19 @@
 #include "edge.h"
 
 #define MAX_VALUE 255
-#define UNIT      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
+#define STEP      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
 #define TIER      16                 /* bins of each tier: a vector */
 
 /* The bins of a tier. A window has at most 255 x 255 values, so 16 bits suffice. */
 typedef ushort16 bins;
 
+/* For access to bins at an address that is not aligned. */
 struct __attribute__((packed)) unaligned {
     bins all;
 };
 
-/* The filter. The output is the value at index `rank` of the window's sorted values. An array `reaches` has the shape of a
- * disc: row k, counted from its middle, covers reaches[k] columns on either side. */
+/* The filter. The output is the value at index `rank` of the window's sorted values. An array `reach` has the shape of a
+ * disc: row k, counted from its middle, covers reach[k] columns on either side. Column k covers as many rows. */
 struct ranking {
     int radius, rank, is_disc;
     int width, height; /* outputs of a block */
@@ -45,7 +46,8 @@ struct ranking {
 
 enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 
-/* Source and destination: planes, or interleaved samples of `channels` channels if the planes are NULL. */
+/* Source and destination: planes (src, dst), or, if these are NULL, interleaved samples of `channels` channels (samples,
+ * raster). */
 #define INPUT      RASTER_IN(uchar, samples), PLANES_IN(src)
 #define INPUT_ARG  RASTER_IN_ARG(samples), PLANES_ARG(src)
 #define OUTPUT     RASTER_OUT(uchar, raster), PLANES_OUT(dst)
@@ -53,7 +55,7 @@ enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 
 /* A block of outputs, and a copy of the values of all their windows. */
 struct block {
-    int x, y, width, height, z; /* its outputs */
+    int x, y, width, height, z; /* its outputs; z is the plane */
     int radius, rank;
     int pitch;              /* width + 2 * radius: from row to row of `values` */
     __global uchar *values; /* height + 2 * radius rows; the first value is at (x - radius, y - radius) */
@@ -65,7 +67,7 @@ static inline int to_8bit(float v)
     return v >= 0.0f && v <= 1.0f ? (int)(v * MAX_VALUE + 0.5f) : 0;
 }
 
-/* Copies `count` values from column x of a row of the image. Returns false if one is not a multiple of UNIT. */
+/* Copies `count` values from column x of a row of the image. Returns false if one is not a multiple of STEP. */
 static inline bool copy_values(const struct block *block, INPUT, int channels, __global uchar *values, int x, int row, int count)
 {
     bool is_8bit = true;
@@ -73,7 +75,7 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
         __global const float *p = src + offset(src_at, x, row, block->z);
         for (int i = 0; i < count; i++) {
             const int number = to_8bit(p[i]);
-            is_8bit &= number * UNIT == p[i];
+            is_8bit &= number * STEP == p[i];
             values[i] = number;
         }
     } else {
@@ -84,7 +86,7 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
     return is_8bit;
 }
 
-/* Fills row j of the block's values, by the border rule. Returns false if one is not a multiple of UNIT. */
+/* Fills row j of the block's values, by the border rule. Returns false if one is not a multiple of STEP. */
 static inline bool fill_row(const struct block *block, INPUT, int channels, int j)
 {
     const int n = src_at.width, x = block->x - block->radius, y = block->y - block->radius + j;
@@ -97,6 +99,7 @@ static inline bool fill_row(const struct block *block, INPUT, int channels, int 
     }
     const int row = clamp_row(src_at, edge(y, src_at.height));
     bool is_8bit = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
+    /* Values to the left of the image, then values to the right of it. */
     for (int i = begin > 0 ? 0 : end; i < block->pitch; i = i + 1 == begin ? end : i + 1)
         if (beyond_border(x + i, n))
             values[i] = 0;
@@ -112,13 +115,14 @@ static inline void store_value(const struct block *block, OUTPUT, int channels, 
     if (raster)
         raster[PIXEL_NUMBER(raster, x, y, block->z / channels) * channels + block->z % channels] = value;
     else
-        dst[offset(dst_at, x, y, block->z)] = value * UNIT;
+        dst[offset(dst_at, x, y, block->z)] = value * STEP;
 }
 
-/* Added to the sums of bins, so that they can be compared as signed numbers: one instruction on CPUs. */
+/* Sums of bins begin with BIAS instead of 0. Compared as signed numbers, which is one instruction on CPUs, they then have the
+ * order of the counts. */
 #define BIAS 0x8000
 
-/* Returns the number of bins that do not exceed `rank`. Bins are cumulative, so it is the bin of that rank. */
+/* Returns the number of bins whose count does not exceed `rank`. Bins are cumulative, so it is the bin of that rank. */
 static inline int count_bins(bins sum, int rank)
 {
     const short16 below = as_short16(sum) <= (short16)((short)(rank - BIAS));
@@ -127,41 +131,44 @@ static inline int count_bins(bins sum, int rank)
     return -(b.x + b.y + b.z + b.w);
 }
 
-/* Moves the histograms of all columns down by a row: adds a row of values, and removes one unless it is NULL. `step` has
- * the cumulative bins of one value. */
-static inline void move_columns(__global bins *columns, const bins *step, __global const uchar *added,
+/* Moves the histograms of all columns down by a row: adds a row of values, and removes one unless it is NULL. one_value[b] is
+ * a tier that has a single value, in bin b. */
+static inline void move_columns(__global bins *columns, const bins *one_value, __global const uchar *added,
                                 __global const uchar *removed, int pitch)
 {
     for (int i = 0; i < pitch; i++) {
         const int a = added[i], r = removed ? removed[i] : -1;
         if (a == r)
             continue;
-        columns[i] += step[a / TIER];
-        columns[(1 + a / TIER) * pitch + i] += step[a % TIER];
+        columns[i] += one_value[a / TIER];
+        columns[(1 + a / TIER) * pitch + i] += one_value[a % TIER];
         if (r >= 0) {
-            columns[i] -= step[r / TIER];
-            columns[(1 + r / TIER) * pitch + i] -= step[r % TIER];
+            columns[i] -= one_value[r / TIER];
+            columns[(1 + r / TIER) * pitch + i] -= one_value[r % TIER];
         }
     }
 }
 
-/* Filters a block of squares. `columns` has room for 1 + TIER tiers of each column: the upper tier of all columns, then the
- * lower tier of upper bin 0 of all columns, of upper bin 1, and so on. The rows above the first output only fill the
- * histograms. */
+/* Filters a block of squares. `columns` is memory for the tiers of all columns:
+ *
+ *     | upper tier of column 0, 1, ... | lower tier below upper bin 0 of column 0, 1, ... | below upper bin 1 | ... | bin 15 |
+ *
+ * The rows above the first output only fill the histograms. */
 static inline void rank_squares(const struct block *block, OUTPUT, int channels, __global bins *columns)
 {
     const int pitch = block->pitch, reach = 2 * block->radius; /* columns or rows of a window after its first one */
-    bins step[TIER], lower[TIER]; /* cumulative bins of one value; lower tiers of the window */
-    int last[TIER];               /* the column for which each lower tier is up to date */
-    ushort before[1 + TIER];      /* values below each upper bin: BIAS, then the upper tier */
+    bins one_value[TIER];    /* tiers with a single value, in bin b */
+    bins lower[TIER];        /* lower tiers of the window */
+    int last[TIER];          /* the output for which each lower tier was last updated */
+    ushort before[1 + TIER]; /* BIAS + number of the window's values in lower upper bins: BIAS, then the upper tier */
     for (int b = 0; b < TIER; b++)
-        step[b] = as_ushort16((short16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) >= (short16)((short)b)) & (ushort)1;
+        one_value[b] = as_ushort16((short16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) >= (short16)((short)b)) & (ushort)1;
     for (int i = 0; i < (1 + TIER) * pitch; i++)
         columns[i] = 0;
     before[0] = BIAS;
     for (int j = 0; j < reach + block->height; j++) {
         __global const uchar *row = block->values + (size_t)j * pitch;
-        move_columns(columns, step, row, j > reach ? row - (size_t)(reach + 1) * pitch : 0, pitch);
+        move_columns(columns, one_value, row, j > reach ? row - (size_t)(reach + 1) * pitch : 0, pitch);
         if (j < reach)
             continue;
         bins upper = BIAS;
@@ -193,12 +200,12 @@ static inline void rank_squares(const struct block *block, OUTPUT, int channels,
     }
 }
 
-/* The histogram of a disc, added[v] - removed[v], with a cursor. With one array, in flat areas each change of a bin would
- * wait for the one before it. */
+/* The histogram of a disc, added[v] - removed[v], with a cursor. In flat areas additions and removals change the same bin; in
+ * two arrays they need not wait for each other. */
 struct window {
     ushort added[MAX_VALUE + 1], removed[MAX_VALUE + 1];
-    int cursor; /* a value */
-    int below;  /* number of smaller values in the window */
+    int cursor; /* the value found last */
+    int below;  /* number of values of the window that are less than it */
 };
 
 /* Returns the value at index `rank` of the window's sorted values, and moves the cursor to it. */
@@ -216,8 +223,9 @@ static inline int find_value(struct window *window, int rank)
     return v;
 }
 
-/* Moves the disc around `at` by one value: `step` leads to the next value along the move, `line` across it. Skipping pairs of
- * equal values lost: the branch made this take 1.2 times as long. */
+/* Moves the disc around `at` by one value. `step` is the distance to the next value along the move, `line` across it. Tried and
+ * lost: skipping pairs of equal values. The branch made this take 1.2 times as long. reach[j]: columns on either side in row j
+ * of the disc, -radius <= j <= radius. */
 static inline void move_disc(struct window *window, __global const uchar *at, const int *reach, int radius, int step, int line)
 {
     const int cursor = window->cursor;
@@ -233,66 +241,67 @@ static inline void move_disc(struct window *window, __global const uchar *at, co
 }
 
 /* Filters a block of discs in a serpentine: one row from left to right, the next one back. */
-static inline void rank_discs(const struct block *block, OUTPUT, int channels, __global const float *reaches)
+static inline void rank_discs(const struct block *block, OUTPUT, int channels, __global const float *reach)
 {
     const int radius = block->radius, pitch = block->pitch;
     struct window window = {.cursor = 0, .below = 0};
-    int reach[2 * MAX_RADIUS + 1], step = 1, i = 0;
+    int row_reach[2 * MAX_RADIUS + 1], step = 1, i = 0;
     for (int j = -radius; j <= radius; j++)
-        reach[radius + j] = (int)reaches[abs(j)];
+        row_reach[radius + j] = (int)reach[abs(j)];
     for (int b = 0; b <= MAX_VALUE; b++)
         window.added[b] = window.removed[b] = 0;
     __global const uchar *at = block->values + (size_t)radius * pitch + radius;
     for (int j = -radius; j <= radius; j++)
-        for (int k = -reach[radius + j]; k <= reach[radius + j]; k++)
+        for (int k = -row_reach[radius + j]; k <= row_reach[radius + j]; k++)
             window.added[at[j * pitch + k]]++;
     for (int j = 0; j < block->height; j++, step = -step)
         for (int k = 0; k < block->width; k++) {
             store_value(block, OUTPUT_ARG, channels, i, j, find_value(&window, block->rank));
             if (k + 1 < block->width) {
-                move_disc(&window, at, reach + radius, radius, step, pitch);
+                move_disc(&window, at, row_reach + radius, radius, step, pitch);
                 at += step;
                 i += step;
             } else if (j + 1 < block->height) {
-                move_disc(&window, at, reach + radius, radius, pitch, 1);
+                move_disc(&window, at, row_reach + radius, radius, pitch, 1);
                 at += pitch;
             }
         }
 }
 
-/* Filters blocks `item`, item + items, ... of all planes. Each work-item has `room` bytes of `scratch`. mixed[n] becomes 1 if
- * block n is not done: it has values that are not multiples of UNIT, or it is alpha (channel `alpha_channel`, -1: none). `mixed`
- * may be NULL for samples of a file. */
-NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float *reaches, const struct ranking by, int alpha_channel,
-                              __global uchar *scratch, ulong room, __global uint *mixed, int item, int items)
+/* Filters blocks `item`, item + items, ... of all planes. Each work-item has `scratch_bytes` of `scratch`. skipped[n] becomes 1
+ * if block n is left to rank_tiles_cpu.cl, and otherwise 0: skipped are values that are not multiples of STEP, and alpha (channel
+ * `alpha_channel`, -1: none). `skipped` may be NULL for samples of a file. */
+NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float *reach, const struct ranking ranking,
+                                 int alpha_channel, __global uchar *scratch, ulong scratch_bytes, __global uint *skipped, int item,
+                                 int items)
 {
-    const int blocks = by.across * by.down;
+    const int blocks = ranking.across * ranking.down;
     for (int n = item; n < blocks * dst_at.layers * dst_at.channels; n += items) {
-        struct block block = {.z = n / blocks, .radius = by.radius, .rank = by.rank};
-        block.x = n % by.across * by.width;
-        block.y = dst_at.first_row + n / by.across % by.down * by.height;
-        block.width = min(by.width, dst_at.width - block.x);
-        block.height = min(by.height, dst_at.first_row + dst_at.rows - block.y);
-        block.pitch = block.width + 2 * by.radius;
-        __global bins *columns = (__global bins *)(scratch + item * room);
-        block.values = (__global uchar *)(columns + (by.is_disc ? 0 : (1 + TIER) * block.pitch));
+        struct block block = {.z = n / blocks, .radius = ranking.radius, .rank = ranking.rank};
+        block.x = n % ranking.across * ranking.width;
+        block.y = dst_at.first_row + n / ranking.across % ranking.down * ranking.height;
+        block.width = min(ranking.width, dst_at.width - block.x);
+        block.height = min(ranking.height, dst_at.first_row + dst_at.rows - block.y);
+        block.pitch = block.width + 2 * ranking.radius;
+        __global bins *columns = (__global bins *)(scratch + item * scratch_bytes);
+        block.values = (__global uchar *)(columns + (ranking.is_disc ? 0 : (1 + TIER) * block.pitch));
         bool is_8bit = alpha_channel < 0 || block.z % dst_at.channels != alpha_channel;
-        for (int j = 0; is_8bit && j < block.height + 2 * by.radius; j++)
+        for (int j = 0; is_8bit && j < block.height + 2 * ranking.radius; j++)
             is_8bit = fill_row(&block, INPUT_ARG, channels, j);
-        if (mixed)
-            mixed[n] = !is_8bit;
+        if (skipped)
+            skipped[n] = !is_8bit;
         if (!is_8bit)
             continue;
-        if (by.is_disc)
-            rank_discs(&block, OUTPUT_ARG, channels, reaches);
+        if (ranking.is_disc)
+            rank_discs(&block, OUTPUT_ARG, channels, reach);
         else
             rank_squares(&block, OUTPUT_ARG, channels, columns);
     }
 }
 
-__kernel void rank_histogram(INPUT, OUTPUT, int channels, __global const float *reaches, const struct ranking by, int alpha_channel,
-                             __global uchar *scratch, ulong room, __global uint *mixed)
+__kernel void rank_histogram(INPUT, OUTPUT, int channels, __global const float *reach, const struct ranking ranking,
+                             int alpha_channel, __global uchar *scratch, ulong scratch_bytes, __global uint *skipped)
 {
-    rank_histogram_run(INPUT_ARG, OUTPUT_ARG, channels, reaches, by, alpha_channel, scratch, room, mixed, get_global_id(0),
-                       get_global_size(0));
+    rank_histogram_run(INPUT_ARG, OUTPUT_ARG, channels, reach, ranking, alpha_channel, scratch, scratch_bytes, skipped,
+                       get_global_id(0), get_global_size(0));
 }

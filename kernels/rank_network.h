@@ -1,19 +1,20 @@
 /* Medians of 3x3 and 5x5 windows by sorting networks, after A. Adams, "Fast median filters using separable sorting
- * networks", ACM TOG 40 (2021). Columns are sorted first, once for all windows that contain them. Two outputs in a row
- * share the columns between their outermost ones, two outputs above each other share rows:
+ * networks", ACM TOG 40 (2021). Columns are sorted first, once for all windows that contain them. Neighbouring windows share
+ * columns (along x) or rows (along y):
  *
- *     two 5x5 windows in a row     c0 [c1 c2 c3 c4] c5     c1 to c4 are merged once; c0 completes the first window,
- *                                                          c5 the second one
- *     two windows in a column      four rows are sorted once; each window inserts its fifth row into each column
+ *     two 5x5 windows side by side       c0 [c1 c2 c3 c4] c5     c1 to c4 are merged once; c0 completes the first window,
+ *                                                                c5 the second one
+ *     two 5x5 windows above each other   r0 [r1 r2 r3 r4] r5     each column of r1 to r4 is sorted once; the upper window
+ *                                                                inserts r0 into it, the lower one r5
  *
- *   keys    type of a register of keys, for which min() and max() are defined: a scalar or a vector of neighbours;
- *           defined by the file that includes this
+ *   keys    type of a register: one key, or a vector with the keys of neighbouring pixels. min() and max() are defined for
+ *           it. The file that includes this one defines it
  *   radius  1 or 2: a constant in all calls, so that loops over it are unrolled */
 #pragma once
 
-enum { MAX_SIDE = 5, MAX_COLUMNS = MAX_SIDE + 1 }; /* rows, and columns of two windows in a row */
+enum { MAX_SIDE = 5, MAX_COLUMNS = MAX_SIDE + 1 }; /* rows of a window; columns of two windows side by side */
 
-/* A comparator: afterwards k[i] <= k[j]. */
+/* Exchanges k[i] and k[j] if k[i] > k[j]. */
 INLINE void compare_exchange(keys *k, int i, int j)
 {
     const keys smaller = min(k[i], k[j]);
@@ -21,7 +22,7 @@ INLINE void compare_exchange(keys *k, int i, int j)
     k[i] = smaller;
 }
 
-/* Inserts v into 2 * radius sorted keys. */
+/* Sets `column` to the 2 * radius sorted keys of `sorted` with v inserted. */
 INLINE void insert_key(keys *column, const keys *sorted, keys v, const int radius)
 {
 #pragma unroll
@@ -32,7 +33,7 @@ INLINE void insert_key(keys *column, const keys *sorted, keys v, const int radiu
     column[0] = v;
 }
 
-/* Sorts 2 * radius keys in place. */
+/* Sorts 2 * radius keys in place: the rows of a column that two windows share. */
 INLINE void sort_shared(keys *k, const int radius)
 {
     compare_exchange(k, 0, 1);
@@ -62,8 +63,7 @@ INLINE void medians_of_nine(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, key
         median_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
 }
 
-/* Merges two sorted columns of five: Batcher's odd-even merge (K. Batcher, AFIPS SJCC 1968), without its comparators for
- * absent keys. */
+/* Merges two sorted columns of five in 13 comparisons: odd-even merge (K. Batcher, AFIPS SJCC 1968). */
 INLINE void merge_columns(keys *merged, const keys *a, const keys *b)
 {
     keys k[10];
@@ -83,6 +83,7 @@ INLINE void merge_columns(keys *merged, const keys *a, const keys *b)
     compare_exchange(k, 3, 4);
     compare_exchange(k, 6, 7);
     compare_exchange(k, 8, 5);
+    /* k[5] has become the largest but one. */
     merged[0] = k[0], merged[1] = k[1], merged[2] = k[2], merged[3] = k[3], merged[4] = k[4];
     merged[5] = k[6], merged[6] = k[7], merged[7] = k[8], merged[8] = k[5], merged[9] = k[9];
 }
@@ -105,7 +106,7 @@ INLINE void sort_three_extremes(keys *k, bool largest)
     k[3] = extreme_of(d, k[4], !largest), k[4] = extreme_of(d, k[4], largest);
 }
 
-/* Computes the middle six of two sorted tens: only these can be the median of 25 once five more keys are added. */
+/* Computes the middle six of twenty keys, two sorted tens. Only these can be the median of 25 once five more are added. */
 INLINE void middle_six(keys *middle, const keys *a, const keys *b)
 {
     keys low[5], high[5];
@@ -120,7 +121,7 @@ INLINE void middle_six(keys *middle, const keys *a, const keys *b)
     middle[3] = high[4], middle[4] = high[3], middle[5] = high[2];
 }
 
-/* Returns the sixth smallest of a sorted six and a sorted five: the median. */
+/* Returns the sixth smallest key of a sorted six and a sorted five: the median of the eleven, and of the 25. */
 INLINE keys sixth_key(const keys *six, const keys *five)
 {
     keys k = six[5];
@@ -141,7 +142,7 @@ INLINE void medians_of_25(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, keys 
     *second = sixth_key(middle, column[5]);
 }
 
-/* Computes the medians of two windows in a row; `column` has their sorted columns. */
+/* Computes the medians of two windows side by side; `column` has their sorted columns. */
 INLINE void two_medians(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, keys *second, const int radius)
 {
     if (radius == 1)

@@ -4,7 +4,7 @@
  * serpentine, one pixel at a time, with a cursor that stays near the result:
  *
  *     set       word 0        word 1        word 2           popcount() of words leads from the cursor to the rank,
- *               0110 ... 1    0000 ... 0    1011 ... 0       then the lowest bits of a word are cleared one by one
+ *               0110 ... 1    0000 ... 0    1011 ... 0       then the lowest ones of that word are cleared one by one
  *                             ^ cursor; `below` = number of ones before it
  *
  * A move toggles 2 radius + 1 bits on either side, so the cost per pixel grows with the radius.
@@ -23,7 +23,7 @@
  * window, counted from its middle, covers reach[k] columns on either side. */
 struct ranking {
     int radius, rank;
-    int tile;         /* outputs along either side of a tile */
+    int tile;         /* width and height of a tile in outputs */
     int across, down; /* tiles of a plane */
 };
 
@@ -40,16 +40,16 @@ struct tile {
     int x, y, width, height; /* outputs */
     int z, radius;
     int pitch;               /* from row to row of `ordinals`, in pixels */
-    __global ulong *sorted;  /* key << 32 | number of the pixel, in ascending order */
-    __global uint *ordinals; /* of each pixel */
+    __global ulong *sorted;  /* (key, pixel) pairs in ascending order: key << 32 | index of the pixel in `ordinals` */
+    __global uint *ordinals; /* of each pixel: its index in `sorted` */
     __global ulong *set;     /* the window: bit n is set if it contains the pixel of ordinal n */
     int cursor;              /* a word of the set */
     int below;               /* number of pixels of the window in the words before it */
-    const int *reach;
+    const int *reach;        /* columns on either side in row k of the window, counted from its middle */
 };
 
-/* Stores the words key << 32 | number of row j of the tile's pixels, by the border rule, and counts their digits. */
-static inline void gather_row(__global ulong *words, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile, int j,
+/* Stores the (key, pixel) pairs of row j of the tile's pixels, by the border rule, and counts the digits of their keys. */
+static inline void gather_row(__global ulong *pairs, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile, int j,
                               int columns)
 {
     const int x = tile->x - tile->radius, y = tile->y - tile->radius + j;
@@ -63,29 +63,30 @@ static inline void gather_row(__global ulong *words, uint counts[DIGITS][BINS], 
         else if (!is_beyond && !beyond_border(x + i, src_at.width))
             v = row[edge(x + i, src_at.width)];
         const uint key = to_key(v);
-        words[i] = (ulong)key << 32 | (uint)(j * tile->pitch + i);
+        pairs[i] = (ulong)key << 32 | (uint)(j * tile->pitch + i);
         for (int d = 0; d < DIGITS; d++)
             counts[d][key >> d * DIGIT & (BINS - 1)]++;
     }
 }
 
-/* Stores the words of all pixels of a tile, row after row, and counts their digits. */
-static inline void gather_keys(__global ulong *words, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile)
+/* Stores the (key, pixel) pairs of a tile, row after row. counts[d][v] is set to the number of keys whose digit d is v. */
+static inline void gather_keys(__global ulong *pairs, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile)
 {
     const int rows = tile->height + 2 * tile->radius, columns = tile->width + 2 * tile->radius;
     for (int i = 0; i < DIGITS * BINS; i++)
         counts[i / BINS][i % BINS] = 0;
     for (int j = 0; j < rows; j++)
-        gather_row(words + j * columns, counts, PLANES_ARG(src), tile, j, columns);
+        gather_row(pairs + j * columns, counts, PLANES_ARG(src), tile, j, columns);
 }
 
-/* Radix sort, lowest digit first. Digits that are equal in all keys are skipped. Returns the sorted words: `words` or `other`. */
-static inline __global ulong *sort_keys(__global ulong *words, __global ulong *other, uint counts[DIGITS][BINS], uint n)
+/* Sorts n pairs by their keys: radix sort, lowest digit first, without digits that are equal in all keys. Returns the sorted
+ * pairs, which are in `pairs` or in `other`. */
+static inline __global ulong *sort_keys(__global ulong *pairs, __global ulong *other, uint counts[DIGITS][BINS], uint n)
 {
     for (int d = 0; d < DIGITS; d++) {
         const int shift = 32 + d * DIGIT;
         uint at = 0;
-        if (counts[d][words[0] >> shift & (BINS - 1)] == n)
+        if (counts[d][pairs[0] >> shift & (BINS - 1)] == n)
             continue;
         for (int i = 0; i < BINS; i++) {
             const uint count = counts[d][i];
@@ -93,12 +94,12 @@ static inline __global ulong *sort_keys(__global ulong *words, __global ulong *o
             at += count;
         }
         for (uint i = 0; i < n; i++)
-            other[counts[d][words[i] >> shift & (BINS - 1)]++] = words[i];
+            other[counts[d][pairs[i] >> shift & (BINS - 1)]++] = pairs[i];
         __global ulong *next = other;
-        other = words;
-        words = next;
+        other = pairs;
+        pairs = next;
     }
-    return words;
+    return pairs;
 }
 
 /* Adds pixel i to the window (change = 1), or removes it (-1). */
@@ -109,7 +110,7 @@ static inline void toggle(struct tile *tile, int i, int change)
     tile->below += (int)(ordinal >> 6) < tile->cursor ? change : 0;
 }
 
-/* Sets the window of the tile's first output. `n`: number of pixels of the tile. */
+/* Fills the window of the tile's first output. `n`: number of pixels of the tile. */
 static inline void init_window(struct tile *tile, uint n)
 {
     for (uint i = 0; i <= n >> 6; i++)
@@ -120,7 +121,7 @@ static inline void init_window(struct tile *tile, uint n)
             toggle(tile, (tile->radius + j) * tile->pitch + tile->radius + i, 1);
 }
 
-/* Moves the window around pixel `at` by one pixel: `step` leads to the next pixel along the move, `line` across it. */
+/* Moves the window around pixel `at` by one pixel. `step` is the distance to the next pixel along the move, `line` across it. */
 static inline void slide_window(struct tile *tile, int at, int step, int line)
 {
     for (int j = -tile->radius; j <= tile->radius; j++) {
@@ -166,46 +167,48 @@ static inline void copy_tile(PLANES_IN(src), PLANES_OUT(dst), const struct tile 
             dst[offset(dst_at, x, y, tile->z)] = src[offset(src_at, x, y, tile->z)];
 }
 
-/* Filters tiles `item`, item + items, ... of all planes, in blocks that rank_histogram_cpu.cl left to this kernel: mixed[block]
- * is not 0. `mixed` may be NULL: all blocks. `room` is the number of pixels of the largest tile. Each work-item has 24 bytes
- * of `scratch` per pixel: words before and after a pass of the sort, ordinals, and the set. */
-NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking by, int alpha_channel,
-                          __global ulong *scratch, int room, __global const uint *mixed, const struct blocks blocks, int item,
-                          int items)
+/* Filters tiles `item`, item + items, ... of all planes, in blocks that rank_histogram_cpu.cl skipped: skipped[block] is not 0.
+ * `skipped` may be NULL: all blocks. `tile_pixels` is the number of pixels of the largest tile. Each work-item has 24 bytes of
+ * `scratch` per pixel: pairs before and after a pass of the sort (8 each), an ordinal (4), and room for the set. */
+NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking ranking,
+                             int alpha_channel, __global ulong *scratch, int tile_pixels, __global const uint *skipped,
+                             const struct blocks blocks, int item, int items)
 {
-    const int tiles = by.across * by.down;
+    const int tiles = ranking.across * ranking.down;
     uint counts[DIGITS][BINS];
-    int reaches[MAX_RADIUS + 1];
-    struct tile tile = {.radius = by.radius, .pitch = by.tile + 2 * by.radius, .reach = reaches};
-    __global ulong *words = scratch + (size_t)item * 3 * room, *other = words + room;
-    tile.ordinals = (__global uint *)(other + room);
-    tile.set = (__global ulong *)(tile.ordinals + room);
-    for (int k = 0; k <= by.radius; k++)
-        reaches[k] = (int)reach[k];
+    int row_reach[MAX_RADIUS + 1];
+    struct tile tile = {.radius = ranking.radius, .pitch = ranking.tile + 2 * ranking.radius, .reach = row_reach};
+    __global ulong *pairs = scratch + (size_t)item * 3 * tile_pixels, *other = pairs + tile_pixels;
+    tile.ordinals = (__global uint *)(other + tile_pixels);
+    tile.set = (__global ulong *)(tile.ordinals + tile_pixels);
+    for (int k = 0; k <= ranking.radius; k++)
+        row_reach[k] = (int)reach[k];
     for (int t = item; t < tiles * dst_at.layers * dst_at.channels; t += items) {
-        const int across = t % tiles % by.across, down = t % tiles / by.across;
-        tile.x = across * by.tile, tile.y = dst_at.first_row + down * by.tile;
+        const int across = t % tiles % ranking.across, down = t % tiles / ranking.across;
+        tile.x = across * ranking.tile, tile.y = dst_at.first_row + down * ranking.tile;
         tile.z = t / tiles;
-        if (mixed && !mixed[(tile.z * blocks.down + down / blocks.tiles_down) * blocks.across + across / blocks.tiles_across])
+        if (skipped && !skipped[(tile.z * blocks.down + down / blocks.tiles_down) * blocks.across + across / blocks.tiles_across])
             continue;
-        tile.width = min(by.tile, dst_at.width - tile.x);
-        tile.height = min(by.tile, dst_at.first_row + dst_at.rows - tile.y);
+        tile.width = min(ranking.tile, dst_at.width - tile.x);
+        tile.height = min(ranking.tile, dst_at.first_row + dst_at.rows - tile.y);
         if (alpha_channel >= 0 && tile.z % dst_at.channels == alpha_channel) {
             copy_tile(PLANES_ARG(src), PLANES_ARG(dst), &tile);
             continue;
         }
-        const uint n = (tile.width + 2 * by.radius) * (tile.height + 2 * by.radius);
-        gather_keys(words, counts, PLANES_ARG(src), &tile);
-        tile.sorted = sort_keys(words, other, counts, n);
+        const uint n = (tile.width + 2 * ranking.radius) * (tile.height + 2 * ranking.radius);
+        gather_keys(pairs, counts, PLANES_ARG(src), &tile);
+        tile.sorted = sort_keys(pairs, other, counts, n);
         for (uint i = 0; i < n; i++)
             tile.ordinals[(uint)tile.sorted[i]] = i;
         init_window(&tile, n);
-        scan_serpentine(&tile, PLANES_ARG(dst), by.rank);
+        scan_serpentine(&tile, PLANES_ARG(dst), ranking.rank);
     }
 }
 
-__kernel void rank_tiles(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking by, int alpha_channel,
-                         __global ulong *scratch, int room, __global const uint *mixed, const struct blocks blocks)
+__kernel void rank_tiles(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking ranking,
+                         int alpha_channel, __global ulong *scratch, int tile_pixels, __global const uint *skipped,
+                         const struct blocks blocks)
 {
-    rank_tiles_run(PLANES_ARG(src), PLANES_ARG(dst), reach, by, alpha_channel, scratch, room, mixed, blocks, get_global_id(0), get_global_size(0));
+    rank_tiles_run(PLANES_ARG(src), PLANES_ARG(dst), reach, ranking, alpha_channel, scratch, tile_pixels, skipped, blocks,
+                   get_global_id(0), get_global_size(0));
 }

@@ -1,25 +1,31 @@
 /* The interleaved samples of a file in memory, of any type. A raster's pitch is a multiple of 16 pixels, so a vector
- * may run past the width. The rasters of a group of images are adjacent in memory, `rows` rows apart; z is the raster's
- * number.
+ * may run past the width. The rasters of a group of images follow one another in memory, `rows` rows each; z is the
+ * number of the raster.
  *
  *     memory of one row:  c0 c1 c2 | c0 c1 c2 | ...   width pixels, then padding up to pitch pixels */
 #pragma once
 #include "planes.h"
 
+/* Parameters of a raster to read: samples, pixels per row with padding, first row in memory, rows of a raster. */
 #define RASTER_IN(sample, name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
 #define RASTER_IN_ARG(name) name, name##_pitch, name##_row, name##_rows
 
-/* Parameters of a raster to write: in addition its width, and counters of clipped samples (count_clipped), which may be
+/* Parameters of a raster to write. In addition its width, and counters of clipped samples (count_clipped), which may be
  * NULL. */
 #define RASTER_OUT(sample, name)                                                                                       \
     __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows, int name##_width,               \
         __global uint *name##_clipped
 #define RASTER_OUT_ARG(name) name, name##_pitch, name##_row, name##_rows, name##_width, name##_clipped
 
-/* The index of a pixel in memory, in pixels. */
+/* The index of pixel (x, y) of raster z in memory, in pixels. */
 #define PIXEL_NUMBER(name, x, y, z) (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x))
 
-/* lanes: a value of each of LANES pixels. mask: results of a comparison, -1 for true in vectors and 1 in scalars. */
+/* Types and values of a work-item, for LANES 16 and 1:
+ *
+ *   lanes         a float of each of LANES pixels
+ *   mask          results of a comparison of lanes: -1 for true in vectors, 1 in scalars
+ *   LANE_BITS     the bits of lanes, as unsigned integers
+ *   LANE_NUMBERS  the number of each lane: 0, 1, 2, ... */
 #if LANES == 16
 typedef float16 lanes;
 typedef int16 mask;
@@ -70,15 +76,16 @@ static inline int is_any(mask t)
 
 #define COUNTED_ROWS 64 /* also in src/chain/transfer.c */
 
-/* Counts clipped values (beyond the range by more than half a step) and NaN, in the valid lanes `there`. Each image of
- * a group has COUNTED_ROWS pairs of counters, which its rows use cyclically, so that no counter overflows. */
-static inline void count_clipped(__global uint *counters, int y, int z, lanes counts, float lowest, float highest, mask there)
+/* Counts values that are clipped, beyond [lowest, highest] by more than 1/2, and NaN. The values are in units of integer
+ * samples, not yet rounded; only lanes in which `valid` is true are counted. Each image of a group has COUNTED_ROWS pairs of
+ * counters, which its rows use cyclically, so that no counter overflows. */
+static inline void count_clipped(__global uint *counters, int y, int z, lanes value, float lowest, float highest, mask valid)
 {
-    const mask inside = (counts >= lowest - 0.5f) & (counts <= highest + 0.5f);
-    if (!is_any((!inside) & there)) /* the usual case */
+    const mask inside = (value >= lowest - 0.5f) & (value <= highest + 0.5f);
+    if (!is_any((!inside) & valid)) /* usually nothing is clipped */
         return;
-    const int beyond = popcount_mask(((counts < lowest - 0.5f) | (counts > highest + 0.5f)) & there);
-    const int nan = popcount_mask((counts != counts) & there);
+    const int beyond = popcount_mask(((value < lowest - 0.5f) | (value > highest + 0.5f)) & valid);
+    const int nan = popcount_mask((value != value) & valid);
     __global uint *counter = counters + 2 * (z * COUNTED_ROWS + y % COUNTED_ROWS);
     if (beyond > 0)
         atomic_add(counter, (uint)beyond);

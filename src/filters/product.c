@@ -137,7 +137,7 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     work.bytes = has_other(product) ? planes_bytes(other) : 0;
     define(&work.defines, "GROUP", group);
     if (axis_max_samples(&product->x, by, across) > group * lanes)
-        define(&work.defines, "PARTS", 1);
+        define(&work.defines, "REFILL", 1);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
                   ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
                   ARG(tables.first), ARG(product->epilogue), ARG(across));

@@ -39,7 +39,7 @@ enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
  * Fewer rows are used if less than DIGITS_ITEMS work-items would be left to keep a device busy. */
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
-/* Outputs along either side of a tile of kernels/rank_tiles_cpu.cl, and work-items per compute unit of that
+/* Width and height of a tile of kernels/rank_tiles_cpu.cl in outputs, and work-items per compute unit of that
  * kernel and of kernels/rank_histogram_cpu.cl: more than one, as blocks differ in work. */
 enum { TILE = 128, TILES_ITEMS = 4 };
 
@@ -181,16 +181,16 @@ static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_
 {
     struct {
         cl_int radius, rank, step, rows;
-    } by = {rank->radius, wanted_rank(rank), side_step(rank), 2 * side_step(rank)};
-    if (by.rows < COLUMNS_ROWS)
-        by.rows = COLUMNS_ROWS;
+    } ranking = {rank->radius, wanted_rank(rank), side_step(rank), 2 * side_step(rank)};
+    if (ranking.rows < COLUMNS_ROWS)
+        ranking.rows = COLUMNS_ROWS;
     struct work work = run_work(run, "rank_columns_gpu", "rank_columns", dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {COLUMNS_GROUP, 1}};
-    work.height = ceil_div(dst->rows, by.rows);
+    work.height = ceil_div(dst->rows, ranking.rows);
     define(&work.defines, "GROUP", COLUMNS_GROUP);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(alpha_channel),
-                  ARG_LOCAL(columns_bytes(by.step)));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(ranking),
+                  ARG(alpha_channel), ARG_LOCAL(columns_bytes(ranking.step)));
 }
 
 /* Enqueues kernels/rank_digits_gpu.cl. */
@@ -200,20 +200,21 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
     const double rows = (double)dst->width * dst->rows * planes_depth(dst) / DIGITS_ITEMS;
     struct {
         cl_int radius, rank, bits, rows;
-    } by = {rank->radius, wanted_rank(rank), window_samples(rank) <= DIGITS_FEW ? 4 : 8,
-            rows < 1             ? 1
-            : rows < DIGITS_ROWS ? (int)rows
-                                 : DIGITS_ROWS};
+    } ranking = {rank->radius, wanted_rank(rank), window_samples(rank) <= DIGITS_FEW ? 4 : 8,
+                 rows < 1             ? 1
+                 : rows < DIGITS_ROWS ? (int)rows
+                                      : DIGITS_ROWS};
     cl_mem reaches;
     struct work work = run_work(run, "rank_digits_gpu", "rank_digits", dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {DIGITS_GROUP, 1}};
-    work.height = ceil_div(dst->rows, by.rows);
+    work.height = ceil_div(dst->rows, ranking.rows);
     define(&work.defines, "GROUP", DIGITS_GROUP);
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK)
         return STATUS_FAILED;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
-                  ARG(alpha_channel), ARG_LOCAL(DIGITS_GROUP * DIGITS_BINS * sizeof(cl_ushort)));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches),
+                  ARG(ranking), ARG(alpha_channel),
+                  ARG_LOCAL(DIGITS_GROUP * DIGITS_BINS * sizeof(cl_ushort)));
 }
 
 /* Returns the number of work-items that share some tiles or blocks. */
@@ -238,12 +239,12 @@ static struct blocks find_blocks(const struct run *run, const struct rank *rank,
     return blocks;
 }
 
-/* Enqueues kernels/rank_histogram_cpu.cl, from raster to raster or from planes to planes. *mixed is set to a
- * buffer of a number per block, owned by the run: 0 if the block is done, 1 if it has values of more than 8
- * bits. */
+/* Enqueues kernels/rank_histogram_cpu.cl, from raster to raster or from planes to planes. *skipped is set to
+ * a buffer of a number per block, owned by the run: 0 if the block is done; 1 if it is not, because it has
+ * values of more than 8 bits or is alpha. */
 static enum status rank_by_histogram(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                      const struct value *in, const struct value *out, struct blocks *blocks,
-                                     cl_mem *mixed, struct error *error)
+                                     cl_mem *skipped, struct error *error)
 {
     const struct planes src = value_planes(in), dst = value_planes(out);
     const struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
@@ -253,20 +254,20 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
     *blocks = find_blocks(run, rank, &dst, depth);
     const struct {
         cl_int radius, rank, is_disc, width, height, across, down;
-    } by = {rank->radius,   wanted_rank(rank), rank->shape == RANK_DISC, blocks->width, blocks->height,
-            blocks->across, blocks->down};
+    } ranking = {rank->radius,   wanted_rank(rank), rank->shape == RANK_DISC, blocks->width, blocks->height,
+                 blocks->across, blocks->down};
     const int count = blocks->across * blocks->down * depth, items = count_items(run, count);
     const size_t columns = (size_t)blocks->width + 2 * (size_t)rank->radius,
                  values = columns * ((size_t)blocks->height + 2 * (size_t)rank->radius),
-                 bytes = values + (by.is_disc ? 0 : columns * COLUMN_BYTES);
-    const cl_ulong room = (bytes + 63) / 64 * 64;
+                 bytes = values + (ranking.is_disc ? 0 : columns * COLUMN_BYTES);
     /* Scratch memory of a work-item: the histograms of the columns of a block, then its values. */
+    const cl_ulong scratch_bytes = (bytes + 63) / 64 * 64;
     struct planes scratch;
     cl_mem reaches;
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
-        run_counters(run, (size_t)count, mixed, error) != STATUS_OK ||
-        run_scratch(run, (int)(room / sizeof(float)), items, rows_full(items), 1, 1, &scratch, error) !=
-            STATUS_OK)
+        run_counters(run, (size_t)count, skipped, error) != STATUS_OK ||
+        run_scratch(run, (int)(scratch_bytes / sizeof(float)), items, rows_full(items), 1, 1, &scratch,
+                    error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "rank_histogram_cpu", "rank_histogram", &dst);
     work.vector_width = VECTOR_SCALAR;
@@ -278,27 +279,30 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
                             : planes_bytes(&src) + planes_bytes(&dst);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(read), ARG_MEMORY(src.object), ARG(src_at),
                   ARGS_RASTER(write), ARG_MEMORY(dst.object), ARG(dst_at), ARG(depth), ARG_MEMORY(reaches),
-                  ARG(by), ARG(alpha_channel), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(*mixed));
+                  ARG(ranking), ARG(alpha_channel), ARG_MEMORY(scratch.object), ARG(scratch_bytes),
+                  ARG_MEMORY(*skipped));
 }
 
-/* Enqueues kernels/rank_tiles_cpu.cl for the blocks of rank_histogram_cpu.cl that are not done, or for all if
- * `mixed` is NULL. */
+/* Enqueues kernels/rank_tiles_cpu.cl for the blocks that rank_histogram_cpu.cl skipped, or for all if
+ * `skipped` is NULL. */
 static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                  const struct planes *src, const struct planes *dst,
-                                 const struct blocks *blocks, cl_mem mixed, struct error *error)
+                                 const struct blocks *blocks, cl_mem skipped, struct error *error)
 {
     struct {
         cl_int radius, rank, tile, across, down;
-    } by = {rank->radius, wanted_rank(rank), TILE, ceil_div(dst->width, TILE), ceil_div(dst->rows, TILE)};
+    } ranking = {rank->radius, wanted_rank(rank), TILE, ceil_div(dst->width, TILE),
+                 ceil_div(dst->rows, TILE)};
     const struct {
         cl_int tiles_across, tiles_down, across, down;
-    } done = {blocks->width / TILE, blocks->height / TILE, blocks->across, blocks->down};
-    cl_int side = TILE + 2 * rank->radius, room = side * side;
-    const int items = count_items(run, by.across * by.down * planes_depth(dst));
+    } block_grid = {blocks->width / TILE, blocks->height / TILE, blocks->across, blocks->down};
+    const int side = TILE + 2 * rank->radius; /* of a tile with its halo */
+    const cl_int tile_pixels = side * side;
+    const int items = count_items(run, ranking.across * ranking.down * planes_depth(dst));
     struct planes scratch;
     cl_mem reaches;
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
-        run_scratch(run, 6 * room, items, rows_full(items), 1, 1, &scratch, error) != STATUS_OK)
+        run_scratch(run, 6 * tile_pixels, items, rows_full(items), 1, 1, &scratch, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "rank_tiles_cpu", "rank_tiles", dst);
     work.vector_width = VECTOR_SCALAR;
@@ -306,8 +310,9 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
     work.outlined = true;
     work.width = items;
     work.height = work.depth = 1;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
-                  ARG(alpha_channel), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(mixed), ARG(done));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches),
+                  ARG(ranking), ARG(alpha_channel), ARG_MEMORY(scratch.object), ARG(tile_pixels),
+                  ARG_MEMORY(skipped), ARG(block_grid));
 }
 
 /* Ranks in buffers of GPUs. */
@@ -328,7 +333,8 @@ static enum status scratch_like(struct run *run, const struct planes *like, stru
     return run_scratch(run, like->width, like->height, rows, 1, like->channels, planes, error);
 }
 
-/* Ranks images by way of buffers: counting the digits of texels took an H100 40 times as long. */
+/* Copies images to buffers, ranks these and copies back: counting the digits of texels took an H100 40 times
+ * as long. */
 static enum status rank_by_buffers(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
@@ -368,14 +374,14 @@ static enum status rank_planes(struct run *run, const struct rank *rank, cl_int 
                                                                           error);
     /* A CPU device first does the blocks of 8-bit values, then the others. */
     struct blocks blocks = {.width = TILE, .height = TILE};
-    cl_mem mixed = NULL;
+    cl_mem skipped = NULL;
     if (!is_wider &&
-        rank_by_histogram(run, rank, alpha_channel, in, out, &blocks, &mixed, error) != STATUS_OK)
+        rank_by_histogram(run, rank, alpha_channel, in, out, &blocks, &skipped, error) != STATUS_OK)
         return STATUS_FAILED;
-    return rank_by_tiles(run, rank, alpha_channel, src, dst, &blocks, mixed, error);
+    return rank_by_tiles(run, rank, alpha_channel, src, dst, &blocks, skipped, error);
 }
 
-/* Ranks a raster by way of planes. */
+/* Unpacks a raster to planes, ranks these and packs the result. */
 static enum status rank_unpacked(struct run *run, const struct rank *rank, const struct value *in,
                                  const struct value *out, struct error *error)
 {
@@ -395,7 +401,7 @@ enum status rank_image(struct run *run, const void *params, const struct value *
 {
     const struct rank *rank = params;
     struct blocks blocks;
-    cl_mem mixed;
+    cl_mem skipped;
     if (!out->raster)
         return run_output(run, out, error) == STATUS_OK
                    ? rank_planes(run, rank, shape_alpha(&out->shape), false, in, out, error)
@@ -403,6 +409,6 @@ enum status rank_image(struct run *run, const void *params, const struct value *
     if (is_small_median(rank))
         return rank_samples(run, rank, in, out, error);
     return in->raster->sample == SAMPLE_UINT8 && !is_extreme(rank)
-               ? rank_by_histogram(run, rank, -1, in, out, &blocks, &mixed, error)
+               ? rank_by_histogram(run, rank, -1, in, out, &blocks, &skipped, error)
                : rank_unpacked(run, rank, in, out, error);
 }

@@ -17,10 +17,10 @@
  *     s               1     2     4      8
  *     cut off        24%   24%   32%    40%
  *
- *     src -> least_of_blocks   minima of blocks of s x s pixels
- *         -> roll              height of the ball's centre for each position: an erosion
- *         -> roll              upper envelope of all balls, the surface: a dilation
- *         -> above             bilinear interpolation between the centres of blocks, and subtraction
+ *     src -> least_of_blocks       minima of blocks of s x s pixels
+ *         -> roll                  height of the ball's centre for each position: an erosion
+ *         -> roll                  upper envelope of all balls, the surface: a dilation
+ *         -> subtract_background   bilinear interpolation between the centres of blocks, and subtraction
  *
  * Colours are processed independently, as by ImageJ with "Separate colors". NaN is ignored by the minima of
  * ball and has weight 0 for divide. */
@@ -142,8 +142,9 @@ static enum status run_heights(struct run *run, const struct ball *ball, double 
     return status;
 }
 
-/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need: both rows between
- * whose centres an output row is. Beyond the first and the last centre the last two rows are extrapolated. */
+/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need: for each the two
+ * rows whose centres are above and below it. Beyond the outermost centres these are the outermost two rows.
+ */
 static struct rows reduced_rows(const struct ball *ball, int height, struct rows out)
 {
     const int last = height > 1 ? height - 2 : 0;
@@ -211,7 +212,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
     run_scratch_done(run, &centres);
 
     /* Interpolation and subtraction. */
-    work = run_work(run, "background", "above", dst);
+    work = run_work(run, "background", "subtract_background", dst);
     work.vector_width = VECTOR_SCALAR;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&surface), ARG_PLANES(dst),
                   ARG(shift), ARG(sign), ARG(light), ARG(alpha));
