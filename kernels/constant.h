@@ -6,7 +6,7 @@
 #pragma once
 #include "planes.h"
 #include "places.h"
-#define COLOUR float
+#define CHANNEL float
 #include "opponent.h"
 
 /* Returns the value of a pixel in one channel. `image` is its number in the group, in which images have `channels` planes. */

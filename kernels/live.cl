@@ -25,11 +25,11 @@
 #define EQUAL_PIXELS 6     /* pixels that rule 2 compares: the cell's own two and two on either side */
 #define CLIPPED      1e-6f /* largest distance of clipped values from 0 or full scale */
 
-/* COLOUR has the values of one colour: in buffers on CPU devices sixteen pixels, of which the even lanes (OF_CELLS) begin
+/* CHANNEL has the values of one colour: in buffers on CPU devices sixteen pixels, of which the even lanes (OF_CELLS) begin
  * cells. MASK converts a comparison to -1 for true: vectors have that, scalars 1. */
 #if LANES == 16 && !defined(IMAGES)
 #define CELLS        8 /* of a work-item */
-#define COLOUR       float16
+#define CHANNEL       float16
 #define MASK(t)      (t)
 typedef int16 mask;
 #define OF_CELLS(t)  (t).even
@@ -39,7 +39,7 @@ typedef uint8 packed_cells;
 #define STORE(v, p)  vstore8(v, 0, p)
 #else
 #define CELLS        1
-#define COLOUR       float
+#define CHANNEL       float
 #define MASK(t)      (-(t))
 typedef int mask;
 #define OF_CELLS(t)  (t)
@@ -51,7 +51,7 @@ typedef uint packed_cells;
 #include "opponent.h"
 
 /* Loads the pixels that the rules need: shifted[k] has pixel x - 2 + k of row y, in vectors sixteen pixels from there on. */
-static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel,
+static inline void load_shifted(CHANNEL shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel,
                                 int channels)
 {
 #ifdef IMAGES
@@ -80,7 +80,7 @@ static inline void load_shifted(COLOUR shifted[EQUAL_PIXELS], PLANES_IN(src), in
 }
 
 /* Returns true where v is 0 or full scale. */
-static inline mask is_clipped(COLOUR v)
+static inline mask is_clipped(CHANNEL v)
 {
     return MASK((fabs(v) <= CLIPPED) | (fabs(v - 1.0f) <= CLIPPED));
 }
@@ -97,10 +97,10 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
             return;
         const int y = clamp(2 * j, src_at.first_row, src_at.first_row + src_at.rows - 1);
         /* Are all colours constant along the row? */
-        mask same = MASK((COLOUR)(0.0f) == (COLOUR)(0.0f)), clipped[4];
-        COLOUR left[4], right[4];
+        mask same = MASK((CHANNEL)(0.0f) == (CHANNEL)(0.0f)), clipped[4];
+        CHANNEL left[4], right[4];
         for (int c = 0; c < colours; c++) {
-            COLOUR shifted[EQUAL_PIXELS];
+            CHANNEL shifted[EQUAL_PIXELS];
             load_shifted(shifted, PLANES_ARG(src), x, y, image, c, channels);
             for (int k = 1; k < EQUAL_PIXELS; k++)
                 same &= MASK(shifted[k] == shifted[k - 1]);

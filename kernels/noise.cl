@@ -23,7 +23,7 @@
 #include "planes.h"
 #include "axis.h"
 #include "places.h"
-#define COLOUR float8
+#define CHANNEL float8
 #include "opponent.h"
 
 #define SUBBANDS   6

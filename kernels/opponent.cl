@@ -5,9 +5,9 @@
  * image has `channels` planes. */
 #include "planes.h"
 #ifdef IMAGES
-#define COLOUR float
+#define CHANNEL float
 #else
-#define COLOUR vec
+#define CHANNEL vec
 #endif
 #include "opponent.h"
 
@@ -16,7 +16,7 @@ __kernel void opponent(PLANES_IN(src), PLANES_OUT(dst), int channels, int images
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, layer = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    COLOUR v[3];
+    CHANNEL v[3];
 #ifdef IMAGES
     const float4 texel = load(PLANES_ARG(src), x, y, layer);
     v[0] = texel.x, v[1] = texel.y, v[2] = texel.z;

@@ -7,7 +7,7 @@
  *
  * The file that includes this one defines the type of the values of one channel:
  *
- *   COLOUR  float, or a vector of floats of neighbouring pixels */
+ *   CHANNEL  float, or a vector of floats of neighbouring pixels */
 #pragma once
 
 #define INVERSE_ROOT2 0.70710678118654752f
@@ -15,18 +15,18 @@
 #define INVERSE_ROOT6 0.40824829046386302f
 
 /* Converts red, green, blue to opponent colours, in place. */
-static inline void to_opponent(COLOUR *v)
+static inline void to_opponent(CHANNEL *v)
 {
-    const COLOUR a = v[0], b = v[1], c = v[2];
+    const CHANNEL a = v[0], b = v[1], c = v[2];
     v[0] = (a + b + c) * INVERSE_ROOT3;
     v[1] = (a - c) * INVERSE_ROOT2;
     v[2] = (mad(-2.0f, b, a) + c) * INVERSE_ROOT6;
 }
 
 /* Converts opponent colours to red, green, blue, in place: the transposed matrix. */
-static inline void from_opponent(COLOUR *v)
+static inline void from_opponent(CHANNEL *v)
 {
-    const COLOUR a = v[0], b = v[1], c = v[2];
+    const CHANNEL a = v[0], b = v[1], c = v[2];
     v[0] = mad(c, INVERSE_ROOT6, mad(b, INVERSE_ROOT2, a * INVERSE_ROOT3));
     v[1] = mad(c, -2.0f * INVERSE_ROOT6, a * INVERSE_ROOT3);
     v[2] = mad(c, INVERSE_ROOT6, mad(b, -INVERSE_ROOT2, a * INVERSE_ROOT3));

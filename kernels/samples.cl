@@ -12,7 +12,7 @@
  *
  * Grid: x counts vecs of pixels (one pixel in images), y rows, z images. A work-item has all channels of its pixels. */
 #include "raster.h"
-#define COLOUR lanes
+#define CHANNEL lanes
 #include "opponent.h"
 #ifdef CURVE
 #define REAL_LANES LANES
