@@ -230,14 +230,14 @@ static void print_steps(struct measurement *m, const char *chain, int runs)
     }
 }
 
-static void describe(const struct bench_case *workload, char *text, size_t size)
+static void describe(const struct bench_case *one, char *text, size_t size)
 {
     text[0] = '\0';
-    for (int i = 0; i < MAX_STEPS && workload->steps[i][0]; i++) {
+    for (int i = 0; i < MAX_STEPS && one->steps[i][0]; i++) {
         size_t used = strlen(text);
-        const char *value = workload->steps[i][1];
-        snprintf(text + used, size - used, "%s--%s%s%s", i ? " " : "", workload->steps[i][0],
-                 value ? " " : "", value ? value : "");
+        const char *value = one->steps[i][1];
+        snprintf(text + used, size - used, "%s--%s%s%s", i ? " " : "", one->steps[i][0], value ? " " : "",
+                 value ? value : "");
     }
 }
 
@@ -260,24 +260,23 @@ static void make_input(struct measurement *m, int side)
     bench_write(&m->run, &m->in.planes[0], session->noise);
 }
 
-static void make_chain(struct chain *chain, const struct bench_case *workload)
+static void make_chain(struct chain *chain, const struct bench_case *one)
 {
     struct error error = {.text = ""};
-    for (int i = 0; i < MAX_STEPS && workload->steps[i][0]; i++)
-        bench_check(chain_add(chain, stage_find(workload->steps[i][0]), workload->steps[i][1], &error),
-                    &error);
+    for (int i = 0; i < MAX_STEPS && one->steps[i][0]; i++)
+        bench_check(chain_add(chain, stage_find(one->steps[i][0]), one->steps[i][1], &error), &error);
     bench_check(chain_prepare(chain, NULL, &error), &error);
 }
 
 /* Gives the seconds of one run. */
-static double measure(struct session *session, const struct bench_case *workload, enum memory memory, int size)
+static double measure(struct session *session, const struct bench_case *one, enum memory memory, int size)
 {
     struct measurement m = {.session = session, .size = size};
     char chain[128];
-    describe(workload, chain, sizeof chain);
+    describe(one, chain, sizeof chain);
     run_init(&m.run, &session->bench.device, memory, EDGE_CLAMP);
-    make_chain(&m.chain, workload);
-    make_input(&m, size / workload->part);
+    make_chain(&m.chain, one);
+    make_input(&m, size / one->part);
     run_chain(&m); /* builds, and takes the memory that all runs use */
     double first = collect(&m, -1);
     int runs = bench_repeats(first, RUNS);
@@ -304,7 +303,7 @@ static void skip(const char *chain, enum memory memory, int size, const char *wh
     end_line(&line);
 }
 
-static void measure_sizes(struct session *session, const struct bench_case *workload, enum memory memory,
+static void measure_sizes(struct session *session, const struct bench_case *one, enum memory memory,
                           const int *sizes, int count)
 {
     const struct device *device = &session->bench.device;
@@ -312,7 +311,7 @@ static void measure_sizes(struct session *session, const struct bench_case *work
     for (int i = 0; i < count; i++) {
         double growth = i ? (double)sizes[i] * sizes[i] / ((double)sizes[i - 1] * sizes[i - 1]) : 0;
         char chain[128], why[96] = "";
-        describe(workload, chain, sizeof chain);
+        describe(one, chain, sizeof chain);
         if (memory == MEMORY_IMAGE && (!device->has_images || (size_t)sizes[i] > device->image_width))
             snprintf(why, sizeof why, "the device has no such images");
         else if (last * growth > LONGEST_RUN)
@@ -320,7 +319,7 @@ static void measure_sizes(struct session *session, const struct bench_case *work
         if (*why)
             skip(chain, memory, sizes[i], why);
         else
-            last = measure(session, workload, memory, sizes[i]);
+            last = measure(session, one, memory, sizes[i]);
         if (*why)
             last *= growth;
     }
