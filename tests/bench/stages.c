@@ -270,7 +270,8 @@ static void make_chain(struct chain *chain, const struct bench_case *workload)
 }
 
 /* Gives the seconds of one run. */
-static double measure(struct session *session, const struct bench_case *workload, enum memory memory, int size)
+static double measure(struct session *session, const struct bench_case *workload, enum memory memory,
+                      int size)
 {
     struct measurement m = {.session = session, .size = size};
     char chain[128];
