@@ -71,6 +71,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     const struct planes *src = &product->src, *dst = &product->dst, *other = &product->other;
     const struct geometry other_at = planes_geometry(other), to = planes_geometry(dst);
     const bool reads = read && !src->object;
+    struct raster input = read ? *read : (struct raster){0}, output = write ? *write : (struct raster){0};
     const cl_int channels = dst->channels; /* of an interleaved pixel */
     struct tables tables;
     struct work work = run_work(run, "product_cpu", "product", dst);
@@ -80,12 +81,11 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     work.height = ceil_div(tables.blocks, STRIP);
     work.config = (struct launch_config){1, {1, 1}};
     work.outlined = true;
-    work.bytes = reads ? raster_bytes(read, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
+    work.bytes = reads ? raster_bytes(&input, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
     if (!read && !write)
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
                       ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
                       ARG(tables.first), ARG(product->epilogue), ARG(channels));
-    struct raster input = read ? *read : (struct raster){0}, output = write ? *write : (struct raster){0};
     const struct geometry from = planes_geometry(src);
     struct geometry input_at = from; /* as if the interleaved channels were one plane */
     input_at.pitch = input.pitch * src->channels;
