@@ -315,11 +315,16 @@ generate: $(BUILD)/climg
 # Computes the answers of --selftest with numpy and scipy. Run it after adding a stage or changing a question.
 answers:
 	$(PYTHON) tests/reference/make_answers.py src/selftest/answers.txt
+# `make answers sums`: climg is built with the new answers.
+ifneq ($(filter answers,$(MAKECMDGOALS)),)
+src/selftest/answers.txt: answers ;
+endif
 
-# Writes the checksums that all devices must reproduce. Run it after a change that is meant to change bits, or of the questions.
+# Writes the checksums that all devices must reproduce. Run it after a change that is meant to change bits, or of the questions. If an answer
+# is wrong, it stops and leaves the files.
 sums: $(BUILD)/climg
-	$(BUILD)/climg --selftest -v | sed -n 's/^  [0-9.e+-]*  \([0-9a-f]\{8\}\)  .*/\1/p' > $(BUILD)/sums.txt
-	mv $(BUILD)/sums.txt src/selftest/sums.txt
+	$(BUILD)/climg --selftest -v > $(BUILD)/selftest.txt
+	sed -n 's/^  [0-9.e+-]*  \([0-9a-f]\{8\}\)  .*/\1/p' $(BUILD)/selftest.txt > src/selftest/sums.txt
 	tests/reference/sums.py --update cpu
 
 # Converts README and docs/ to HTML in $(BUILD)/site and renders their pictures there (make deps-docs). The files in docs/pictures are not

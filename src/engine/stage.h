@@ -1,8 +1,8 @@
 /* Stages: the steps of a chain.
  *
  * A stage is one file in src/stages that defines one `const struct stage`. The Makefile collects them;
- * parser, --help, manual page, completion and self-test read the struct. Nothing else has to be edited to add
- * a stage.
+ * parser, --help, manual page and completion read the struct. CONTRIBUTING.md lists the tests and pages that
+ * name each stage.
  *
  * A stage transforms an image or a pyramid on the device, one slice (a range of rows) at a time. It
  * describes, before any pixel exists, the shape of its output and which input rows it needs; the planner uses
@@ -138,8 +138,8 @@ struct stage_caps {
     /* Values may leave the range of the input's, so clipping is counted. */
     bool amplifies;
 
-    /* Parameters look like fractions (0 to 1) where sample values in percent are expected: a mistake
-     * unless samples are floats. */
+    /* Parameters look like fractions (0 to 1) where sample values or percent are expected (struct amount,
+     * filters/histogram.h): a mistake unless samples are floats. */
     bool takes_fractions;
 
     /* Positions, sizes or angles are parameters, which are meant for the picture as it is seen: it is first

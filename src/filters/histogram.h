@@ -26,7 +26,8 @@ bool amount_is_fraction(const struct amount *amount);
 
 void amount_print(FILE *file, const struct amount *amount);
 
-/* Converts an amount to the 0..1 scale of the chain. */
+/* Converts an amount to the 0..1 scale of the chain. Before a kernel compares samples with it, it needs an
+ * increase of some roundings, as in stages/threshold.c. */
 float amount_value(const struct shape *shape, const struct amount *amount);
 
 /* The histogram of one colour channel, or of all together. Integers are rounded to 16 bits. Of floats, the

@@ -111,9 +111,10 @@ def draw(cases, count, chance):
 
 def pytest_collection_modifyitems(config, items):
     """Leaves out what a marker `some` does not want in this run: tests of many like cases, of which each run has others. A test
-    that is named on the command line runs whole."""
+    that is named on the command line, or by -k, runs whole."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
-    if os.environ.get("CLIMG_TEST_ALL") or any("::" in argument or argument.endswith(".py") for argument in config.args):
+    named = config.option.keyword or any("::" in argument or argument.endswith(".py") for argument in config.args)
+    if os.environ.get("CLIMG_TEST_ALL") or named:
         return
     families = collections.defaultdict(list)
     for item in items:
