@@ -199,7 +199,7 @@ static enum status separate_coarse(struct run *run, const struct image_noise *im
 }
 
 /* Replaces the pyramid of an image whose colours turned out to be separate: the fine levels are transformed
- * again, the coarse ones converted, as slices do it. Converting all would be faster, but would round
+ * again, the coarse ones converted, as slices do it. Converting the fine levels, too, would round
  * differently. */
 static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
                                     const struct image_noise *images, const struct value *image,
