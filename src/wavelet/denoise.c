@@ -77,17 +77,17 @@ struct rows denoise_rows(const void *params, const struct shape *image, struct r
     const struct denoise *denoise = params;
     struct shape fine = fine_shape(denoise, image);
     struct rows first = denoise->high ? cosines_rows(image->height, out) : out;
-    const int near = image->floats ? MISSING_RADIUS : 0;
-    return image->images > 1 ? rows_full(image->height) : wider(needed_rows(&fine, first).image, near);
+    const int radius = image->floats ? MISSING_RADIUS : 0;
+    return image->images > 1 ? rows_full(image->height) : wider(needed_rows(&fine, first).image, radius);
 }
 
 /* Returns the columns that a tile's columns `out` need: as many as rows of the transposed image. */
 static struct rows denoise_columns(const void *params, const struct shape *image, struct rows out)
 {
-    struct shape turned = *image;
-    turned.width = image->height;
-    turned.height = image->width;
-    return denoise_rows(params, &turned, out);
+    struct shape transposed = *image;
+    transposed.width = image->height;
+    transposed.height = image->width;
+    return denoise_rows(params, &transposed, out);
 }
 
 /* True if something must be counted: energies, if the noise is estimated and not known from an earlier frame
@@ -118,8 +118,8 @@ static enum status estimate_noise(struct run *run, const struct denoise *denoise
 
 /* Copies the noise that is known before the image is transformed: given, found by the analysis pass, or of an
  * earlier frame. Returns false if it must be estimated. */
-static bool known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
-                        struct image_noise *images)
+static bool copy_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
+                             struct image_noise *images)
 {
     const struct shape pyramid = pyramid_shape(denoise, image);
     const struct analysis_result *result = run_analysis_result(run, denoise);
@@ -366,7 +366,7 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
         return STATUS_FAILED;
     }
     /* Convert to the colours in which the noise is known, or opponent colours while it is unknown. */
-    const bool known = known_noise(run, denoise, shape, images),
+    const bool known = copy_known_noise(run, denoise, shape, images),
                opponent = shape_is_colour(shape) && !(known && images->is_separate),
                changes = shape_is_colour(shape) && opponent != image->opponent;
     struct value noisy = filled;
@@ -567,7 +567,7 @@ static enum status analysis_end(struct run *run, const void *params, const struc
     const bool coarse = pyramid->levels > fine, counts = needs_counts(run, denoise, image);
     struct dtcwt_rows needed = needed_rows(pyramid, noisy.rows);
     struct noise noise;
-    struct planes clean;
+    struct planes clean = {.object = NULL};
     enum status status = STATUS_OK;
     if (coarse)
         status = dtcwt_forward_from(run, fine, &result->planes[LOWPASS], &needed, &noisy, error);
