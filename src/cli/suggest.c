@@ -1,10 +1,10 @@
 /* Hints for unknown names: "did you mean --blur?".
  *
- *     typed      hint
- *     gaussian   --blur     alias: a name in other programs, from a short table
- *     --inv      --invert   beginning of a name
- *     --blurr    --blur     smallest edit distance, at most a third of the word's letters
- *     --xyz      see climg --help */
+ *     typed        hint
+ *     --gaussian   --blur     alias: a name in other programs, from a short table
+ *     --inv        --invert   beginning of a name
+ *     --blurr      --blur     smallest edit distance, at most a third of the word's letters
+ *     --xyz        see climg --help */
 #include "cli/cli.h"
 
 #include "base/text.h"

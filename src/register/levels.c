@@ -4,7 +4,7 @@
  *                                                                                └▶ slopes (reference only)
  *
  * Halving needs no other smoothing. Level 0 alone is smoothed by a Gaussian, after level 1 was made from it:
- * it has the noise of single pixels, whose slopes would pull the Gauss-Newton steps (refine.c). */
+ * it has most of the noise, whose slopes would disturb the Gauss-Newton steps (refine.c). */
 #include "register/levels.h"
 
 #include "base/exact.h"

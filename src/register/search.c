@@ -1,4 +1,4 @@
-/* First guesses: all shifts of every rotation and scale, on the coarsest level of at most 64 x 64 pixels.
+/* First guesses: all shifts of every rotation and scale, on the coarsest level, usually 64 x 64 pixels.
  *
  *     picture's detail ─▶ rotate, scale ─▶ FFT ─▶ times the reference's conjugate spectrum ─▶ inverse FFT
  *                                                                                                  │
@@ -9,7 +9,7 @@
  *
  *     sum of R I / sqrt(sum of R^2 * sum of I^2)
  *
- * The second sum of I is over the part of the canvas under the shifted reference. It comes from a summed-area
+ * The sum of I^2 is over the part of the canvas under the shifted reference. It comes from a summed-area
  * table (F. Crow, "Summed-Area Tables for Texture Mapping", SIGGRAPH 1984). The highest peaks of each
  * rotation and scale become matches, which refine.c judges by blocks.
  *

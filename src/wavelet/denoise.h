@@ -4,8 +4,8 @@
  * Through six levels of the transform a row depends on 870 rows above and below, through three on 90. So
  * slices transform only the fine levels. An analysis pass over all slices comes first:
  *
- *     add (a slice)   transform the fine levels; keep their lowpass, 1/16 of the image; count energies
- *     end             estimate the noise; transform the coarse levels from the lowpass, shrink, invert
+ *     add (a slice)   transform the fine levels; keep their lowpass, 1/16 of the image or less; count
+ * energies end             estimate the noise; transform the coarse levels from the lowpass, shrink, invert
  *     run (a slice)   transform the fine levels; take the coarse levels' result as lowpass; shrink, invert
  *
  * The analysis result has the denoised lowpass of the last fine level, and the noisy subbands of the next

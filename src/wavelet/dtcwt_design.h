@@ -73,7 +73,7 @@ void bank_inverse(const struct shape *shape, int level, struct bank *bank);
 int dtcwt_lowpass_size(int n, int level);
 
 /* Returns the largest number of levels of an image: until the lowpass has two samples along the longer axis,
- * but at least 6, so that the default number of --denoise works for any size. */
+ * but at least 6, the default of --denoise. */
 int dtcwt_max_levels(int width, int height);
 
 /* Computes the padding of an axis of n samples before a level: *pad samples at the beginning, *length samples

@@ -14,7 +14,7 @@
  *
  * Tried and lost:
  * - Leaving out only coefficients that are 0. That finds black bars and blown skies, but not noise that is
- * half clipped (2 dB at sigma 20 in dark pictures), nor areas between small spots.
+ *   half clipped (2 dB at sigma 20 in dark pictures), nor areas between small spots.
  * - The mean of the colours' masks instead of the mask of pixels in which all colours are dead (0.4 dB).
  * - Bounds on coarse levels also if few positions are dead (0.1 to 0.35 dB).
  * - A constant rise from level to level, or ignoring partly live levels (up to 0.6 dB in pictures with little

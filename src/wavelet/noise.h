@@ -8,12 +8,12 @@
  *     noise_live    noise_count                                         noise_find
  *
  * 1. The energy of a position is the mean of |z|^2 over its 7x7 coefficients. Noise has nearly the same
- * energy everywhere; detail adds to it. So the 5% quantile belongs to smooth areas.
+ *    energy everywhere; detail adds to it. So the 5% quantile belongs to smooth areas.
  * 2. If the median and the 5% quantile have the ratio of white noise, the level has no texture, and the
- * median is the noise.
+ *    median is the noise.
  * 3. Otherwise a linear model predicts the logarithm of the noise from the logarithms of both quantiles, on
- * all levels, of the plane itself and of the other colours. tests/bench/noise_model.py fits it to pictures
- * with known noise. It uses only ratios: twice the contrast gives twice the noise.
+ *    all levels, of the plane itself and of the other colours. tests/bench/noise_model.py fits it to pictures
+ *    with known noise. It uses only ratios: twice the contrast gives twice the noise.
  *
  * Pixels that are clipped, transparent or of one colour have no noise. They are dead, and are left out: a
  * cell, the pixels of one coefficient, is live as far as its pixels are (kernels/live.cl). Colours whose
