@@ -30,7 +30,8 @@ enum status help_write(FILE *file, const struct settings *settings, struct error
 /* Writes the manual page, from the option tables, the stages' own manuals and manual.txt. */
 void man_write(FILE *file);
 
-/* The embedded file manual.txt. */
+/* The embedded file manual.txt, the prose of the manual page: "= TITLE" begins a section, "@NAME" is replaced
+ * by a list from the tables, and blank lines separate paragraphs. */
 extern const char manual_text[];
 
 /* Writes the completions of the argument `word`: for each a line with the whole argument, a tab and its
@@ -90,9 +91,10 @@ struct alias {
     const char *answer; /* climg's name for it, or a sentence if climg has no such stage */
 };
 
-/* A NULL name ends the table. */ extern const struct alias aliases[];
+/* Ends with a NULL name. A unit test checks that each answer exists. */
+extern const struct alias aliases[];
 
-/* The end of a message. */
+/* Advice at the end of a message; a text that does not fit is cut off. */
 struct hint {
     char text[128];
 };

@@ -1,11 +1,15 @@
 /* Completion of a command line.
  *
- *     --scale=2,fil
- *     ├ before ─┤└─ last      candidates: "filter=", from the table of --scale
+ *     argument         candidates
+ *     --sc             names of stages and options that begin with "sc"
+ *     --memory=b       words of an option's value; after `-m`, also the argument "b"
+ *     --scale=2,fil    keys of a stage: "filter="
+ *     ├ before ─┤└ last
+ *     --help=bl        names of stages
  *
- * The argument is split into the text that stays and the text to complete. Candidates are words, keys and
- * names in the option tables, so a new stage or option needs no change here. File names are left to the
- * shell. */
+ * The argument is split into the text that is kept and the text to complete. Candidates come from the option
+ * tables, so a new stage or option needs no change here. If there is no candidate, the shell completes file
+ * names. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -67,6 +71,7 @@ static bool is_given(const struct typed *typed, const char *key)
 /* Completes PRIMARY[,KEY=VALUE]..., which begins at `value`. */
 static void offer_stage_value(struct typed *typed, const struct stage *stage, const char *value)
 {
+    /* The last part, after a comma, is a key or the value of a key; without a comma it may be PRIMARY. */
     const char *comma = strrchr(value, ','), *last = comma != NULL ? comma + 1 : value;
     const char *equals = strchr(last, '=');
     const struct option *primary = options_primary(stage->options);
@@ -88,7 +93,7 @@ static void offer_stage_value(struct typed *typed, const struct stage *stage, co
             offer_text(typed, key->name, "=", key->help);
 }
 
-/* Returns the stage with this name; NULL if the name is unknown. */
+/* Returns the stage with this name; NULL if the name is unknown. stage_find would need a string that ends. */
 static const struct stage *find_stage(struct word name)
 {
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)

@@ -19,17 +19,10 @@ const struct example overview_examples[] = {
     {NULL, NULL},
 };
 
-/* Appends a text; one that does not fit is cut off. */
+/* Appends a text. A text that does not fit is cut off; a unit test checks that none is. */
 static void describe_append(struct description *description, const char *text)
 {
     text_append(description->text, sizeof description->text, "%s", text);
-}
-
-/* True if the table has a key besides the primary value. */
-static bool has_keys(const struct option *table)
-{
-    const struct option *row = options_primary(table) != NULL ? table + 1 : table;
-    return row->type != OPTION_END;
 }
 
 struct description describe_stage(const struct stage *stage)
@@ -37,6 +30,8 @@ struct description describe_stage(const struct stage *stage)
     struct description description = {"--"};
     const struct option *primary = options_primary(stage->options);
     bool needed = options_need_value(stage->options);
+    /* The primary value is the table's first row, if there is one; the others are keys. */
+    const bool has_keys = stage->options[primary != NULL].type != OPTION_END;
     describe_append(&description, stage->name);
     if (stage->options->type == OPTION_END)
         return description;
@@ -44,7 +39,7 @@ struct description describe_stage(const struct stage *stage)
     describe_append(&description, needed ? " " : "[=");
     if (primary != NULL)
         describe_append(&description, option_value_name(primary));
-    if (has_keys(stage->options))
+    if (has_keys)
         describe_append(&description, primary != NULL ? "[,KEY=VALUE]..." : "KEY=VALUE[,...]");
     describe_append(&description, needed ? "" : "]");
     return description;

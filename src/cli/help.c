@@ -65,7 +65,7 @@ static void write_stages(FILE *file)
     }
 }
 
-/* Eleven lines for the first look at climg. They fit a screen next to the command that failed. */
+/* Writes eleven lines for the first look at climg. They fit on a screen together with the command before. */
 static void write_first_words(FILE *file)
 {
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
@@ -80,7 +80,7 @@ static void write_first_words(FILE *file)
           file);
 }
 
-/* All stages and options, for --help=all. */
+/* Writes all stages and options, for --help=all. */
 static void write_overview(FILE *file)
 {
     char summary[400] = "";
@@ -109,7 +109,7 @@ static void write_overview(FILE *file)
           file);
 }
 
-/* A stage's synopsis, keys, manual and examples. */
+/* Writes a stage's synopsis, keys, manual and examples. */
 static void write_stage(FILE *file, const struct stage *stage)
 {
     fprintf(file, "%s\n", describe_stage(stage).text);
@@ -147,7 +147,8 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
 #define TEXT_OF_WORD(word) #word
 #define TEXT_OF(macro)     TEXT_OF_WORD(macro)
 
-/* Versions of climg and its libraries: those that are loaded, where the library can say so. */
+/* Writes the versions of climg and its libraries: of the loaded library if it has a function for that, else
+ * of its header. */
 static void write_version(FILE *file)
 {
     /* TIFFGetVersion: "LIBTIFF, Version 4.5.0\nCopyright ..." */
@@ -163,6 +164,7 @@ static void write_version(FILE *file)
 enum status help_write(FILE *file, const struct settings *settings, struct error *error)
 {
     enum status status = STATUS_OK;
+    /* --help without a topic is the empty string. */
     if (settings->help != NULL && strcmp(settings->help, "all") == 0)
         write_overview(file);
     else if (settings->help != NULL && settings->help[0] != '\0')

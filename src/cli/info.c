@@ -261,19 +261,34 @@ struct noise_finder {
     bool begun;         /* the fields above are initialised */
 };
 
-/* Runs the analysis pass of --denoise on a page, on unchanged samples. The worker's device is open. */
-static enum status analyse_noise(struct worker *worker, const struct chain *chain, struct reader *reader,
-                                 struct error *error)
+/* Runs the analysis pass of --denoise on unchanged samples, and records the noise in `result`. Reads the page
+ * to its end. Opens the device for the first picture. */
+static enum status info_find_noise(struct noise_finder *finder, const struct command *command,
+                                   const struct job *job, struct reader *reader, struct result *result,
+                                   struct error *error)
 {
+    struct worker *worker = &finder->worker;
+    enum status status = STATUS_OK;
+    if (!finder->begun) {
+        finder->context = (struct worker_context){.settings = &command->settings, .chain = &command->chain};
+        worker_init(worker, &finder->context, NULL, command->settings.device);
+        finder->begun = true;
+        status = chain_add(&finder->chain, stage_find("denoise"), NULL, error);
+    }
+    if (status == STATUS_OK)
+        status = worker_open(worker, error);
+    if (status != STATUS_OK)
+        return status;
+    /* Plan the chain --denoise. None of the stage's own programs is needed. */
     const struct image_info *info = reader_info(reader);
-    const struct plan_request request = {.chain = chain,
+    const struct plan_request request = {.chain = &finder->chain,
                                          .input = image_shape(info),
                                          .in = info->type,
                                          .out = info->type,
                                          .reader_memory = reader_memory(reader)};
     struct plan plan;
-    worker->run.prebuilt = true; /* no program of the stage itself is needed */
-    enum status status = plan_make(&plan, &request, &worker->run, error);
+    worker->run.prebuilt = true;
+    status = plan_make(&plan, &request, &worker->run, error);
     if (status != STATUS_OK)
         return status;
     /* The page of a run in memory, but with the file as its reader. It is never written. */
@@ -282,27 +297,8 @@ static enum status analyse_noise(struct worker *worker, const struct chain *chai
     page.reader = reader;
     status = analyse_page(&page, 0, error);
     plan_free(&plan);
-    return status;
-}
-
-/* Reads the page to its end and records the noise in `result`. Opens the device for the first picture. */
-static enum status info_find_noise(struct noise_finder *finder, const struct command *command,
-                                   const struct job *job, struct reader *reader, struct result *result,
-                                   struct error *error)
-{
-    enum status status = STATUS_OK;
-    if (!finder->begun) {
-        finder->context = (struct worker_context){.settings = &command->settings, .chain = &command->chain};
-        worker_init(&finder->worker, &finder->context, NULL, command->settings.device);
-        finder->begun = true;
-        status = chain_add(&finder->chain, stage_find("denoise"), NULL, error);
-    }
     if (status == STATUS_OK)
-        status = worker_open(&finder->worker, error);
-    if (status == STATUS_OK)
-        status = analyse_noise(&finder->worker, &finder->chain, reader, error);
-    if (status == STATUS_OK)
-        result_note_noise(job, &finder->worker, 0, result);
+        result_note_noise(job, worker, 0, result);
     return status;
 }
 
@@ -351,6 +347,7 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
             complain(error);
         failed++;
     }
+    /* The error of a single file is the command's. Of several files, each error was printed already. */
     if (status == STATUS_OK && list.several && failed > 0)
         status = fail(error, failed < list.count ? STATUS_PARTIAL : STATUS_FAILED, "%zu of %zu files failed",
                       failed, list.count);

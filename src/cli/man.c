@@ -35,8 +35,8 @@ static void write_character(FILE *file, unsigned long code)
         fprintf(file, "\\[u%04lX]", code);
 }
 
-/* Writes `size` bytes of valid UTF-8. \& precedes a full stop at the beginning of a line, which would be a
- * request. */
+/* Writes `size` bytes of valid UTF-8. A line that begins with a full stop would be a troff request, so \& is
+ * written before it. A line that begins with an apostrophe is escaped by write_character. */
 static void man_write_text(FILE *file, const char *text, size_t size)
 {
     const char *end = text + size;
@@ -51,6 +51,7 @@ static void man_write_text(FILE *file, const char *text, size_t size)
     }
 }
 
+/* Writes a string and a line break. */
 static void write_line(FILE *file, const char *text)
 {
     man_write_text(file, text, strlen(text));
@@ -81,6 +82,7 @@ static void write_entry(FILE *file, const char *term, const char *meaning)
     write_line(file, meaning);
 }
 
+/* Writes each command as a term, and its purpose as the meaning. */
 static void write_examples(FILE *file, const struct example *examples)
 {
     for (const struct example *example = examples; example->command != NULL; example++)
@@ -112,59 +114,32 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-/* The following functions write the lists that manual.txt names. */
-static void write_formats(FILE *file)
+/* Writes the list that a line of manual.txt names, such as "@stages". */
+static void write_list(FILE *file, struct word name)
 {
-    char known[400] = "";
-    text_append(
-        known, sizeof known,
-        "climg reads and writes %s, by a file's first bytes and by the name of the output or --format.",
-        format_names(NULL, "and").text);
-    fputs(".PP\n", file);
-    write_line(file, known);
-}
-
-static void write_stages(FILE *file)
-{
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-        write_stage(file, *stage);
-}
-
-static void write_global_options(FILE *file)
-{
-    write_options(file, global_options, describe_global);
-}
-
-static void write_environment(FILE *file)
-{
-    write_options(file, environment_variables, describe_variable);
-}
-
-static void write_overview_examples(FILE *file)
-{
-    write_examples(file, overview_examples);
-}
-
-static void write_exit_status(FILE *file)
-{
-    write_entry(file, "0", "done");
-    write_entry(file, "1", "failed");
-    write_entry(file, "2", "wrong usage; nothing was written");
-    write_entry(file, "3", "some of several files failed; the others are done");
-}
-
-/* Writes the list that a line of manual.txt names: "@stages". */
-static void write_insert(FILE *file, const char *line, size_t size)
-{
-    static const struct {
-        const char *name;
-        void (*write)(FILE *file);
-    } inserts[] = {{"@formats", write_formats},         {"@stages", write_stages},
-                   {"@options", write_global_options},  {"@exit", write_exit_status},
-                   {"@environment", write_environment}, {"@examples", write_overview_examples}};
-    for (size_t i = 0; i < sizeof inserts / sizeof inserts[0]; i++)
-        if (strlen(inserts[i].name) == size && strncmp(inserts[i].name, line, size) == 0)
-            inserts[i].write(file);
+    if (word_equals(name, "@formats")) {
+        char known[400] = "";
+        text_append(
+            known, sizeof known,
+            "climg reads and writes %s, by a file's first bytes and by the name of the output or --format.",
+            format_names(NULL, "and").text);
+        fputs(".PP\n", file);
+        write_line(file, known);
+    } else if (word_equals(name, "@stages")) {
+        for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+            write_stage(file, *stage);
+    } else if (word_equals(name, "@options")) {
+        write_options(file, global_options, describe_global);
+    } else if (word_equals(name, "@environment")) {
+        write_options(file, environment_variables, describe_variable);
+    } else if (word_equals(name, "@examples")) {
+        write_examples(file, overview_examples);
+    } else if (word_equals(name, "@exit")) {
+        write_entry(file, "0", "done");
+        write_entry(file, "1", "failed");
+        write_entry(file, "2", "wrong usage; nothing was written");
+        write_entry(file, "3", "some of several files failed; the others are done");
+    }
 }
 
 /* Writes manual.txt: "= " begins a heading, "@" names a list, and blank lines divide paragraphs. */
@@ -176,7 +151,7 @@ static void write_sections(FILE *file)
         if (line[0] == '=') {
             fprintf(file, ".SH \"%.*s\"\n", (int)size - 2, line + 2);
         } else if (line[0] == '@') {
-            write_insert(file, line, size);
+            write_list(file, (struct word){line, size});
         } else if (size > 0) {
             fputs(begins ? ".PP\n" : "", file);
             man_write_text(file, line, size);

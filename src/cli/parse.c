@@ -29,6 +29,7 @@ struct long_option {
     const struct option *global; /* NULL if the name is no global option */
 };
 
+/* The state of command_parse. */
 struct parser {
     /* Input. */
     int argc;
@@ -182,23 +183,8 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     return STATUS_OK;
 }
 
-/* Fails: the input is a name without dashes, as in `climg in.png blur 2 out/`. The message has the command to
- * write. */
-static enum status reject_word(const char *input, struct error *error)
-{
-    const struct stage *stage = stage_find(input);
-    const struct option *value = stage == NULL ? NULL : options_primary(stage->options);
-    if (stage != NULL && options_need_value(stage->options))
-        return fail(error, STATUS_USAGE,
-                    "%s: there is no such file; stages are options: climg INPUT --%s %s OUTPUT", input, input,
-                    option_value_name(value));
-    if (stage != NULL)
-        return fail(error, STATUS_USAGE,
-                    "%s: there is no such file; stages are options: climg INPUT --%s OUTPUT", input, input);
-    return fail(error, STATUS_USAGE, "%s: there is no such file; %s", input, suggest("--", input).text);
-}
-
-/* True for names of stages and options, and for aliases that are hardly file names. */
+/* True for names of stages and options. Of the aliases only those of stages, --help and --info count: other
+ * words, such as "input", are likely names of files. */
 static bool is_command(const char *word)
 {
     const char *answer = alias_answer(word);
@@ -207,12 +193,26 @@ static bool is_command(const char *word)
             (stage_find(answer) != NULL || strcmp(answer, "help") == 0 || strcmp(answer, "info") == 0));
 }
 
-/* Fails if an input has the name of a command and no file has that name. */
+/* Fails if an input is a stage or option without dashes, as in `climg in.png blur 2 out/`, and no file has
+ * that name. The message has the command to write. */
 static enum status check_names(const struct command *command, struct error *error)
 {
-    for (size_t i = 0; i < command->input_count; i++)
-        if (is_command(command->inputs[i]) && access(command->inputs[i], F_OK) != 0)
-            return reject_word(command->inputs[i], error);
+    for (size_t i = 0; i < command->input_count; i++) {
+        const char *input = command->inputs[i];
+        if (!is_command(input) || access(input, F_OK) == 0)
+            continue;
+        const struct stage *stage = stage_find(input);
+        if (stage == NULL)
+            return fail(error, STATUS_USAGE, "%s: there is no such file; %s", input,
+                        suggest("--", input).text);
+        if (!options_need_value(stage->options))
+            return fail(error, STATUS_USAGE,
+                        "%s: there is no such file; stages are options: climg INPUT --%s OUTPUT", input,
+                        input);
+        return fail(error, STATUS_USAGE,
+                    "%s: there is no such file; stages are options: climg INPUT --%s %s OUTPUT", input, input,
+                    option_value_name(options_primary(stage->options)));
+    }
     return STATUS_OK;
 }
 
@@ -230,6 +230,7 @@ static bool reads_as_value(const struct long_option *option, const char *text)
     return reads;
 }
 
+/* True if the path names a folder by a slash at its end, whether it exists or not. */
 static bool ends_in_slash(const char *path)
 {
     size_t length = strlen(path);
@@ -368,6 +369,7 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (command->settings.auto_orient && command->settings.stored_orientation)
         return fail(error, STATUS_USAGE,
                     "--auto-orient and --stored-orientation cannot be used together; leave one out");
+    /* Names come before folders: `climg in.png blur 2 out/` is no list of four files. */
     enum status status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK)
         status = check_names(command, error);

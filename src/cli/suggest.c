@@ -1,7 +1,10 @@
 /* Hints for unknown names: "did you mean --blur?".
  *
- * A hint comes from a short table of aliases, names that other programs use. Else it is the stage or option
- * with the smallest edit distance to the word, if at most a third of the word's letters is wrong. */
+ *     typed        hint
+ *     --gaussian   --blur     alias: a name in other programs, from a short table
+ *     --inv        --invert   beginning of a name
+ *     --blurr      --blur     smallest edit distance, at most a third of the word's letters
+ *     --xyz        see climg --help */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -101,20 +104,6 @@ const struct alias aliases[] = {
     {NULL, NULL},
 };
 
-/* Returns the nearest stage or option; NULL if more than a third of the letters is wrong in all. */
-static const char *nearest_name(const char *unknown)
-{
-    const size_t length = strlen(unknown);
-    struct search search = {.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-        consider(&search, (*stage)->name);
-    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
-        if (!option->hidden)
-            consider(&search, option->name);
-    }
-    return search.best;
-}
-
 /* Compares whole words only: similar names are a matter of the edit distance. */
 const char *alias_answer(const char *unknown)
 {
@@ -133,8 +122,18 @@ struct hint suggest(const char *before, const char *typed)
     for (size_t i = 0; i < NAME_LIMIT && typed[i] != '\0'; i++)
         unknown[i] = (char)tolower((unsigned char)typed[i]);
     const char *answer = alias_answer(unknown);
-    if (answer == NULL)
-        answer = nearest_name(unknown);
+    if (answer == NULL) {
+        /* The nearest stage or option, unless more than a third of the letters is wrong in all names. */
+        const size_t length = strlen(unknown);
+        struct search search = {.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
+        for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+            consider(&search, (*stage)->name);
+        for (const struct option *option = global_options; option->type != OPTION_END; option++)
+            if (!option->hidden)
+                consider(&search, option->name);
+        answer = search.best;
+    }
+    /* A sentence, a name, or nothing. */
     if (answer == NULL)
         text_append(hint.text, sizeof hint.text, "see climg --help");
     else if (strchr(answer, ' ') != NULL)

@@ -1,8 +1,13 @@
-/* Brightness of pictures from files and devices: luma of display values, reduced by a power of two to at
- * most 1.5 million pixels. A file is halved as its rows come, so that it is never whole in memory; an image
- * on the device is reduced there. Both filter by the same triangle. Limiting single pixels (levels.c) comes
- * after the reduction: in larger pictures hot pixels are blobs by then, which still win if the true shift is
- * a few pixels. */
+/* Brightness of pictures: luma of display values, reduced by a power of two to 0.4 to 1.5 million pixels.
+ *
+ *     file           read a row ─▶ luma ─▶ halve ─▶ … ─▶ halve ─▶ gray plane
+ *     device image   reduce on the device ─▶ download ─▶ luma ─▶ gray plane
+ *
+ * Rows of a file are halved while they are decoded, so the file is never whole in memory, except a picture
+ * that must be turned. Both ways filter by a triangle two result pixels wide.
+ *
+ * Known limit: single pixels are limited after the reduction (levels.c). In large pictures hot pixels are
+ * blobs by then. As they do not move, they win over a true shift of a few pixels. */
 #include "register/registration.h"
 
 #include "base/exact.h"
@@ -15,44 +20,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PIXELS = 3 << 19, TEXEL = 4 };
+enum { MAX_PIXELS = 3 << 19, TEXEL = 4 };
 
-/* ITU-R BT.601's, of display values. */
+/* Luma of display values (ITU-R BT.601). */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 
-static double brightness_of(const double *pixel, int colours)
+/* Returns the luma of a pixel with three colours, else its first channel. */
+static double luma(const double *pixel, int colours)
 {
     return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
 }
 
-/* Samples with a larger magnitude, and NaN, get a weight of 0, so that sums of squares fit a float. */
-static const double MOST_VALUE = 1e15;
+/* Pixels above this magnitude, and NaN, get a weight of 0. So sums of squares fit a float. */
+static const double MAX_MAGNITUDE = 1e15;
 
+/* Converts `count` pixels without alpha. The weight is 1, or 0 if the value is not usable. */
 static void set_opaque(const double *pixels, size_t channels, size_t count, float *values, float *weights)
 {
     for (size_t i = 0; i < count; i++) {
-        double value = brightness_of(pixels + i * channels, (int)channels);
-        bool counts = fabs(value) < MOST_VALUE;
+        double value = luma(pixels + i * channels, (int)channels);
+        bool counts = fabs(value) < MAX_MAGNITUDE;
         values[i] = counts ? (float)value : 0;
         weights[i] = counts ? 1 : 0;
     }
 }
 
-/* Converts pixels with alpha, whose colour is premultiplied. Alpha becomes the weight, clipped to 1. */
+/* Converts pixels with alpha and premultiplied colour. The value is the straight colour's, the weight alpha,
+ * clipped to 1. Alpha below 0.001 is 0: division would leave rounding only. */
 static void set_blended(const double *pixels, size_t channels, size_t count, float *values, float *weights)
 {
     for (size_t i = 0; i < count; i++) {
         const double *pixel = pixels + i * channels;
-        double weight = pixel[channels - 1], value = brightness_of(pixel, (int)channels - 1);
-        bool counts = weight > 1e-3 && fabs(value) < MOST_VALUE;
+        double weight = pixel[channels - 1], value = luma(pixel, (int)channels - 1);
+        bool counts = weight > 1e-3 && fabs(value) < MAX_MAGNITUDE;
         values[i] = counts ? (float)(value / weight) : 0;
         weights[i] = counts ? (float)(weight < 1 ? weight : 1) : 0;
     }
 }
 
-/* Pixels of a row that are converted at a time, on the stack. */
+/* Pixels of a row that are converted at a time: 8 KB on the stack. */
 enum { PIXELS = 256 };
 
+/* Premultiplies pixels of `channels`, of which the last one is alpha. */
 static void multiply_by_alpha(double *pixels, size_t count, size_t channels)
 {
     for (size_t i = 0; i < count; i++)
@@ -60,6 +69,7 @@ static void multiply_by_alpha(double *pixels, size_t count, size_t channels)
             pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
 }
 
+/* Converts a row of samples as the file has them. */
 static void convert_row(const struct image_info *info, const void *row, float *values, float *weights)
 {
     double pixels[PIXELS * TEXEL] = {0};
@@ -73,71 +83,74 @@ static void convert_row(const struct image_info *info, const void *row, float *v
     }
 }
 
-enum { MOST_HALVINGS = 6 };
-_Static_assert(MAX_FACTOR == 1 << MOST_HALVINGS, "a reduction of 2^n takes n halvings");
+enum { MAX_HALVINGS = 6 };
+_Static_assert(MAX_FACTOR == 1 << MAX_HALVINGS, "a reduction of 2^n takes n halvings");
 
-/* A file that is halved several times as its rows come. */
+/* A file whose rows are halved several times while they are read. */
 struct halving {
     struct reader *reader;
-    struct image_info info; /* of the picture as it is seen */
-    unsigned char *samples; /* a row of it */
-    struct affine map;      /* to the stored picture; for a picture that is turned */
-    unsigned char *stored;  /* the stored picture; NULL: rows are as they are stored */
-    uint32_t row;           /* the next row of the picture that is turned */
+    struct image_info info; /* of the upright picture */
+    unsigned char *samples; /* one row of it; owned */
+
+    /* For a picture that must be turned. */
+    unsigned char *stored; /* all of it as stored; owned. NULL: rows come from the reader */
+    struct affine map;     /* from upright to stored pixels */
+    uint32_t row;          /* next row of the upright picture */
+
+    /* steps[0] halves the file's rows, steps[i] the result of steps[i - 1]. */
     struct step {
         struct row_filter filter;
-        struct gray_plane row; /* of the source */
-        int taken, given;      /* rows */
-    } steps[MOST_HALVINGS];
+        struct gray_plane row; /* one source row */
+        int rows_in, rows_out; /* number of rows so far */
+    } steps[MAX_HALVINGS];
 };
 
-/* Copies the next row of a picture that is turned. */
-static void turn_row(struct halving *halving)
-{
-    const size_t pixel = pixel_size(&halving->info), row = row_size(reader_info(halving->reader));
-    const struct affine *map = &halving->map;
-    const double y = halving->row++;
-    for (uint32_t x = 0; x < halving->info.width; x++) {
-        const double column = map->xx * x + map->xy * y + map->x, line = map->yx * x + map->yy * y + map->y;
-        memcpy(halving->samples + x * pixel, halving->stored + (size_t)line * row + (size_t)column * pixel,
-               pixel);
-    }
-}
-
-/* Computes the next row of the picture halved `halvings` times, from rows that are read as needed. */
+/* Computes the next row of the picture after `halvings` halvings. Calls itself for the source rows that it
+ * needs: two for each row, and four for the first one. */
 static enum status next_row(struct halving *halving, int halvings, float *values, float *weights,
                             struct error *error)
 {
     if (halvings == 0) {
         const struct image_info *info = &halving->info;
-        if (halving->stored)
-            turn_row(halving);
-        else if (reader_read(halving->reader, halving->samples, row_size(info), 1, error) != STATUS_OK)
+        if (halving->stored) {
+            /* Gather the row from the stored picture. */
+            const size_t pixel = pixel_size(info), pitch = row_size(reader_info(halving->reader));
+            const struct affine *map = &halving->map;
+            const double y = halving->row++;
+            for (uint32_t x = 0; x < info->width; x++) {
+                const double column = map->xx * x + map->xy * y + map->x,
+                             line = map->yx * x + map->yy * y + map->y;
+                memcpy(halving->samples + x * pixel,
+                       halving->stored + (size_t)line * pitch + (size_t)column * pixel, pixel);
+            }
+        } else if (reader_read(halving->reader, halving->samples, row_size(info), 1, error) != STATUS_OK) {
             return STATUS_FAILED;
+        }
         convert_row(info, halving->samples, values, weights);
         return STATUS_OK;
     }
     struct step *step = &halving->steps[halvings - 1];
-    for (; step->taken < row_filter_end(&step->filter, step->given); step->taken++) {
+    for (; step->rows_in < row_filter_end(&step->filter, step->rows_out); step->rows_in++) {
         if (next_row(halving, halvings - 1, step->row.values, step->row.weights, error) != STATUS_OK)
             return STATUS_FAILED;
-        row_filter_add(&step->filter, step->taken, step->row.values, step->row.weights);
+        row_filter_add(&step->filter, step->rows_in, step->row.values, step->row.weights);
     }
-    row_filter_output(&step->filter, step->given++, values, weights);
+    row_filter_output(&step->filter, step->rows_out++, values, weights);
     return STATUS_OK;
 }
 
-/* `info` describes the picture as it is seen. A picture that is turned is read whole, as its first row may
- * need the last one that is stored. */
+/* Prepares the halving of a file. `info` describes the upright picture. If it `needs_turn` it is read whole
+ * here, as its first row may be the stored picture's last one. On failure call halving_free, too. */
 static enum status halving_make(struct halving *halving, struct reader *reader, const struct image_info *info,
-                                bool turns, int halvings, struct error *error)
+                                bool needs_turn, int halvings, struct error *error)
 {
     const struct image_info *stored = reader_info(reader);
     int width = (int)info->width, height = (int)info->height;
     *halving = (struct halving){.reader = reader, .info = *info};
     halving->samples = allocate(row_size(info), "a row of the reference", error);
     enum status status = halving->samples ? STATUS_OK : STATUS_FAILED;
-    if (status == STATUS_OK && turns) {
+    if (status == STATUS_OK && needs_turn) {
+        /* orientation_map counts from pixel corners, this file from pixel centres. */
         const struct affine corners =
             orientation_map(stored->metadata.orientation, stored->width, stored->height);
         halving->map = affine_counted(&corners, -0.5);
@@ -159,25 +172,12 @@ static enum status halving_make(struct halving *halving, struct reader *reader, 
 
 static void halving_free(struct halving *halving)
 {
-    for (int i = 0; i < MOST_HALVINGS; i++) {
+    for (int i = 0; i < MAX_HALVINGS; i++) {
         gray_plane_free(&halving->steps[i].row);
         row_filter_free(&halving->steps[i].filter);
     }
     free(halving->samples);
     free(halving->stored);
-}
-
-static enum status brightness_read_rows(struct reader *reader, const struct image_info *info, bool turns,
-                                        int halvings, struct gray_plane *gray, struct error *error)
-{
-    struct halving halving;
-    enum status status = halving_make(&halving, reader, info, turns, halvings, error);
-    for (size_t y = 0; status == STATUS_OK && y < (size_t)gray->height; y++) {
-        const size_t at = y * (size_t)gray->width;
-        status = next_row(&halving, halvings, gray->values + at, gray->weights + at, error);
-    }
-    halving_free(&halving);
-    return status;
 }
 
 enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
@@ -192,30 +192,40 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     if (status != STATUS_OK)
         return status;
     struct image_info info = *reader_info(reader);
-    const bool turns = !settings->stored_orientation && info.metadata.orientation > 1;
-    if (turns && orientation_is_on_side(info.metadata.orientation)) {
+    /* The size of the upright picture. */
+    const bool needs_turn = !settings->stored_orientation && info.metadata.orientation > 1;
+    if (needs_turn && orientation_is_on_side(info.metadata.orientation)) {
         info.width = reader_info(reader)->height;
         info.height = reader_info(reader)->width;
     }
     *width = (int)info.width;
     *height = (int)info.height;
-    /* Halving stops at 0.4 to 1.5 million pixels. */
+    /* Halve until the result has at most MAX_PIXELS. */
     int halvings = 0;
     for (*reduction = 1;
-         *reduction < MAX_FACTOR && (double)*width * *height > (double)MOST_PIXELS * *reduction * *reduction;
+         *reduction < MAX_FACTOR && (double)*width * *height > (double)MAX_PIXELS * *reduction * *reduction;
          *reduction *= 2)
         halvings++;
     status = info.type == SAMPLE_COMPLEX
                  ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)
                  : gray_plane_make(gray, ceil_div(*width, *reduction), ceil_div(*height, *reduction), error);
-    if (status == STATUS_OK)
-        status = brightness_read_rows(reader, &info, turns, halvings, gray, error);
+    if (status == STATUS_OK) {
+        struct halving halving;
+        status = halving_make(&halving, reader, &info, needs_turn, halvings, error);
+        for (size_t y = 0; status == STATUS_OK && y < (size_t)gray->height; y++) {
+            const size_t at = y * (size_t)gray->width;
+            status = next_row(&halving, halvings, gray->values + at, gray->weights + at, error);
+        }
+        halving_free(&halving);
+    }
     reader_close(reader);
     return status;
 }
 
-/* Reduces on the device in one pass, by a triangle that is two pixels of the result wide. Repeated halving of
- * rows in brightness_read approximates the same filter. */
+/* ---------------------------------------------------------------- images on the device */
+
+/* Reduces an image on the device in one pass, by a triangle two result pixels wide. The repeated halvings of
+ * brightness_read are nearly the same filter. */
 static enum status reduce(struct run *run, const struct value *image, int reduction, struct value *small,
                           struct error *error)
 {
@@ -234,12 +244,13 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
     return product_image(run, &x, &y, &epilogue_copy, image, small, error);
 }
 
-/* The curve of sRGB (IEC 61966-2-1). */
+/* Returns the display value of linear light: the curve of sRGB (IEC 61966-2-1). */
 static double to_display(double light)
 {
     return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
 }
 
+/* Converts premultiplied pixels in linear light to premultiplied display values. */
 static void encode_pixels(double *pixels, size_t count, int channels, bool alpha)
 {
     for (size_t i = 0; i < count; i++, pixels += channels) {
@@ -249,61 +260,64 @@ static void encode_pixels(double *pixels, size_t count, int channels, bool alpha
     }
 }
 
-/* A picture as mapped from the device: planes one after the other, or texels. */
-struct fetched {
+/* An image in host memory: planes one after the other, or texels of four channels. */
+struct download {
     const float *samples;
-    size_t pixel, row, plane; /* floats from one to the next */
+    size_t pixel, row, plane; /* distances in floats */
     int channels;
     bool alpha, linear;
-    struct gray_plane *gray;
+    struct gray_plane *gray; /* the result */
 };
 
-static void convert_fetched(const struct fetched *fetched, size_t y)
+/* Converts one row. */
+static void convert_downloaded_row(const struct download *download, size_t y)
 {
     double pixels[PIXELS * TEXEL] = {0};
-    const size_t width = (size_t)fetched->gray->width, channels = (size_t)fetched->channels;
+    const size_t width = (size_t)download->gray->width, channels = (size_t)download->channels;
     for (size_t x = 0; x < width; x += PIXELS) {
         const size_t end = x + PIXELS < width ? x + PIXELS : width, count = end - x, at = y * width + x;
-        const float *from = fetched->samples + y * fetched->row + x * fetched->pixel;
+        const float *from = download->samples + y * download->row + x * download->pixel;
         for (size_t c = 0; c < channels; c++)
             for (size_t i = 0; i < count; i++)
-                pixels[i * channels + c] = (double)from[c * fetched->plane + i * fetched->pixel];
-        if (fetched->linear)
-            encode_pixels(pixels, count, fetched->channels, fetched->alpha);
-        (fetched->alpha ? set_blended : set_opaque)(pixels, channels, count, fetched->gray->values + at,
-                                                    fetched->gray->weights + at);
+                pixels[i * channels + c] = (double)from[c * download->plane + i * download->pixel];
+        if (download->linear)
+            encode_pixels(pixels, count, download->channels, download->alpha);
+        (download->alpha ? set_blended : set_opaque)(pixels, channels, count, download->gray->values + at,
+                                                     download->gray->weights + at);
     }
 }
 
+/* Converts a block of rows (for workers_each). */
 static enum status convert_block(void *context, int index, struct error *error)
 {
-    const struct fetched *fetched = context;
-    const struct rows rows = gray_plane_block(fetched->gray, index);
+    const struct download *download = context;
+    const struct rows rows = gray_plane_block(download->gray, index);
     (void)error;
     for (int y = rows.begin; y < rows.end; y++)
-        convert_fetched(fetched, (size_t)y);
+        convert_downloaded_row(download, (size_t)y);
     return STATUS_OK;
 }
 
-static enum status fetch(struct run *run, struct workers *workers, const struct shape *shape,
-                         const struct planes *planes, bool linear, struct gray_plane *gray,
-                         struct error *error)
+/* Downloads planes and converts them with all threads. */
+static enum status convert_planes(struct run *run, struct workers *workers, const struct shape *shape,
+                                  const struct planes *planes, bool linear, struct gray_plane *gray,
+                                  struct error *error)
 {
     const bool texels = planes->memory == MEMORY_IMAGE;
     const struct geometry at = planes_geometry(planes);
     float *samples = allocate(planes_bytes(planes), "the picture to be aligned", error);
-    struct fetched fetched = {.samples = samples,
-                              .pixel = texels ? TEXEL : 1,
-                              .row = texels ? (size_t)at.width * TEXEL : (size_t)at.pitch,
-                              .plane = texels ? 1 : (size_t)at.spacing * (size_t)at.pitch,
-                              .channels = shape->channels,
-                              .alpha = shape->alpha,
-                              .linear = linear,
-                              .gray = gray};
+    struct download download = {.samples = samples,
+                                .pixel = texels ? TEXEL : 1,
+                                .row = texels ? (size_t)at.width * TEXEL : (size_t)at.pitch,
+                                .plane = texels ? 1 : (size_t)at.spacing * (size_t)at.pitch,
+                                .channels = shape->channels,
+                                .alpha = shape->alpha,
+                                .linear = linear,
+                                .gray = gray};
     enum status status = samples ? planes_read(run->device, planes, samples, error) : STATUS_FAILED;
     const double since = clock_seconds();
     if (status == STATUS_OK)
-        status = workers_each(workers, gray_plane_blocks(gray), convert_block, &fetched, error);
+        status = workers_each(workers, gray_plane_blocks(gray), convert_block, &download, error);
     run_add_host_time(run, PART_REGISTRATION, "brightness", since);
     free(samples);
     return status;
@@ -315,11 +329,11 @@ enum status brightness_fetch(struct run *run, struct workers *workers, const str
     struct value small = {.shape = image->shape};
     enum status status = reduction > 1 ? reduce(run, image, reduction, &small, error) : STATUS_OK;
     const struct planes *planes = reduction > 1 ? &small.planes[0] : &image->planes[0];
-    bool imaginary = device_is_dry_run(run->device);
-    if (status == STATUS_OK && !imaginary)
+    bool is_dry_run = device_is_dry_run(run->device);
+    if (status == STATUS_OK && !is_dry_run)
         status = gray_plane_make(gray, planes->width, planes->rows, error);
-    if (status == STATUS_OK && !imaginary)
-        status = fetch(run, workers, &image->shape, planes, linear, gray, error);
+    if (status == STATUS_OK && !is_dry_run)
+        status = convert_planes(run, workers, &image->shape, planes, linear, gray, error);
     value_release(run, &small);
     return status;
 }

@@ -1,7 +1,14 @@
-/* Decimation in frequency (W. M. Gentleman and G. Sande, Fast Fourier Transforms, AFIPS 1966) leaves a line
- * in bit-reversed order, and decimation in time (J. W. Cooley and J. W. Tukey, Mathematics of Computation 19,
- * 1965) takes it so on the way back. Lines go down the columns: then each step is the same for a whole row.
- */
+/* Radix-2 Fourier transforms without bit reversal.
+ *
+ * Forward is decimation in frequency (W. M. Gentleman and G. Sande, "Fast Fourier Transforms - For Fun and
+ * Profit", AFIPS 1966), which leaves an axis in bit-reversed order. Inverse is decimation in time (J. W.
+ * Cooley and J. W. Tukey, Mathematics of Computation 19, 1965), which reads an axis in that order. So no
+ * sample is ever reordered.
+ *
+ *     forward:   columns ─▶ transpose ─▶ columns          inverse:   columns ─▶ transpose ─▶ columns
+ *
+ * Only columns are transformed. A butterfly then has the same factor for a whole row, and the compiler makes
+ * vectors of it. */
 #include "register/fourier.h"
 
 #include "base/exact.h"
@@ -31,12 +38,13 @@ void fourier_free(struct fourier *fourier)
     fourier->cosines = NULL;
 }
 
-/* Two rows of the columns that are transformed, real and imaginary parts. */
-struct rows_of_two {
+/* The two rows that a butterfly combines: real parts a and b, imaginary parts ia and ib. */
+struct row_pair {
     float *restrict a, *restrict b, *restrict ia, *restrict ib;
 };
 
-static void part(struct rows_of_two rows, int width, float cosine, float sine)
+/* a, b = a + b, (a - b) w, where w = cosine - i sine. */
+static void butterfly_forward(struct row_pair rows, int width, float cosine, float sine)
 {
     for (int x = 0; x < width; x++) {
         float real = rows.a[x] - rows.b[x], imaginary = rows.ia[x] - rows.ib[x];
@@ -47,7 +55,8 @@ static void part(struct rows_of_two rows, int width, float cosine, float sine)
     }
 }
 
-static void join(struct rows_of_two rows, int width, float cosine, float sine)
+/* a, b = a + b w, a - b w, where w = cosine + i sine. */
+static void butterfly_inverse(struct row_pair rows, int width, float cosine, float sine)
 {
     for (int x = 0; x < width; x++) {
         float real = rows.b[x] * cosine - rows.ib[x] * sine,
@@ -59,34 +68,36 @@ static void join(struct rows_of_two rows, int width, float cosine, float sine)
     }
 }
 
-/* One step of all columns: rows that are `half` apart. */
-static void step_down(const struct fourier *fourier, float *plane, int width, int height, int half,
-                      void (*step)(struct rows_of_two, int, float, float))
+/* Applies one stage of butterflies to all columns. They combine rows at a distance of `half`, in groups of
+ * 2 * half rows. */
+static void butterflies(const struct fourier *fourier, float *plane, int width, int height, int half,
+                        void (*butterfly)(struct row_pair, int, float, float))
 {
+    /* The tables have the steps of the longer side, so a shorter one skips entries. */
     const int longer = fourier->width > fourier->height ? fourier->width : fourier->height;
     float *imaginary = plane + (size_t)width * (size_t)height;
     for (int top = 0; top < height; top += 2 * half)
         for (int k = 0; k < half; k++) {
             const size_t a = (size_t)(top + k) * (size_t)width, b = a + (size_t)half * (size_t)width;
             const int at = k * (longer / (2 * half));
-            step((struct rows_of_two){plane + a, plane + b, imaginary + a, imaginary + b}, width,
-                 fourier->cosines[at], fourier->sines[at]);
+            butterfly((struct row_pair){plane + a, plane + b, imaginary + a, imaginary + b}, width,
+                      fourier->cosines[at], fourier->sines[at]);
         }
 }
 
-static void down(const struct fourier *fourier, float *plane, int width, int height)
+static void forward_columns(const struct fourier *fourier, float *plane, int width, int height)
 {
     for (int half = height / 2; half > 0; half /= 2)
-        step_down(fourier, plane, width, height, half, part);
+        butterflies(fourier, plane, width, height, half, butterfly_forward);
 }
 
-static void down_back(const struct fourier *fourier, float *plane, int width, int height)
+static void inverse_columns(const struct fourier *fourier, float *plane, int width, int height)
 {
     for (int half = 1; half < height; half *= 2)
-        step_down(fourier, plane, width, height, half, join);
+        butterflies(fourier, plane, width, height, half, butterfly_inverse);
 }
 
-/* In tiles, whose rows stay in the cache. */
+/* Transposes a real plane in tiles of 16 x 16, which stay in the cache. */
 static void transpose(const float *from, int width, int height, float *to)
 {
     enum { TILE = 16 };
@@ -101,18 +112,18 @@ void fourier_forward(const struct fourier *fourier, float *plane, float *spectru
 {
     const int width = fourier->width, height = fourier->height;
     const size_t count = (size_t)width * (size_t)height;
-    down(fourier, plane, width, height);
+    forward_columns(fourier, plane, width, height);
     transpose(plane, width, height, spectrum);
     transpose(plane + count, width, height, spectrum + count);
-    down(fourier, spectrum, height, width);
+    forward_columns(fourier, spectrum, height, width);
 }
 
-void fourier_back(const struct fourier *fourier, float *spectrum, float *plane)
+void fourier_inverse(const struct fourier *fourier, float *spectrum, float *plane)
 {
     const int width = fourier->width, height = fourier->height;
     const size_t count = (size_t)width * (size_t)height;
-    down_back(fourier, spectrum, height, width);
+    inverse_columns(fourier, spectrum, height, width);
     transpose(spectrum, height, width, plane);
     transpose(spectrum + count, height, width, plane + count);
-    down_back(fourier, plane, width, height);
+    inverse_columns(fourier, plane, width, height);
 }

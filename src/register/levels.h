@@ -1,4 +1,14 @@
-/* Pyramids of a picture's brightness on the host. */
+/* Gaussian pyramids of a picture's brightness, on the host.
+ *
+ *     level 0    the picture as it comes from brightness.c, smoothed
+ *     level i    half the width and height of level i - 1
+ *     detail     of the coarsest level, which search.c correlates
+ *
+ * Every pixel has a weight: 0 if it is missing (transparent, NaN, infinite, at the border), else up to 1.
+ * Filters compute weighted means, so missing pixels leak into no others.
+ *
+ * The caller owns each struct and frees it. Functions with `workers` split rows among threads; their results
+ * do not depend on the number of threads. */
 #ifndef CLIMG_REGISTER_LEVELS_H
 #define CLIMG_REGISTER_LEVELS_H
 
@@ -6,85 +16,101 @@
 #include "base/threads.h"
 #include "filters/warp.h"
 
-/* Number of floats after the last row that may be read. */
+/* Number of floats after the last row that may be read, so that loops over 8 pixels need no remainder. */
 enum { GRAY_PADDING = 7 };
 
-/* Brightness, and the weight of each pixel, from 0 to 1. */
+/* Brightness and weight of each pixel, row by row without gaps. */
 struct gray_plane {
-    int width, height;
-    float *values, *weights;
+    int width, height; /* pixels */
+    float *values;     /* brightness, on the scale of the samples or normalized (levels_make); owned */
+    float *weights;    /* 0 to 1; in the allocation of `values` */
 };
 
+/* Allocates a plane of zeros. */
 enum status gray_plane_make(struct gray_plane *gray, int width, int height, struct error *error);
+
+/* Frees the memory. May be called on a zeroed plane, and twice. */
 void gray_plane_free(struct gray_plane *gray);
 
-/* Blocks of rows that threads work on; they depend on the size alone. */
+/* Number of blocks of rows that threads share, and the rows of one. A block has about 16,384 pixels. Blocks
+ * depend on the plane's size alone, so sums by block are the same for any number of threads. */
 int gray_plane_blocks(const struct gray_plane *gray);
 struct rows gray_plane_block(const struct gray_plane *gray, int index);
 
-/* Halves the size, with taps 1 3 3 1. */
+/* Halves the size by the taps 1 3 3 1, a triangle two output pixels wide. */
 extern const struct line gray_halving;
 
+/* One level of a pyramid. */
 struct level {
     struct gray_plane gray;
-    float *across, *down; /* slopes of a reference's values, 0 at the border; NULL for a picture */
-    double factor;        /* pixels of the whole picture per pixel, along an axis */
+    float *across, *down; /* derivatives of a reference along x and y, 0 at the border; NULL for a picture */
+    double factor;        /* pixels of the whole picture per pixel of this level, along an axis */
 };
 
-enum { MOST_REDUCTIONS = 24 };
+enum { MAX_LEVEL_COUNT = 24 };
 
-/* The finest level first. */
+/* A pyramid. level[0] is the finest one. */
 struct levels {
-    struct level level[MOST_REDUCTIONS];
-    int count;
-    struct gray_plane detail; /* of the coarsest level: its values less their local mean */
+    struct level level[MAX_LEVEL_COUNT];
+    int count;                /* number of levels */
+    struct gray_plane detail; /* the coarsest level less its local mean; weights are 0 or 1 */
 };
 
-/* Makes the levels of a picture that was reduced by `reduction`. Takes over its memory, also on failure. A
- * reference
- * (`reference` is NULL) has levels down to a side of 64 pixels, and slopes; a picture has as many as its
- * reference. Single bright or dark pixels are limited, and values scaled to a mean of 0 and a standard
- * deviation of 1. */
+/* Makes the pyramid of a picture that was reduced by `reduction`. Takes over the picture's memory, also on
+ * failure. Limits single bright or dark pixels, and scales values to a mean of 0 and a standard deviation of
+ * 1. If `reference` is NULL the picture is a reference: its levels go down to a side of 64 pixels and have
+ * slopes. Else the pyramid has as many levels as `reference`, and no slopes. */
 enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 
-/* Frees all memory; may be called on zeroed levels, and twice. */
+/* Frees all memory. May be called on zeroed levels, and twice. */
 void levels_free(struct levels *levels);
 
-/* Convert a map of whole pictures to a map of a level's pixels, and back. */
+/* Converts an affine map between whole pictures to one between pixels of a level, and back. Both pictures
+ * have the same factor. */
 struct affine level_from_whole(const struct level *level, struct affine whole);
 struct affine level_to_whole(const struct level *level, struct affine affine);
 
 /* ---------------------------------------------------------------- filters of rows
  *
- * Weighted means along both axes of rows that are given one by one. */
+ * A separable filter of a plane whose rows arrive one after the other:
+ *
+ *     row_filter_add      filters a source row along x and keeps it, in a ring of as many rows as taps
+ *     row_filter_output   sums the rows of the ring along y, and divides by the sum of weights
+ *
+ * So a file is halved while it is decoded, without its pixels in memory. */
 
-/* A 1-D filter: output i = sum over k of taps[k] * sample[step * i + start + k]. */
+/* A 1-D filter: output i = sum over k of taps[k] * sample[step * i + start + k]. Samples beyond the ends have
+ * weight 0. */
 struct line {
     const float *taps;
     int count, start, step; /* step: 1 or 2 */
 };
 
-/* The rows of a source that the next output rows are made of, summed up along x. */
+/* The state of a filter: the source rows of the next output row, filtered along x. */
 struct row_filter {
-    struct line line;           /* of both axes */
-    int width, height, outputs; /* of the source, and the width of the result */
-    float *product;             /* a row of the source */
-    float *rows;                /* line.count of values and as many of weights; row y is y % line.count */
+    struct line line;  /* for both axes */
+    int width, height; /* of the source */
+    int outputs;       /* width of the result */
+    float *product;    /* one source row: values times weights; owned */
+    float *rows;       /* ring of line.count rows, each values and weights; row y is at y % line.count */
 };
 
-/* The taps must outlive the filter. May be freed also after a failure. */
+/* Starts a filter of a source of width x height. The taps must outlive it. After a failure the filter may be
+ * freed, too. */
 enum status row_filter_make(struct row_filter *filter, const struct line *line, int width, int height,
                             struct error *error);
+
+/* Frees the memory. May be called on a zeroed filter, and twice. */
 void row_filter_free(struct row_filter *filter);
 
-/* Returns the source row after the last one that output row y needs. */
+/* Returns the end of the source rows that output row y needs. */
 int row_filter_end(const struct row_filter *filter, int y);
 
-/* Adds row y of the source. */
+/* Adds source row y. Rows are added in order; rows that no output needs may be left out. */
 void row_filter_add(struct row_filter *filter, int y, const float *values, const float *weights);
 
-/* Computes output row y, after all source rows that it needs were added, and no later ones. */
+/* Computes output row y. All source rows before row_filter_end(filter, y) were added, and none after. */
 void row_filter_output(const struct row_filter *filter, int y, float *values, float *weights);
 
 #endif

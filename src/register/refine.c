@@ -1,23 +1,30 @@
-/* Refinement of a match by Gauss-Newton steps. Blocks of pixels are weighted by their agreement.
+/* Refinement of a match by Gauss-Newton steps, in blocks of pixels that are weighted by their agreement.
  *
- * Inverse-compositional alignment (S. Baker and I. Matthews, Lucas-Kanade 20 Years On, IJCV 56, 2004): the
- * reference R is moved by a small d so that R(x + d(x)) = gain I(W x) + offset, and then W by the inverse of
- * d, so that slopes are computed once, from the reference. Gain and offset belong to a block of 8
- * to 32 pixels: they equate the block's mean and standard deviation in both pictures. A block weighs
+ *     sample the picture ─▶ compare each block ─▶ normal equations ─▶ solve ─▶ move the match ─┐
+ *            ▲                                                                                 │
+ *            └─────────────── until the corners move by less than `enough` ◀───────────────────┘
+ *
+ * Inverse-compositional alignment (S. Baker and I. Matthews, "Lucas-Kanade 20 Years On", IJCV 56, 2004): find
+ * a small motion d of the reference R with R(x + d(x)) = gain I(W x) + offset, then replace the map W by W
+ * after the inverse of d. Only the reference's slopes are needed, so they are computed once.
+ *
+ * Gain and offset belong to a block of 8 to 32 pixels: they give both pictures the same mean and standard
+ * deviation in it. The weight of a block is
  *
  *     r^2 / ((1 - r^2 + INTERPOLATION) v)
  *
- * where r is the correlation of the two pictures in it and v the reference's variance. The denominator is
- * what the picture leaves unexplained (each block has noise of its own, as in iteratively reweighted least
- * squares); r^2 leaves out blocks that hold only noise. So what moved, another exposure, a tone curve or a
- * hot pixel cost the blocks that they lie in.
+ * where r is the correlation of the two pictures in the block and v the variance of R. The denominator is the
+ * unexplained variance (as in iteratively reweighted least squares, where each block has noise of its own).
+ * r^2 leaves out blocks that contain only noise. So objects that moved, another exposure, a tone curve or a
+ * hot pixel affect only the blocks that contain them.
  *
- * Tried and lost: one gain and offset for the whole picture and Cauchy's weights for single pixels, whose
- * width comes from the median residual. In a star field the median is that of the empty sky, so that stars
- * which are half a pixel off were left out: steps ended 0.4 to 1.7 pixels off (now 0.01 to 0.04). A gain by
- * regression is too small where most is noise, and steps with it. Of pictures in which a third of the objects
- * moved 46% were right (now 96%). Blocks of 64 pixels: errors of tone curves grow from 0.03 to 0.05 pixels,
- * and nothing gains. */
+ * Tried and lost:
+ * - One gain and offset for the whole picture, with Cauchy weights of single pixels whose width is the median
+ *   residual. In a star field that is the residual of the empty sky, so stars half a pixel off were left out
+ *   as outliers. Steps ended 0.4 to 1.7 pixels off (now 0.01 to 0.04). Of pictures in which a third of the
+ *   objects moved, 46% were right (now 96%).
+ * - The gain by regression. It is too small if the block is mostly noise, and so are the steps.
+ * - Blocks of 64 pixels. Errors with tone curves grow from 0.03 to 0.05 pixels, and nothing is better. */
 #include "register/refine.h"
 
 #include "base/threads.h"
@@ -26,36 +33,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_UNKNOWNS = 6, LANES = 8, LEAST_BLOCK = 8, MOST_BLOCK = 32, LEAST_BLOCKS = 8 };
+enum {
+    MAX_UNKNOWNS = 6,
+    LANES = 8,      /* neighbouring pixels that are summed separately: one vector register */
+    MIN_BLOCK = 8,  /* pixels of a block's side */
+    MAX_BLOCK = 32, /* the same */
+    MIN_BLOCKS = 8  /* along the shorter side, for blocks above MIN_BLOCK */
+};
 _Static_assert(LANES - 1 <= GRAY_PADDING, "lanes may read beyond the last pixel");
 
-/* The share of a block's variance that interpolation leaves unexplained in pictures without noise. */
+/* Share of a block's variance that interpolation leaves unexplained in pictures without noise. */
 static const float INTERPOLATION = 0.005F;
 
-/* Added to variances, for blocks that are flat. The whole picture's variance is 1. */
-static const float LEAST_VARIANCE = 1e-5F;
-
-/* White noise has this share of its variance in its slopes: on a level that was halved, and on the finest
- * one, which is smoothed. */
-static const double IN_SLOPES = 0.5, IN_SMOOTHED_SLOPES = 0.25;
-
-/* Half the diagonal is the unit of places, about the centre, so that all unknowns are pixels in the corners.
+/* Added to the variances of a block, so that flat ones divide by no zero. The whole picture's variance is 1.
  */
+static const float MIN_VARIANCE = 1e-5F;
+
+/* Variance of a slope of white noise, over the variance of the noise. A slope is half a difference of two
+ * pixels: (1 + 1) / 4. On the finest level, which is smoothed, it is less. */
+static const double NOISE_IN_SLOPES = 0.5, NOISE_IN_SMOOTHED_SLOPES = 0.25;
+
+/* Coordinates of the unknowns: from the centre of the level, in half diagonals. So every unknown is the
+ * motion of a corner in pixels, and the matrix is well conditioned. */
 struct frame {
-    double x, y, unit;
+    double x, y; /* centre, in pixels */
+    double unit; /* half the diagonal, in pixels */
 };
 
-/* Sums over blocks: the normal equations of the motion, and how well the blocks agree. */
+/* Sums over blocks. Only the lower triangles are summed; sum_all completes them. */
 struct equations {
-    double matrix[MOST_UNKNOWNS][MOST_UNKNOWNS], right[MOST_UNKNOWNS];
-    double spread[MOST_UNKNOWNS][MOST_UNKNOWNS]; /* outer products of the blocks' right sides */
-    double noise[MOST_UNKNOWNS][MOST_UNKNOWNS]; /* the part of `matrix` that noise explains, over IN_SLOPES */
-    double agreement, structure;                /* their ratio is the share of blocks that agree */
-    double whole, covered;                      /* weights of the reference, and where the picture is, too */
-    int blocks;                                 /* that agree at all */
+    /* Normal equations: matrix * d = right. */
+    double matrix[MAX_UNKNOWNS][MAX_UNKNOWNS], right[MAX_UNKNOWNS];
+
+    /* For the uncertainty. */
+    double spread[MAX_UNKNOWNS][MAX_UNKNOWNS]; /* sum of right right^T of the blocks */
+    double noise[MAX_UNKNOWNS][MAX_UNKNOWNS];  /* the noise's part of `matrix`, over NOISE_IN_SLOPES */
+    int blocks;                                /* number of blocks with a positive correlation */
+
+    /* The match's agreement is agreement / structure, its coverage covered / whole. */
+    double agreement, structure;
+    double covered, whole;
 };
 
-/* A match on its way to a better one, on one level. */
+/* The state of match_refine. */
 struct refining {
     struct workers *workers;
     struct match *match;
@@ -64,27 +84,35 @@ struct refining {
     const struct level *reference;
     const struct gray_plane *picture;
     struct frame frame;
-    struct gray_plane sampled; /* the picture at the reference's places */
-    int side;                  /* of a block in pixels of the level */
-    double in_slopes;
-    struct equations *bands; /* one for each row of blocks */
+    int side;                  /* of a block, in pixels of the level */
+    double noise_in_slopes;    /* see the constants */
+    struct gray_plane sampled; /* the picture at the reference's pixels; owned */
+    struct equations *bands;   /* one for each row of blocks; owned */
 };
 
+/* A rectangle of the level, in pixels. */
 struct block {
     int x, y, width, height;
 };
 
-/* A block of the reference (a) and the picture (b). `whole` is the count of a picture that is equal. */
+/* Statistics of a block, weighted by both pictures' weights. */
 struct agreement {
-    float whole, count, mean_a, mean_b, gain, correlation, variance;
+    float whole;          /* sum of weights if the picture were the reference */
+    float count;          /* sum of weights; 0 if too little is covered */
+    float mean_a, mean_b; /* of the reference and the picture */
+    float gain;           /* ratio of the standard deviations */
+    float correlation;    /* -1 to 1 */
+    float variance;       /* of the reference */
 };
 
+/* Adds the lanes pairwise, as a vector register is reduced. */
 static float add_up(const float *lanes)
 {
     return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-/* Weights of LANES neighbouring pixels; 0 outside the block. */
+/* Computes the weights of LANES neighbouring pixels from column `x` of the block and index `at` on. They are
+ * 0 outside the block. */
 static void find_weights(const struct refining *refining, const struct block *block, int x, size_t at,
                          float *weight)
 {
@@ -93,8 +121,8 @@ static void find_weights(const struct refining *refining, const struct block *bl
         weight[i] = x + i < block->width ? weights[i] * covered[i] : 0;
 }
 
-/* Returns a count of 0 if less than half of what the reference shows in the block is covered. Sums are of
- * differences to one of its pixels, so that floats are exact enough. */
+/* Computes a block's statistics. If the picture covers less than half of the reference's pixels in the block,
+ * all but `whole` are 0. Sums are over differences from the middle pixel: floats are then exact enough. */
 static struct agreement compare_block(const struct refining *refining, const struct block *block)
 {
     const struct gray_plane *gray = &refining->reference->gray;
@@ -126,8 +154,8 @@ static struct agreement compare_block(const struct refining *refining, const str
     if (!(count > 0.5F * add_up(whole)))
         return (struct agreement){.whole = add_up(whole)};
     const float first = add_up(a) / count, second = add_up(b) / count;
-    const float variance_a = fmaxf(add_up(aa) / count - first * first, 0) + LEAST_VARIANCE;
-    const float variance_b = fmaxf(add_up(bb) / count - second * second, 0) + LEAST_VARIANCE;
+    const float variance_a = fmaxf(add_up(aa) / count - first * first, 0) + MIN_VARIANCE;
+    const float variance_b = fmaxf(add_up(bb) / count - second * second, 0) + MIN_VARIANCE;
     return (struct agreement){.whole = add_up(whole),
                               .count = count,
                               .mean_a = pivot_a + first,
@@ -138,9 +166,15 @@ static struct agreement compare_block(const struct refining *refining, const str
                               .variance = variance_a};
 }
 
-/* Computes the derivatives of the reference by each unknown at LANES neighbouring pixels. */
-static void find_motions(enum model model, const float *x, float y, const float *across, const float *down,
-                         float unknown[][LANES])
+/* Computes the derivative of the reference by each unknown, at LANES neighbouring pixels. x and y are in
+ * frame coordinates, and the reference's slopes are (across, down) = (Rx, Ry). The unknowns are
+ *
+ *     shift        tx, ty:          Rx, Ry
+ *     rigid        and rotation:    Ry x - Rx y
+ *     similarity   and scale:       Rx x + Ry y
+ *     affine       tx, ty and the matrix: Rx x, Rx y, Ry x, Ry y */
+static void find_derivatives(enum model model, const float *x, float y, const float *across,
+                             const float *down, float unknown[][LANES])
 {
     for (int i = 0; i < LANES; i++) {
         unknown[0][i] = across[i];
@@ -158,12 +192,14 @@ static void find_motions(enum model model, const float *x, float y, const float 
     }
 }
 
-/* A block's sums over its pixels: products of two unknowns, of an unknown and what is left, and unknowns. */
+/* A block's weighted sums over its pixels, where g is the derivative by an unknown and e the residual. */
 struct block_sums {
-    float matrix[MOST_UNKNOWNS][MOST_UNKNOWNS][LANES], right[MOST_UNKNOWNS][LANES],
-        unknown[MOST_UNKNOWNS][LANES];
+    float matrix[MAX_UNKNOWNS][MAX_UNKNOWNS][LANES]; /* of g g^T */
+    float right[MAX_UNKNOWNS][LANES];                /* of g e */
+    float unknown[MAX_UNKNOWNS][LANES];              /* of g */
 };
 
+/* Adds the pixels of a block to the sums. The residual is gain (I - mean of I) - (R - mean of R). */
 static void sum_block(const struct refining *refining, const struct block *block,
                       const struct agreement *agreement, struct block_sums *sums)
 {
@@ -174,15 +210,15 @@ static void sum_block(const struct refining *refining, const struct block *block
         for (int x = 0; x < block->width; x += LANES) {
             const size_t at = (size_t)y * (size_t)reference->gray.width + (size_t)(block->x + x);
             const float *values = reference->gray.values + at, *sampled = refining->sampled.values + at;
-            float places[LANES], unknown[MOST_UNKNOWNS][LANES], left[LANES], weight[LANES];
+            float places[LANES], unknown[MAX_UNKNOWNS][LANES], left[LANES], weight[LANES];
             find_weights(refining, block, x, at, weight);
             for (int i = 0; i < LANES; i++) {
                 places[i] = ((float)(block->x + x + i) - centre) * step;
                 left[i] =
                     agreement->gain * (sampled[i] - agreement->mean_b) - (values[i] - agreement->mean_a);
             }
-            find_motions(refining->model, places, (float)((y - frame->y) / frame->unit),
-                         reference->across + at, reference->down + at, unknown);
+            find_derivatives(refining->model, places, (float)((y - frame->y) / frame->unit),
+                             reference->across + at, reference->down + at, unknown);
             for (int a = 0; a < refining->unknowns; a++) {
                 float weighted[LANES];
                 for (int i = 0; i < LANES; i++) {
@@ -197,7 +233,8 @@ static void sum_block(const struct refining *refining, const struct block *block
         }
 }
 
-/* Adds the products of unknowns of slopes across and down of mean square `squares`, at the block's centre. */
+/* Adds the share of the matrix that noise explains. It is computed as if all slopes, with a mean square of
+ * `squares` across and down, were at the block's centre. */
 static void add_noise(const struct refining *refining, const struct block *block, double squares,
                       struct equations *equations)
 {
@@ -205,23 +242,24 @@ static void add_noise(const struct refining *refining, const struct block *block
     const float none[LANES] = {0}, one[LANES] = {1};
     const float x[LANES] = {(float)((block->x + 0.5 * (block->width - 1) - frame->x) / frame->unit)},
                 y = (float)((block->y + 0.5 * (block->height - 1) - frame->y) / frame->unit);
-    float across[MOST_UNKNOWNS][LANES], down[MOST_UNKNOWNS][LANES];
-    find_motions(refining->model, x, y, one, none, across);
-    find_motions(refining->model, x, y, none, one, down);
+    float across[MAX_UNKNOWNS][LANES], down[MAX_UNKNOWNS][LANES];
+    find_derivatives(refining->model, x, y, one, none, across);
+    find_derivatives(refining->model, x, y, none, one, down);
     for (int a = 0; a < refining->unknowns; a++)
         for (int b = 0; b <= a; b++)
             equations->noise[a][b] +=
                 squares * (double)(across[a][0] * across[b][0] + down[a][0] * down[b][0]);
 }
 
-/* Unknowns are taken free of their means, as the offset is unknown. */
+/* Adds a block, times its weight, to the equations. Derivatives count less their mean in the block, as the
+ * block's offset is unknown. */
 static void add_block(const struct refining *refining, const struct block *block,
                       const struct agreement *agreement, struct equations *equations)
 {
     const double squared = (double)agreement->correlation * (double)agreement->correlation;
     const double weight = squared / ((1 - squared + (double)INTERPOLATION) * (double)agreement->variance);
     struct block_sums sums = {.right = {{0}}};
-    double unknown[MOST_UNKNOWNS], right[MOST_UNKNOWNS];
+    double unknown[MAX_UNKNOWNS], right[MAX_UNKNOWNS];
     sum_block(refining, block, agreement, &sums);
     equations->blocks++;
     add_noise(refining, block,
@@ -239,6 +277,7 @@ static void add_block(const struct refining *refining, const struct block *block
     }
 }
 
+/* Samples a block of rows (for workers_each). */
 static enum status sample_band(void *context, int index, struct error *error)
 {
     struct refining *refining = context;
@@ -248,9 +287,11 @@ static enum status sample_band(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-/* A block counts by its standard deviation: by its variance, one bright star would be the whole picture. The
- * power of the correlation is between 1, where 1 in 60 strangers reached 0.3, and 2, where noisy star fields
- * did not. */
+/* Sums one row of blocks into its equations (for workers_each).
+ *
+ * The agreement is the mean of r^1.5, each block weighted by its standard deviation; with its variance, one
+ * bright star would outweigh the rest of the picture. The exponent is between 1, with which 1 in 60 pairs of
+ * unrelated pictures reached 0.3, and 2, with which noisy star fields did not. */
 static enum status sum_band(void *context, int index, struct error *error)
 {
     const struct refining *refining = context;
@@ -277,7 +318,7 @@ static enum status sum_band(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-/* Adds up the bands in their order, whichever thread did them. */
+/* Adds the equations of all bands, in the order of rows, and completes the matrices' upper triangles. */
 static struct equations sum_all(const struct refining *refining, int bands)
 {
     struct equations sum = {.covered = 0};
@@ -301,10 +342,11 @@ static struct equations sum_all(const struct refining *refining, int bands)
     return sum;
 }
 
-/* Gauss' elimination with pivots; false if the blocks do not tell all unknowns. */
+/* Solves the normal equations by Gaussian elimination with partial pivoting; `right` becomes the solution.
+ * Returns false if they are singular: the picture does not determine all unknowns. */
 static bool solve(struct equations *equations, int n)
 {
-    double(*m)[MOST_UNKNOWNS] = equations->matrix, *right = equations->right, trace = 0;
+    double(*m)[MAX_UNKNOWNS] = equations->matrix, *right = equations->right, trace = 0;
     for (int k = 0; k < n; k++)
         trace += m[k][k];
     for (int k = 0; k < n; k++) {
@@ -336,6 +378,7 @@ static bool solve(struct equations *equations, int n)
     return true;
 }
 
+/* Returns the inverse of a map. */
 static struct affine invert(const struct affine *a)
 {
     double determinant = a->xx * a->yy - a->xy * a->yx;
@@ -346,7 +389,8 @@ static struct affine invert(const struct affine *a)
     return inverse;
 }
 
-/* The unknowns d as a map of the level's places, and how far it moves a corner at most. */
+/* Returns the solution d as a map of the level's pixels. *moved is a bound of the motion of a corner, in
+ * pixels. */
 static struct affine find_motion(enum model model, const struct frame *frame, const double *d, double *moved)
 {
     double xx = 0, xy = 0, yx = 0, yy = 0;
@@ -364,6 +408,7 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
     *moved = sqrt(d[0] * d[0] + d[1] * d[1]) + sqrt(xx * xx + xy * xy + yx * yx + yy * yy);
     struct affine motion = {1 + xx / frame->unit, xy / frame->unit,     0,
                             yx / frame->unit,     1 + yy / frame->unit, 0};
+    /* The linearized rotation enlarges a little: a rigid map has determinant 1. */
     double length = model == MODEL_RIGID ? sqrt(motion.xx * motion.xx + motion.yx * motion.yx) : 1;
     motion.xx /= length;
     motion.xy /= length;
@@ -374,9 +419,11 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
     return motion;
 }
 
-/* A standard deviation of the corners in pixels of the level: H^-1 G H^-1, where H is the matrix and G what
- * the blocks' right sides spread by (P. Huber, 5th Berkeley Symposium, 1967). The slopes of noise say nothing
- * and are taken out of H. */
+/* Returns the standard deviation of the corners, in pixels of the level: the root of the trace of the
+ * sandwich H^-1 G H^-1, where H is the matrix and G the spread of the blocks' right sides (P. Huber, "The
+ * behavior of maximum likelihood estimates under nonstandard conditions", 5th Berkeley Symposium, 1967).
+ *
+ * Noise has slopes, too, which make H larger without determining the motion. They are subtracted from H. */
 static double find_uncertainty(const struct refining *refining, const struct equations *equations)
 {
     const int n = refining->unknowns;
@@ -389,7 +436,7 @@ static double find_uncertainty(const struct refining *refining, const struct equ
         unit.right[k] = 1;
         for (int a = 0; a < n; a++)
             for (int b = 0; b < n; b++)
-                unit.matrix[a][b] -= refining->in_slopes * equations->noise[a][b];
+                unit.matrix[a][b] -= refining->noise_in_slopes * equations->noise[a][b];
         if (!solve(&unit, n) || !(unit.right[k] > 0))
             return INFINITY;
         for (int a = 0; a < n; a++)
@@ -400,8 +447,8 @@ static double find_uncertainty(const struct refining *refining, const struct equ
     return variance >= 0 ? sqrt(variance) : INFINITY;
 }
 
-/* Compares the pictures where the match has them now. A picture that covers little of the reference is
- * likelier to agree by chance. */
+/* Judges the match where it is now, and returns the equations of the next step. The score prefers pictures
+ * that cover more of the reference, as small parts agree by chance more often. */
 static struct equations measure(struct refining *refining)
 {
     struct match *match = refining->match;
@@ -418,32 +465,30 @@ static struct equations measure(struct refining *refining)
     return sum;
 }
 
-/* False if there is no step to take. *moved is in pixels of the level. */
-static bool take_step(struct refining *refining, struct equations *equations, double *moved)
+/* Takes at most `steps` steps, until one moves the corners by less than `enough` pixels. The match is judged
+ * before the first step and after each. */
+static void take_steps(struct refining *refining, int steps, double enough)
 {
     const struct level *reference = refining->reference;
-    if (!solve(equations, refining->unknowns))
-        return false;
-    struct affine motion = find_motion(refining->model, &refining->frame, equations->right, moved);
-    if (!(*moved < reference->gray.width + reference->gray.height))
-        return false;
-    struct affine back = invert(&motion), here = level_from_whole(reference, refining->match->affine);
-    refining->match->affine = level_to_whole(reference, affine_through(&back, &here));
-    return true;
-}
-
-static void refine(struct refining *refining, int steps, double enough)
-{
+    struct match *match = refining->match;
     double moved = INFINITY;
     for (int i = 0;; i++) {
         struct equations equations = measure(refining);
-        refining->match->settled = moved < enough;
+        match->settled = moved < enough;
         if (i == steps || moved < enough)
             return;
-        if (!take_step(refining, &equations, &moved)) {
-            refining->match->score = -1;
+        /* A step that is undetermined, NaN or longer than the picture ends the match. */
+        struct affine motion = {.xx = 1, .yy = 1};
+        const bool is_solved = solve(&equations, refining->unknowns);
+        if (is_solved)
+            motion = find_motion(refining->model, &refining->frame, equations.right, &moved);
+        if (!is_solved || !(moved < reference->gray.width + reference->gray.height)) {
+            match->score = -1;
             return;
         }
+        /* W becomes W after the inverse of the motion, in pixels of the level. */
+        struct affine back = invert(&motion), here = level_from_whole(reference, match->affine);
+        match->affine = level_to_whole(reference, affine_through(&back, &here));
     }
 }
 
@@ -464,11 +509,11 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
         .reference = &reference->level[index],
         .picture = &picture->level[index].gray,
         .frame = {(width - 1) / 2.0, (height - 1) / 2.0, unit},
-        .side = LEAST_BLOCK,
-        .in_slopes = index == 0 ? IN_SMOOTHED_SLOPES : IN_SLOPES,
+        .side = MIN_BLOCK,
+        .noise_in_slopes = index == 0 ? NOISE_IN_SMOOTHED_SLOPES : NOISE_IN_SLOPES,
     };
-    while (refining.side < MOST_BLOCK &&
-           2 * refining.side * LEAST_BLOCKS <= (width < height ? width : height))
+    /* Blocks as large as possible, with MIN_BLOCKS along the shorter side. */
+    while (refining.side < MAX_BLOCK && 2 * refining.side * MIN_BLOCKS <= (width < height ? width : height))
         refining.side *= 2;
     const int bands = (height + refining.side - 1) / refining.side;
     if (gray_plane_make(&refining.sampled, width, height, error) != STATUS_OK)
@@ -476,7 +521,7 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
     refining.bands = allocate((size_t)bands * sizeof *refining.bands, "sums of brightness", error);
     enum status status = refining.bands ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK)
-        refine(&refining, steps, enough);
+        take_steps(&refining, steps, enough);
     free(refining.bands);
     gray_plane_free(&refining.sampled);
     return status;

@@ -1,57 +1,66 @@
-/* Matches of a picture and a reference: found on the coarsest level and refined. Results do not depend on the
- * number of threads. */
+/* Matches: maps from a reference to a picture that are perhaps right. search.c finds them on the coarsest
+ * level; refine.c improves and judges one on a given level, with samples from sample.c.
+ *
+ * The caller owns matches and pyramids. Functions read the pyramids only, so several threads may use them.
+ * Results do not depend on the number of threads. */
 #ifndef CLIMG_REGISTER_REFINE_H
 #define CLIMG_REGISTER_REFINE_H
 
 #include "base/affine.h"
 #include "register/levels.h"
 
-/* Maps that are looked for, each with more freedom than the one before. */
+/* Families of maps, with 2, 3, 4 and 6 unknowns. Each one contains the one before. */
 enum model { MODEL_SHIFT, MODEL_RIGID, MODEL_SIMILARITY, MODEL_AFFINE };
 
 #define MODEL_CHOICES "shift|rigid|similarity|affine"
 
-/* Maps places of the reference to places in the picture. */
+/* A map from reference to picture, and how well the two agree under it. */
 struct match {
-    struct affine affine; /* of whole pictures */
-    double agreement;     /* the share of the covered blocks that agree, 0 to 1 */
-    double covered;       /* the share of the reference that the picture covers */
-    bool settled;         /* the last step moved the corners by less than `enough` */
-    double uncertainty;   /* of the corners: a standard deviation in pixels of the level */
-    double score;         /* agreement * covered^(1/4); -1: not aligned */
+    struct affine affine; /* in pixels of whole pictures */
+
+    /* Set by match_refine, for the level it was called with. */
+    double agreement;   /* share of the covered blocks that agree, 0 to 1 */
+    double covered;     /* share of the reference that the picture covers, 0 to 1 */
+    bool settled;       /* the last step moved the corners by less than `enough` */
+    double uncertainty; /* standard deviation of the corners, in pixels of the level; may be INFINITY */
+
+    double score; /* agreement * covered^(1/4), or search.c's correlation; -1 if the steps diverged */
 };
 
 /* ---------------------------------------------------------------- refine.c */
 
-/* Improves a match on level `index` by at most `steps` Gauss-Newton steps, until the corners move by less
- * than `enough` pixels of the level. With 0 steps only its agreement, coverage and uncertainty are computed.
- */
+/* Improves a match on level `index` by at most `steps` Gauss-Newton steps, until a step moves the corners by
+ * less than `enough` pixels of the level. With 0 steps the match is only judged. Fails only without memory;
+ * steps that diverge give a score of -1. */
 enum status match_refine(struct workers *workers, struct match *match, enum model model,
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error);
 
 /* ---------------------------------------------------------------- sample.c */
 
-/* Resamples a picture at the reference's pixels in `rows`, by cubic interpolation. Values and weights beyond
- * the picture are 0. `sampled` has the reference's size; other rows stay as they are. */
+/* Resamples a picture at the pixels of `sampled` in `rows`, by cubic interpolation; `affine` maps these
+ * pixels to the picture. Values and weights are 0 outside the picture and in its outermost pixels. Other rows
+ * of `sampled` are unchanged. */
 void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct rows rows,
                  struct gray_plane *sampled);
 
 /* ---------------------------------------------------------------- search.c */
 
-enum { MOST_MATCHES = 4096 };
+enum { MAX_MATCHES = 4096 };
 
-/* Rotations of up to 30 degrees, and all others. */
-enum extent { EXTENT_NEAR, EXTENT_TURNED, EXTENTS };
+/* Rotations of up to 30 degrees, and all others. Most pictures need the first range only, a sixth of the
+ * work. */
+enum rotation_range { ROTATIONS_SMALL, ROTATIONS_LARGE, ROTATION_RANGES };
 
-/* Finds the best shifts for every rotation and scale that the model has, the best one first: scales from 0.72
- * to 1.38, shifts of up to half of the reference. *count is at most MOST_MATCHES. */
-enum status search_matches(struct workers *workers, enum model model, enum extent extent,
+/* Finds the best shifts for every rotation and scale that the model has: scales from 0.72 to 1.38, shifts of
+ * up to half of the reference. Writes *count matches, the best one first, to an array with room for
+ * MAX_MATCHES. Only affine and score of a match are set. */
+enum status search_matches(struct workers *workers, enum model model, enum rotation_range range,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error);
 
-/* Compares for qsort, the better one first; equal ones by their maps, so that every qsort gives the same
- * order. */
+/* Compares matches for qsort, the higher score first. Equal scores are ordered by their maps, so that the
+ * order does not depend on the C library's qsort. */
 int compare_matches(const void *a, const void *b);
 
 #endif

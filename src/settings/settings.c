@@ -276,7 +276,7 @@ const struct option global_options[] = {
      .choices = "auto|always|never",
      .help = "show how far several files, or the rows of a large one, are, and that the driver compiles; auto: on a terminal"},
     {.name = "dry-run", .letter = 'n', .type = OPTION_FLAG, FIELD(dry_run),
-     .help = "print what would be done (input -> output), and how many files, and do nothing"},
+     .help = "print what would be done (input -> output) and the number of files; write nothing"},
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
      .help = "limit on climg's own memory for pixels, besides what the OpenCL driver takes: 512M, 2G"},

@@ -104,9 +104,9 @@ static enum status align_prepare(void *params, const struct settings *settings, 
     if (status == STATUS_OK)
         status = brightness_read(align->path, settings, &gray, &align->reduction, &align->width,
                                  &align->height, error);
-    if (status == STATUS_OK && (align->width < LEAST_SIDE || align->height < LEAST_SIDE))
+    if (status == STATUS_OK && (align->width < MIN_SIDE || align->height < MIN_SIDE))
         status = fail(error, STATUS_FAILED, "%s: is %dx%d; nothing can be aligned to less than %dx%d pixels",
-                      align->path, align->width, align->height, LEAST_SIDE, LEAST_SIDE);
+                      align->path, align->width, align->height, MIN_SIDE, MIN_SIDE);
     if (status == STATUS_OK) {
         align->hash = hash_bytes(HASH_START, gray.values,
                                  2 * (size_t)gray.width * (size_t)gray.height * sizeof *gray.values);
@@ -131,9 +131,9 @@ static enum status align_shape(const void *params, const struct shape *in, struc
                                struct error *error)
 {
     const struct align *align = params;
-    if (in->width < LEAST_SIDE || in->height < LEAST_SIDE)
+    if (in->width < MIN_SIDE || in->height < MIN_SIDE)
         return fail(error, STATUS_FAILED, "is %dx%d; --align wants %dx%d pixels at least", in->width,
-                    in->height, LEAST_SIDE, LEAST_SIDE);
+                    in->height, MIN_SIDE, MIN_SIDE);
     out->width = align->width;
     out->height = align->height;
     return STATUS_OK;

@@ -5,8 +5,8 @@
  *
  * The pipeline converts three colours to luma and two colour differences before the stage (caps.opponent),
  * and on CPU devices the stage processes a slice in tiles (caps.tiles), which saves planes of all columns.
- * Without SIGMA the noise is estimated in a pass over the whole picture (denoise_survey). The picture must be
- * large enough for the levels.
+ * Without SIGMA the noise is estimated in a pass over the whole picture (denoise_analysis). The picture must
+ * be large enough for the levels.
  *
  * Relative costs are measured: 12 times --blur 2, 30 times with quality=high. The second step gains 0.2 dB
  * for white noise. docs/denoising.md compares the results with other programs'; docs/performance.md has what
@@ -135,7 +135,7 @@ const struct stage stage_denoise = {
     .out = KIND_IMAGE,
     .shape = denoise_shape,
     .rows = denoise_rows,
-    .analysis = &denoise_survey,
+    .analysis = &denoise_analysis,
     .caps = denoise_caps,
     .adapt_to_chroma = denoise_adapt_to_chroma,
     .run = denoise_run,

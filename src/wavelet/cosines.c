@@ -1,26 +1,35 @@
-/* The second step of quality=high: bands of rows, each in two launches. The first writes a shrunk block of
- * cosines for every second column and row, the second takes the weighted mean of the sixteen blocks over each
- * pixel. A band is as high as its blocks fit in a few megabytes. */
+/* The second step of quality=high, in bands of rows with two launches each:
+ *
+ *     noisy, pilot ─ cosine_blocks ─▶ filtered blocks ─ cosine_mean ─▶ rows of the result
+ *
+ * Blocks begin at every second column and row, so the 64 values and the weight of a block take 65 bytes a
+ * pixel and plane. A band is as high as its blocks fit in 16 MB. */
 #include "wavelet/cosines.h"
 
-enum { SIDE = 8, STEP = 2, VALUES = SIDE * SIDE + 1 }; /* as in kernels/cosines.cl; with its weight */
+/* Side of a block and distance between blocks in pixels, as in kernels/cosines.cl, and floats of a block: its
+ * values and its weight. */
+enum { SIDE = 8, STEP = 2, VALUES = SIDE * SIDE + 1 };
 
-/* Bytes of the blocks of a band, at 65 bytes a pixel and plane, and the fewest rows of a band. */
-enum { BAND_SIZE = 16 << 20, LEAST_ROWS = 16 };
+/* Size of a band's blocks in bytes, and its smallest number of rows. Neighbouring bands share three rows of
+ * blocks, which both compute. */
+enum { BAND_SIZE = 16 << 20, MIN_BAND_ROWS = 16 };
 
-/* Share of the pilot that gives the highest PSNR (docs/denoising.md). */
-static const cl_float SHARE = 0.2F;
+/* Share of the pilot in the result, which gives the highest PSNR (docs/denoising.md). */
+static const cl_float PILOT_SHARE = 0.2F;
 
 struct rows cosines_rows(int height, struct rows out)
 {
     return rows_clip((struct rows){out.begin - (SIDE - 1), out.end + SIDE - 1}, height);
 }
 
+/* Returns the number of planes of blocks: texels have four channels, whichever are used. */
 static int count_planes(const struct planes *planes)
 {
     return planes->memory == MEMORY_IMAGE ? 4 : planes->channels;
 }
 
+/* Filters rows [rows.begin, rows.end) of dst. `levels` has the indices of the three finest levels in
+ * noise->sigma, one for each octave of a block's coefficients. */
 static enum status refine_band(struct run *run, const struct noise *noise, cl_int4 levels,
                                const struct planes *noisy, const struct planes *pilot,
                                const struct planes *dst, struct rows rows, struct error *error)
@@ -37,6 +46,7 @@ static enum status refine_band(struct run *run, const struct noise *noise, cl_in
                             .channels = count_planes(dst)};
     if (planes_acquire(&run->pool, &blocks, error) != STATUS_OK)
         return STATUS_FAILED;
+    /* Each block of the pilot and the noisy picture becomes a filtered block with a weight. */
     const struct geometry at = planes_geometry(&blocks);
     struct work work = run_work(run, "cosines", "cosine_blocks", dst);
     work.vector_width = VECTOR_SCALAR;
@@ -45,13 +55,14 @@ static enum status refine_band(struct run *run, const struct noise *noise, cl_in
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(noisy), ARG_PLANES(pilot),
                                 ARG_MEMORY(blocks.object), ARG(columns), ARG(count), ARG(at.pitch),
                                 ARG(at.spacing), ARG(first), ARG_MEMORY(noise->sigma), ARG(levels));
+    /* Each pixel becomes the weighted mean of the 16 blocks that cover it. */
     work.kernel = "cosine_mean";
     work.width = (dst->width + STEP - 1) / STEP;
     work.height = (rows.end - 1) / STEP - rows.begin / STEP + 1;
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_MEMORY(blocks.object), ARG(columns), ARG(at.pitch),
                         ARG(at.spacing), ARG(first), ARG_PLANES(pilot), ARG_PLANES(dst), ARG(range),
-                        ARG_MEMORY(noise->sigma), ARG(levels), ARG(SHARE));
+                        ARG_MEMORY(noise->sigma), ARG(levels), ARG(PILOT_SHARE));
     planes_release(&run->pool, &blocks);
     return status;
 }
@@ -63,12 +74,13 @@ enum status cosines_refine(struct run *run, const struct noise *noise, int level
     if (status != STATUS_OK)
         return status;
     const struct planes *dst = &out->planes[0];
+    /* A quarter of a block of 8 x 8 values for each pixel and plane. */
     double row = 0.25 * SIDE * SIDE * sizeof(cl_float) * dst->width * count_planes(dst);
     int band = (int)(BAND_SIZE / row) / STEP * STEP;
-    band = band < LEAST_ROWS ? LEAST_ROWS : band;
+    band = band < MIN_BAND_ROWS ? MIN_BAND_ROWS : band;
     const int end = dst->first_row + dst->rows;
-    const cl_int4 at = {{noise_at(noise, 1), noise_at(noise, levels < 2 ? levels : 2),
-                         noise_at(noise, levels < 3 ? levels : 3), 0}};
+    const cl_int4 at = {{noise_index(noise, 1), noise_index(noise, levels < 2 ? levels : 2),
+                         noise_index(noise, levels < 3 ? levels : 3), 0}};
     for (int begin = dst->first_row; status == STATUS_OK && begin < end; begin += band) {
         struct rows rows = {begin, begin + band < end ? begin + band : end};
         status = refine_band(run, noise, at, &noisy->planes[0], &pilot->planes[0], dst, rows, error);

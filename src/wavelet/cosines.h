@@ -1,14 +1,18 @@
-/* A denoised picture made better with the noisy one: kernels/cosines.cl. */
+/* The second step of --denoise=quality=high: a Wiener filter in sliding 8 x 8 blocks of the cosine transform,
+ * guided by the picture after the first step, the pilot. kernels/cosines.cl has the formulas. It gains 0.3 dB
+ * with white noise, 0.15 dB in JPEGs with camera noise, and doubles the time of the kernels. */
 #ifndef CLIMG_WAVELET_COSINES_H
 #define CLIMG_WAVELET_COSINES_H
 
 #include "wavelet/noise.h"
 
-/* Rows of the noisy picture and of the pilot that rows `out` of a picture of `height` need. */
+/* Returns the rows of the noisy picture and of the pilot that rows `out` need, in a picture of `height` rows.
+ */
 struct rows cosines_rows(int height, struct rows out);
 
-/* Filters `noisy` by the spectrum of `pilot`, its first estimate. Allocates the planes of `out`. Three
- * colours are in opponent colours. `levels` is the number of levels in `noise`. */
+/* Filters `noisy`, whose first estimate is `pilot`. Both are in the colours of `noise`: opponent colours,
+ * unless they are separate. `levels` is the number of levels in `noise`. Allocates the planes of `out`, whose
+ * shape and rows are set. */
 enum status cosines_refine(struct run *run, const struct noise *noise, int levels, const struct value *noisy,
                            const struct value *pilot, struct value *out, struct error *error);
 

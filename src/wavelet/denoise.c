@@ -1,15 +1,18 @@
-/* The stage --denoise: how transform, noise and shrinkage are put together.
+/* The stage --denoise: puts transform, noise estimate and shrinkage together.
  *
- * At once: transform, count energies, find the noise, shrink, transform back. In slices: the survey
- * transforms each part once, to count energies and to keep the lowpass of the fine levels. At its end the
- * noise is found and the coarse levels are shrunk. Each slice then transforms its fine levels again and takes
- * the coarse part from the survey. Both give the same bits.
+ *     whole image    denoise_run ─▶ denoise_tile ─▶ denoise_planes ─▶ denoise_at_once
+ *     slices         analysis_begin, analysis_add …, analysis_end
+ *                    denoise_run ─▶ denoise_tile … ─▶ denoise_planes ─▶ denoise_slice
  *
- * Three colours are in opponent colours until the noise is known. If it turns out that they must be separate,
- * the fine levels are made again from red, green and blue, and the coarse ones are turned back, in both ways
- * alike.
+ * On CPUs a slice is processed in tiles, as its memory would else grow with the width. 31623 x 3000 pixels
+ * take 0.52 GB instead of 1.13.
  *
- * Missing values (NaN, infinities) are replaced by their neighbours at the start and put back at the end. */
+ * Three colours are in opponent colours while the noise is unknown. If it turns out that they must be
+ * separate, the fine levels are transformed again from red, green and blue, and the coarse levels, which are
+ * small, are converted. Whole images and slices do the same, so their bits are equal.
+ *
+ * Missing values (NaN, infinities) are replaced by the mean of their neighbours at the start and restored at
+ * the end. */
 #include "wavelet/denoise.h"
 
 #include "filters/missing.h"
@@ -18,22 +21,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Fine levels that are processed in slices. The lowpass of three levels takes 0.75 bytes a pixel of a colour
- * picture, and three times that while the coarser levels are computed. Larger pictures have four: a quarter
- * of the memory, and twice the halo. */
+/* Number of levels that slices transform, and the size of pictures with one more. The lowpass of three levels
+ * takes 0.75 bytes a pixel of a colour picture, and three times that while the coarse levels are computed. A
+ * fourth fine level takes a quarter of the memory, but has twice the halo. */
 enum { FINE_LEVELS = 3, MANY_PIXELS = 128 << 20 };
 
 /* Planes of the analysis result: the lowpass of the last fine level (noisy until the analysis ends), the
- * noisy subbands of the next level, and the live cells of the last fine level. */
+ * noisy subbands of the next level, and the live cells (wavelet/noise.h) of the last fine level. */
 enum { LOWPASS, PARENTS, CELLS };
 
-static bool finds_noise(const struct denoise *denoise)
+static bool estimates_noise(const struct denoise *denoise)
 {
     return isnan(denoise->sigma);
 }
 
-/* Returns the pyramid with the default filters of --wavelet, padded at the end so that parents cover their
- * children exactly: 0.04 dB on BSD68 at sigma 25. */
+/* Returns the shape of an image's pyramid, with the default filters of --wavelet. It is padded at the end, so
+ * that a parent covers its children exactly: 0.04 dB on BSD68 at sigma 25. */
 static struct shape pyramid_shape(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = *image;
@@ -45,7 +48,7 @@ static struct shape pyramid_shape(const struct denoise *denoise, const struct sh
     return pyramid;
 }
 
-/* Returns the pyramid of the fine levels alone, which slices process. */
+/* Returns the shape of the pyramid of the fine levels. */
 static struct shape fine_shape(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = pyramid_shape(denoise, image);
@@ -54,6 +57,7 @@ static struct shape fine_shape(const struct denoise *denoise, const struct shape
     return pyramid;
 }
 
+/* Returns the rows of all levels and of the image that denoising rows `out` needs. */
 static struct dtcwt_rows needed_rows(const struct shape *pyramid, struct rows out)
 {
     struct dtcwt_rows needed = {.image = {0, 0}};
@@ -73,37 +77,37 @@ struct rows denoise_rows(const void *params, const struct shape *image, struct r
     const struct denoise *denoise = params;
     struct shape fine = fine_shape(denoise, image);
     struct rows first = denoise->high ? cosines_rows(image->height, out) : out;
-    const int near = image->floats ? MISSING_RADIUS : 0;
-    return image->images > 1 ? rows_full(image->height) : wider(needed_rows(&fine, first).image, near);
+    const int radius = image->floats ? MISSING_RADIUS : 0;
+    return image->images > 1 ? rows_full(image->height) : wider(needed_rows(&fine, first).image, radius);
 }
 
+/* Returns the columns that a tile's columns `out` need: as many as rows of the transposed image. */
 static struct rows denoise_columns(const void *params, const struct shape *image, struct rows out)
 {
-    struct shape turned = *image;
-    turned.width = image->height;
-    turned.height = image->width;
-    return denoise_rows(params, &turned, out);
+    struct shape transposed = *image;
+    transposed.width = image->height;
+    transposed.height = image->width;
+    return denoise_rows(params, &transposed, out);
 }
 
-/* True if energies must be counted: for the noise, unless it was found in an earlier frame of a video, or to
- * find colours that are constant. */
-static bool counts_noise(const struct run *run, const struct denoise *denoise, const struct shape *image)
+/* True if something must be counted: energies, if the noise is estimated and not known from an earlier frame
+ * of the video; or constant colours, if the noise is given. */
+static bool needs_counts(const struct run *run, const struct denoise *denoise, const struct shape *image)
 {
     const struct held_noise *held = run_held_noise(run, denoise);
-    return finds_noise(denoise) ? !held || held->is_old : shape_is_colour(image);
+    return estimates_noise(denoise) ? !held || held->is_old : shape_is_colour(image);
 }
 
-/* Finds the noise of images from counts. A frame of a video that says nothing keeps the noise of earlier
- * ones. */
-static enum status denoise_find_noise(struct run *run, const struct denoise *denoise,
-                                      const struct shape *pyramid, cl_mem words, struct image_noise *images,
-                                      struct error *error)
+/* Computes the noise of images from the counts. A frame of a video without an estimate, such as a black one,
+ * keeps the noise of the frames before it. */
+static enum status estimate_noise(struct run *run, const struct denoise *denoise, const struct shape *pyramid,
+                                  cl_mem counters, struct image_noise *images, struct error *error)
 {
     const struct held_noise *held = run_held_noise(run, denoise);
-    if (!finds_noise(denoise))
-        return noise_find_constant(run, pyramid, words, pyramid->width, pyramid->height, denoise->sigma / 255,
-                                   images, error);
-    if (noise_find(run, pyramid, words, images, error) != STATUS_OK)
+    if (!estimates_noise(denoise))
+        return noise_find_constant(run, pyramid, counters, pyramid->width, pyramid->height,
+                                   denoise->sigma / 255, images, error);
+    if (noise_find(run, pyramid, counters, images, error) != STATUS_OK)
         return STATUS_FAILED;
     if (held && !images->is_found)
         *images = held->noise;
@@ -112,39 +116,40 @@ static enum status denoise_find_noise(struct run *run, const struct denoise *den
     return STATUS_OK;
 }
 
-/* Copies noise that is known without analysing the image: given, found by the survey, or of an earlier frame.
- * Returns false if it must be estimated. */
-static bool known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
-                        struct image_noise *images)
+/* Copies the noise that is known before the image is transformed: given, found by the analysis pass, or of an
+ * earlier frame. Returns false if it must be estimated. */
+static bool copy_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
+                             struct image_noise *images)
 {
     const struct shape pyramid = pyramid_shape(denoise, image);
     const struct analysis_result *result = run_analysis_result(run, denoise);
     if (result)
         *images = result->noise;
-    else if (counts_noise(run, denoise, image))
+    else if (needs_counts(run, denoise, image))
         return false;
-    else if (finds_noise(denoise))
+    else if (estimates_noise(denoise))
         *images = run_held_noise(run, denoise)->noise;
     else
         noise_white(&pyramid, denoise->sigma / 255, images);
     return true;
 }
 
-/* Planes of `in` in other colours, allocated here: of images that are `separate` or not, or of all. */
-static enum status change_colours(struct run *run, float way, const struct image_noise *images, bool separate,
-                                  const struct value *in, struct value *out, struct error *error)
+/* Allocates the planes of `out` and converts `in` to or from opponent colours (opponent_colours). */
+static enum status convert_colours(struct run *run, float direction, const struct image_noise *images,
+                                   bool separate, const struct value *in, struct value *out,
+                                   struct error *error)
 {
     enum status status = run_output(run, out, error);
     if (status == STATUS_OK)
-        status =
-            opponent_colours(run, &in->shape, way, images, separate, &in->planes[0], &out->planes[0], error);
+        status = opponent_colours(run, &in->shape, direction, images, separate, &in->planes[0],
+                                  &out->planes[0], error);
     return status;
 }
 
-/* Counts the energies of levels that are there as a whole, from level `first` on. `cells`: the live ones of
- * the level before; if first is 1 they come from the image. */
+/* Counts the energies of whole levels, from level `first` on. `cells` are the live cells of the finer level,
+ * which are released. If `first` is 1, `cells` is zeroed, and level 1's come from the image. */
 static enum status count_levels(struct run *run, const struct value *image, int first,
-                                const struct value *pyramid, struct planes *cells, cl_mem words,
+                                const struct value *pyramid, struct planes *cells, cl_mem counters,
                                 struct error *error)
 {
     enum status status = STATUS_OK;
@@ -155,7 +160,7 @@ static enum status count_levels(struct run *run, const struct value *image, int 
         struct planes coarser = {.object = NULL};
         status = noise_live(run, image, cells, level, all, &coarser, error);
         if (status == STATUS_OK)
-            status = noise_count(run, &pyramid->shape, words, level, subbands, true, &coarser, all, error);
+            status = noise_count(run, &pyramid->shape, counters, level, subbands, true, &coarser, all, error);
         planes_release(&run->pool, cells);
         *cells = coarser;
     }
@@ -163,6 +168,7 @@ static enum status count_levels(struct run *run, const struct value *image, int 
     return status;
 }
 
+/* True if an image in colour has is_separate == `separate`. */
 static bool has_separate(const struct shape *shape, const struct image_noise *images, bool separate)
 {
     for (int i = 0; i < shape->images; i++)
@@ -171,8 +177,8 @@ static bool has_separate(const struct shape *shape, const struct image_noise *im
     return false;
 }
 
-/* Turns levels of a pyramid after level `fine`, and its lowpass, back from opponent colours, for images whose
- * colours are separate. */
+/* Converts the levels after level `fine`, and the lowpass, to red, green and blue, for images whose colours
+ * are separate. */
 static enum status separate_coarse(struct run *run, const struct image_noise *images, int fine,
                                    struct value *pyramid, struct error *error)
 {
@@ -192,8 +198,9 @@ static enum status separate_coarse(struct run *run, const struct image_noise *im
     return status;
 }
 
-/* Makes a pyramid of an image whose colours turned out to be separate, as slices have it: the fine levels of
- * red, green and blue, the coarse ones turned back from opponent colours. */
+/* Replaces the pyramid of an image whose colours turned out to be separate: the fine levels are transformed
+ * again, the coarse ones converted, as slices do it. Converting the fine levels, too, would round
+ * differently. */
 static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
                                     const struct image_noise *images, const struct value *image,
                                     const struct rows *out, struct value *pyramid, struct error *error)
@@ -202,12 +209,14 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
     struct value changed = {.shape = image->shape, .rows = image->rows};
     struct value fine = {.shape = fine_shape(denoise, &image->shape), .rows = *out};
     struct dtcwt_rows needed = needed_rows(&fine.shape, rows_full(image->shape.height));
-    enum status status = change_colours(run, -1, images, true, image, &changed, error);
+    /* Transform the fine levels of red, green and blue. */
+    enum status status = convert_colours(run, -1, images, true, image, &changed, error);
     for (int level = 1; level <= fine.shape.levels; level++)
         planes_release(&run->pool, &pyramid->planes[level]);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, &changed, &needed, &fine, error);
     planes_release(&run->pool, &changed.planes[0]);
+    /* Move them into the pyramid; their lowpass, too, if it has no coarse levels. */
     for (int level = 1; level <= fine.shape.levels; level++) {
         pyramid->planes[level] = fine.planes[level];
         fine.planes[level] = (struct planes){.object = NULL};
@@ -223,34 +232,29 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
     return status;
 }
 
-/* Counts energies of the whole image and estimates its noise from them. */
-static enum status count_at_once(struct run *run, const struct denoise *denoise, const struct value *image,
-                                 const struct value *noisy, struct image_noise *images, struct error *error)
-{
-    struct planes cells = {.object = NULL};
-    cl_mem words;
-    enum status status = run_counters(run, noise_words(&noisy->shape), &words, error);
-    if (status == STATUS_OK)
-        status = finds_noise(denoise)
-                     ? count_levels(run, image, 1, noisy, &cells, words, error)
-                     : noise_count_constant(run, &image->shape, words, &image->planes[0], image->opponent,
-                                            rows_full(image->shape.height), error);
-    return status == STATUS_OK ? denoise_find_noise(run, denoise, &noisy->shape, words, images, error)
-                               : status;
-}
-
-/* The image as a whole. Unless `known`, its noise is found on the way. */
+/* Denoises a whole image. Unless the noise is `known`, it is estimated from the image's pyramid. */
 static enum status denoise_at_once(struct run *run, const struct denoise *denoise, bool known,
                                    const struct value *image, struct image_noise *images, struct noise *noise,
                                    struct value *out, struct error *error)
 {
     struct value noisy = {.shape = pyramid_shape(denoise, &image->shape), .rows = out->rows};
     struct dtcwt_rows needed = needed_rows(&noisy.shape, known ? out->rows : rows_full(image->shape.height));
+    struct planes cells = {.object = NULL};
+    cl_mem counters;
     enum status status = dtcwt_forward(run, image, &needed, &noisy, error);
+    /* Count, and estimate the noise from the counts. */
     if (status == STATUS_OK && !known)
-        status = count_at_once(run, denoise, image, &noisy, images, error);
+        status = run_counters(run, noise_counters(&noisy.shape), &counters, error);
+    if (status == STATUS_OK && !known)
+        status = estimates_noise(denoise)
+                     ? count_levels(run, image, 1, &noisy, &cells, counters, error)
+                     : noise_count_constant(run, &image->shape, counters, &image->planes[0], image->opponent,
+                                            rows_full(image->shape.height), error);
+    if (status == STATUS_OK && !known)
+        status = estimate_noise(run, denoise, &noisy.shape, counters, images, error);
     if (status == STATUS_OK && !known && has_separate(&noisy.shape, images, true))
         status = separate_pyramid(run, denoise, images, image, &out->rows, &noisy, error);
+    /* Shrink and invert. */
     if (status == STATUS_OK)
         status = noise_set(run, &noisy.shape, images, denoise->strength, noise, error);
     if (status == STATUS_OK)
@@ -261,8 +265,9 @@ static enum status denoise_at_once(struct run *run, const struct denoise *denois
 
 /* ---------------------------------------------------------------- slices */
 
-/* Copies a tile's part of what the survey found: into its lowpass, and as the parents of its last level. */
-static enum status take_coarse(struct run *run, const struct analysis_result *result, const struct tile *tile,
+/* Copies a tile's part of the coarse levels from the analysis result: the denoised lowpass over the tile's
+ * noisy one, and the parents of its last level. */
+static enum status copy_coarse(struct run *run, const struct analysis_result *result, const struct tile *tile,
                                struct value *noisy, struct error *error)
 {
     const int fine = noisy->shape.levels;
@@ -282,6 +287,7 @@ static enum status take_coarse(struct run *run, const struct analysis_result *re
                                : status;
 }
 
+/* Denoises a tile of a slice, after the analysis pass. */
 static enum status denoise_slice(struct run *run, const struct denoise *denoise,
                                  const struct analysis_result *result, const struct tile *tile,
                                  const struct value *image, struct noise *noise, struct value *out,
@@ -295,15 +301,15 @@ static enum status denoise_slice(struct run *run, const struct denoise *denoise,
     if (status == STATUS_OK)
         status = dtcwt_forward(run, image, &needed, &noisy, error);
     if (status == STATUS_OK && pyramid.levels > noisy.shape.levels)
-        status = take_coarse(run, result, tile, &noisy, error);
+        status = copy_coarse(run, result, tile, &noisy, error);
     if (status == STATUS_OK)
         status = shrink_inverse(run, noise, &noisy, out, error);
     value_release(run, &noisy);
     return status;
 }
 
-/* Denoises planes that are in opponent colours, or in red, green and blue if it is known that these are
- * separate. */
+/* Denoises planes in opponent colours, or in red, green and blue if these are known to be separate. With
+ * quality=high the result becomes the pilot of a second step. */
 static enum status denoise_planes(struct run *run, const struct denoise *denoise, bool known,
                                   const struct tile *tile, const struct value *image,
                                   struct image_noise *images, struct value *out, struct error *error)
@@ -317,8 +323,9 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
     struct value *first = denoise->high ? &pilot : out;
     enum status status = result ? denoise_slice(run, denoise, result, tile, image, &noise, first, error)
                                 : denoise_at_once(run, denoise, known, image, images, &noise, first, error);
+    /* If the colours turned out to be separate, the second step needs them so, too. */
     if (status == STATUS_OK && denoise->high && !known && has_separate(&image->shape, images, true)) {
-        status = change_colours(run, -1, images, true, image, &noisy, error);
+        status = convert_colours(run, -1, images, true, image, &noisy, error);
         image = &noisy;
     }
     if (status == STATUS_OK && denoise->high)
@@ -328,8 +335,8 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
     return status;
 }
 
-/* Replaces missing values of an image that is not whole, or not surveyed. *are_missing: `filled` is to be
- * released. */
+/* Replaces missing values. The analysis pass found whether there are any; without one they are counted here.
+ * `filled` becomes the image itself, or if *are_missing a copy, which the caller releases. */
 static enum status fill_missing(struct run *run, const struct denoise *denoise, const struct tile *tile,
                                 const struct value *image, struct rows rows, struct value *filled,
                                 bool *are_missing, struct error *error)
@@ -343,7 +350,8 @@ static enum status fill_missing(struct run *run, const struct denoise *denoise, 
     return *are_missing ? missing_fill(run, image, MISSING_RADIUS, filled, error) : STATUS_OK;
 }
 
-/* Denoises a tile; three colours are in opponent colours where the value says so. */
+/* Denoises a tile (tiling.run). A colour picture is in opponent colours if image->opponent is true, and the
+ * result must be if out->opponent is. */
 static enum status denoise_tile(struct run *run, const void *params, const struct tile *tile,
                                 const struct value *image, struct value *out, struct error *error)
 {
@@ -357,22 +365,23 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
         free(images);
         return STATUS_FAILED;
     }
-    const bool known = known_noise(run, denoise, shape, images),
+    /* Convert to the colours in which the noise is known, or opponent colours while it is unknown. */
+    const bool known = copy_known_noise(run, denoise, shape, images),
                opponent = shape_is_colour(shape) && !(known && images->is_separate),
                changes = shape_is_colour(shape) && opponent != image->opponent;
     struct value noisy = filled;
     noisy.opponent = opponent;
     enum status status =
-        changes ? change_colours(run, opponent ? 1 : -1, NULL, false, &filled, &noisy, error) : STATUS_OK;
+        changes ? convert_colours(run, opponent ? 1 : -1, NULL, false, &filled, &noisy, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = denoise_planes(run, denoise, known, tile, &noisy, images, &clean, error);
     if (changes)
         planes_release(&run->pool, &noisy.planes[0]);
     if (are_missing)
         planes_release(&run->pool, &filled.planes[0]);
-    /* Images that are in the colours of the output are copied if others are not. */
+    /* Convert to the colours of the output, if an image of the group is in others. */
     if (status == STATUS_OK && has_separate(shape, images, out->opponent)) {
-        status = change_colours(run, out->opponent ? 1 : -1, images, out->opponent, &clean, out, error);
+        status = convert_colours(run, out->opponent ? 1 : -1, images, out->opponent, &clean, out, error);
         planes_release(&run->pool, &clean.planes[0]);
     } else {
         out->planes[0] = clean.planes[0];
@@ -383,10 +392,11 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     return status;
 }
 
-static bool survey_wanted(const void *params, const struct shape *image)
+/* True if an analysis pass is needed: for the noise, for constant colours, or for coarse levels. */
+static bool needs_analysis(const void *params, const struct shape *image)
 {
     const struct denoise *denoise = params;
-    return finds_noise(denoise) || shape_is_colour(image) ||
+    return estimates_noise(denoise) || shape_is_colour(image) ||
            denoise->levels > fine_shape(denoise, image).levels;
 }
 
@@ -394,21 +404,22 @@ enum status denoise_run(struct run *run, const void *params, const struct value 
                         struct error *error)
 {
     const struct tiling tiling = {params, denoise_columns, denoise_tile};
-    const bool at_once = survey_wanted(params, &in->shape) && !run_analysis_result(run, params);
+    const bool at_once = needs_analysis(params, &in->shape) && !run_analysis_result(run, params);
     return tiles_run(run, &tiling, at_once, in, out, error);
 }
 
-/* ---------------------------------------------------------------- the survey */
+/* ---------------------------------------------------------------- the analysis pass */
 
-/* Rows of a level of `height` that are a part's own, so that all parts have all of them. */
+/* Returns the rows of a level of `height` rows that belong to a part of the image's rows. Each row belongs to
+ * exactly one part. `image` is the image's number of rows. */
 static struct rows own_rows(struct rows part, int image, int height)
 {
     return (struct rows){(int)((long long)part.begin * height / image),
                          (int)((long long)part.end * height / image)};
 }
 
-/* Returns the rows of the fine levels that a part of the survey needs. Subband rows whose energies are not
- * counted are left out. */
+/* Returns the rows of the fine levels that a part of the analysis needs. Without an estimate only the lowpass
+ * is needed; subbands then have one row, as planes cannot be empty. */
 static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct shape *fine, struct rows part)
 {
     struct dtcwt_rows needed = {.image = {0, 0}};
@@ -416,41 +427,42 @@ static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct s
     for (int level = 1; level <= fine->levels; level++) {
         size = dtcwt_lowpass_size(fine->height, level);
         struct rows own = own_rows(part, fine->height, size / 2);
-        needed.subbands[level] = finds_noise(denoise)
+        needed.subbands[level] = estimates_noise(denoise)
                                      ? noise_neighbours(size / 2, own)
                                      : rows_clip((struct rows){own.begin, own.begin + 1}, size / 2);
     }
     needed.lowpass[fine->levels] = rows_aligned(own_rows(part, fine->height, size), 2);
-    needed.places = finds_noise(denoise) ? NOISE_PLACES : 0;
+    needed.places = estimates_noise(denoise) ? NOISE_PLACES : 0;
     dtcwt_forward_rows(fine, &needed);
     return needed;
 }
 
-static struct rows survey_rows(const void *params, const struct shape *image, struct rows part)
+static struct rows analysis_rows(const void *params, const struct shape *image, struct rows part)
 {
     const struct denoise *denoise = params;
     struct shape fine = fine_shape(denoise, image);
     return wider(fine_rows(denoise, &fine, part).image, image->floats ? MISSING_RADIUS : 0);
 }
 
-static enum status survey_begin(struct run *run, const void *params, const struct shape *image,
-                                struct analysis_result *result, struct error *error)
+/* Allocates the counters and planes of the result, or sets the noise if it is known. */
+static enum status analysis_begin(struct run *run, const void *params, const struct shape *image,
+                                  struct analysis_result *result, struct error *error)
 {
     const struct denoise *denoise = params;
     const struct shape pyramid = pyramid_shape(denoise, image), fine = fine_shape(denoise, image);
     int width = dtcwt_lowpass_size(image->width, fine.levels),
         height = dtcwt_lowpass_size(image->height, fine.levels);
     enum status status = STATUS_OK;
-    if (counts_noise(run, denoise, image))
-        status = counters_acquire(run->device, noise_words(&pyramid), &result->words, error);
-    else if (finds_noise(denoise))
+    if (needs_counts(run, denoise, image))
+        status = counters_acquire(run->device, noise_counters(&pyramid), &result->words, error);
+    else if (estimates_noise(denoise))
         result->noise = run_held_noise(run, denoise)->noise;
     else
         noise_white(&pyramid, denoise->sigma / 255, &result->noise);
     if (status == STATUS_OK && pyramid.levels > fine.levels)
         status = run_planes(run, width, height, rows_full(height), 1, shape_planes(image),
                             &result->planes[LOWPASS], error);
-    if (status == STATUS_OK && counts_noise(run, denoise, image) && finds_noise(denoise) &&
+    if (status == STATUS_OK && needs_counts(run, denoise, image) && estimates_noise(denoise) &&
         pyramid.levels > fine.levels) {
         struct planes *cells = &result->planes[CELLS];
         *cells = (struct planes){.memory = MEMORY_BUFFER,
@@ -464,8 +476,7 @@ static enum status survey_begin(struct run *run, const void *params, const struc
     return status;
 }
 
-/* Counts a part of the fine levels. The rows of live cells of a level are those that counting it and the next
- * level want. */
+/* Counts a part of the fine levels. */
 static enum status count_part(struct run *run, const struct denoise *denoise, const struct value *image,
                               struct rows part, const struct value *noisy, struct analysis_result *result,
                               struct error *error)
@@ -475,6 +486,8 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
     struct rows own[1 + MAX_LEVELS], rows[1 + MAX_LEVELS];
     struct planes finer = {.object = NULL};
     enum status status = STATUS_OK;
+    /* The rows of live cells of each level: those that counting it needs, and the children of the coarser
+     * ones. */
     for (int level = most; level >= 1; level--) {
         const int height = noisy->planes[level].height;
         own[level] = own_rows(part, image->shape.height, height);
@@ -500,12 +513,13 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
     return status;
 }
 
-static enum status survey_take(struct run *run, const void *params, const struct value *image,
-                               struct rows part, struct analysis_result *result, struct error *error)
+/* Analyses a part of the rows: counts it, and copies its lowpass to the result. */
+static enum status analysis_add(struct run *run, const void *params, const struct value *image,
+                                struct rows part, struct analysis_result *result, struct error *error)
 {
     const struct denoise *denoise = params;
     const struct shape *shape = &image->shape;
-    const bool counts = counts_noise(run, denoise, shape), colour = shape_is_colour(shape),
+    const bool counts = needs_counts(run, denoise, shape), colour = shape_is_colour(shape),
                opponent = colour && (counts || !result->noise.is_separate),
                changes = colour && opponent != image->opponent;
     struct value filled = {.shape = *shape}, changed,
@@ -523,13 +537,13 @@ static enum status survey_take(struct run *run, const void *params, const struct
     changed = *image;
     changed.opponent = opponent;
     if (status == STATUS_OK && changes)
-        status = change_colours(run, opponent ? 1 : -1, NULL, false, image, &changed, error);
+        status = convert_colours(run, opponent ? 1 : -1, NULL, false, image, &changed, error);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, &changed, &needed, &noisy, error);
     if (status == STATUS_OK && counts)
-        status = finds_noise(denoise) ? count_part(run, denoise, &changed, part, &noisy, result, error)
-                                      : noise_count_constant(run, shape, result->words, &image->planes[0],
-                                                             image->opponent, part, error);
+        status = estimates_noise(denoise) ? count_part(run, denoise, &changed, part, &noisy, result, error)
+                                          : noise_count_constant(run, shape, result->words, &image->planes[0],
+                                                                 image->opponent, part, error);
     struct rows own = own_rows(part, shape->height, noisy.planes[0].height);
     if (status == STATUS_OK && result->planes[LOWPASS].width > 0 && own.begin < own.end)
         status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
@@ -541,48 +555,43 @@ static enum status survey_take(struct run *run, const void *params, const struct
     return status;
 }
 
-/* Levels from the one after `fine` on, shrunk: what comes of the lowpass, and the parents. */
-static enum status shrink_coarse(struct run *run, const struct noise *noise, int fine, struct value *noisy,
-                                 struct analysis_result *result, struct error *error)
-{
-    struct planes clean;
-    enum status status = shrink_inverse_to(run, noise, fine, noisy, &clean, error);
-    if (status != STATUS_OK)
-        return status;
-    planes_release(&run->pool, &result->planes[LOWPASS]);
-    run_scratch_keep(run, &clean);
-    result->planes[LOWPASS] = clean;
-    result->planes[PARENTS] = noisy->planes[fine + 1];
-    noisy->planes[fine + 1] = (struct planes){.object = NULL};
-    return STATUS_OK;
-}
-
-static enum status survey_end(struct run *run, const void *params, const struct shape *image,
-                              struct analysis_result *result, struct error *error)
+/* Estimates the noise, and denoises the coarse levels. */
+static enum status analysis_end(struct run *run, const void *params, const struct shape *image,
+                                struct analysis_result *result, struct error *error)
 {
     const struct denoise *denoise = params;
     const int fine = fine_shape(denoise, image).levels;
     const struct value whole = {.shape = *image};
     struct value noisy = {.shape = pyramid_shape(denoise, image), .rows = rows_full(image->height)};
     const struct shape *pyramid = &noisy.shape;
-    const bool coarse = pyramid->levels > fine, counts = counts_noise(run, denoise, image);
+    const bool coarse = pyramid->levels > fine, counts = needs_counts(run, denoise, image);
     struct dtcwt_rows needed = needed_rows(pyramid, noisy.rows);
     struct noise noise;
+    struct planes clean = {.object = NULL};
     enum status status = STATUS_OK;
     if (coarse)
         status = dtcwt_forward_from(run, fine, &result->planes[LOWPASS], &needed, &noisy, error);
-    if (status == STATUS_OK && counts && coarse && finds_noise(denoise))
+    if (status == STATUS_OK && counts && coarse && estimates_noise(denoise))
         status = count_levels(run, &whole, fine + 1, &noisy, &result->planes[CELLS], result->words, error);
     if (status == STATUS_OK && counts)
-        status = denoise_find_noise(run, denoise, pyramid, result->words, &result->noise, error);
+        status = estimate_noise(run, denoise, pyramid, result->words, &result->noise, error);
     if (status == STATUS_OK && coarse && counts && has_separate(pyramid, &result->noise, true))
         status = separate_coarse(run, &result->noise, fine, &noisy, error);
     if (status == STATUS_OK && coarse)
         status = noise_set(run, pyramid, &result->noise, denoise->strength, &noise, error);
     if (status == STATUS_OK && coarse)
-        status = shrink_coarse(run, &noise, fine, &noisy, result, error);
+        status = shrink_inverse_to(run, &noise, fine, &noisy, &clean, error);
+    /* Replace the noisy lowpass by the denoised one, and keep the parents. */
+    if (status == STATUS_OK && coarse) {
+        planes_release(&run->pool, &result->planes[LOWPASS]);
+        run_scratch_keep(run, &clean);
+        result->planes[LOWPASS] = clean;
+        result->planes[PARENTS] = noisy.planes[fine + 1];
+        noisy.planes[fine + 1] = (struct planes){.object = NULL};
+    }
     value_release(run, &noisy);
     return status;
 }
 
-const struct analysis denoise_survey = {survey_wanted, survey_rows, survey_begin, survey_take, survey_end};
+const struct analysis denoise_analysis = {needs_analysis, analysis_rows, analysis_begin, analysis_add,
+                                          analysis_end};

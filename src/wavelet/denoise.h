@@ -1,28 +1,33 @@
-/* Denoising an image in the dual-tree frame, at once or in slices.
+/* The stage --denoise: dual-tree transform, noise estimate, shrinkage, inverse. An image is denoised as a
+ * whole or in slices, with the same bits.
  *
- * A row depends on 870 rows above it and below through six levels of the transform, on 90 through three. So
- * slices have the fine levels alone. A survey, which goes over slices, too, keeps the lowpass of the last of
- * these, a sixteenth of the image or less, and counts energies where the noise is to be found. At its end the
- * coarser levels are transformed, shrunk and transformed back at once. What slices want of them is the
- * lowpass that comes of it, and the parents of their last level. */
+ * Through six levels of the transform a row depends on 870 rows above and below, through three on 90. So
+ * slices transform only the fine levels. An analysis pass over all slices comes first:
+ *
+ *     add (a slice)   transform the fine levels; keep their lowpass, 1/16 of the image or less; count
+ * energies end             estimate the noise; transform the coarse levels from the lowpass, shrink, invert
+ *     run (a slice)   transform the fine levels; take the coarse levels' result as lowpass; shrink, invert
+ *
+ * The analysis result has the denoised lowpass of the last fine level, and the noisy subbands of the next
+ * level, which are the parents of the last fine one. */
 #ifndef CLIMG_WAVELET_DENOISE_H
 #define CLIMG_WAVELET_DENOISE_H
 
 #include "filters/tiles.h"
 #include "wavelet/shrink.h"
 
-/* The stage's params. */
+/* The stage's parameters. */
 struct denoise {
-    double sigma; /* 8-bit counts; NAN: estimate */
-    int levels;
-    double strength; /* multiplies the noise */
-    int high;        /* quality=high: a second step with cosines */
+    double sigma;    /* of the noise, in 8-bit counts; NAN: estimate it */
+    int levels;      /* of the transform */
+    double strength; /* factor of the noise */
+    int high;        /* 1: quality=high, a second step in cosine blocks (wavelet/cosines.h) */
 };
 
-/* `rows`, `run` and `survey` of the stage. */
+/* The callbacks `rows`, `run` and `analysis` of the stage (engine/stage.h). */
 struct rows denoise_rows(const void *params, const struct shape *image, struct rows out);
 enum status denoise_run(struct run *run, const void *params, const struct value *in, struct value *out,
                         struct error *error);
-extern const struct analysis denoise_survey;
+extern const struct analysis denoise_analysis;
 
 #endif

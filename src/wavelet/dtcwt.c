@@ -1,12 +1,13 @@
-/* The levels of the transform one after the other, from the finest to the coarsest and back.
+/* The levels of the transform, from the finest to the coarsest and back. dtcwt_level.c does one level.
  *
- * Only one lowpass is kept at a time. The inverse makes a level in strips, from the last to the first, so
- * that a caller can prepare the subbands of a strip just before it is read. */
+ * Only two lowpasses exist at a time, the source and the result of a level. The inverse computes a level in
+ * strips, from the last to the first, so that a caller can prepare the subbands of a strip just before it is
+ * read. --denoise shrinks them there, which takes a third less memory than shrinking whole levels. */
 #include "wavelet/dtcwt.h"
 
 #include "wavelet/dtcwt_level.h"
 
-/* The rows that an inverse makes at a time, at most. */
+/* Rows of the inverse's unit of work: strips begin at multiples of it. */
 enum { STRIP_UNIT = 4 };
 
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
@@ -23,6 +24,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
     for (int level = finer + 1; level <= shape->levels; level++) {
         int width = dtcwt_lowpass_size(shape->width, level),
             height = dtcwt_lowpass_size(shape->height, level);
+        /* Allocate this level's lowpass and subbands. */
         struct planes next, *subbands = &out->planes[level];
         struct dtcwt_analysis step = {level, shape->at_end, &src, &next, subbands, rows->places};
         struct bank bank;
@@ -31,6 +33,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
             run_planes(run, width / 2, height / 2, rows->subbands[level], SUBBAND_LAYERS, shape_planes(shape),
                        subbands, error) != STATUS_OK)
             return STATUS_FAILED;
+        /* Compute both, and release the finer lowpass, unless it is the caller's. */
         bank_forward(shape, level, &bank);
         if ((run_is_cpu(run) ? forward_cpu : forward_gpu)(run, &bank, &step, error) != STATUS_OK)
             return STATUS_FAILED;
@@ -43,64 +46,59 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
     return STATUS_OK;
 }
 
-enum status dtcwt_inverse_made(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
-                               int level, const struct value *out, struct planes *made, struct error *error)
+enum status dtcwt_inverse_output(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
+                                 int level, const struct value *out, struct planes *output,
+                                 struct error *error)
 {
     const int width = dtcwt_lowpass_size(shape->width, level),
               height = dtcwt_lowpass_size(shape->height, level);
-    *made = out->planes[0];
+    *output = out->planes[0];
     if (level == 1)
         return STATUS_OK;
     /* Rows of the next finer level, in coordinates before cropping. */
     const int crop = dtcwt_crop(shape, level);
     const struct rows *finer = &rows->lowpass[level - 1],
                       uncropped = {finer->begin + crop, finer->end + crop};
-    return run_scratch(run, 2 * width, 2 * height, uncropped, 1, shape_planes(shape), made, error);
+    return run_scratch(run, 2 * width, 2 * height, uncropped, 1, shape_planes(shape), output, error);
 }
 
-bool dtcwt_inverse_next(const struct run *run, const struct planes *made, struct rows *strip)
+bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output, struct rows *strip)
 {
-    const struct rows all = {made->first_row, made->first_row + made->rows};
+    const struct rows all = {output->first_row, output->first_row + output->rows};
     const int end = strip->begin < strip->end ? strip->begin : all.end;
     const int begin =
-        run_is_cpu(run) ? rows_aligned((struct rows){end - wide_strip(made), end}, STRIP_UNIT).begin : 0;
+        run_is_cpu(run) ? rows_aligned((struct rows){end - strip_rows(output), end}, STRIP_UNIT).begin : 0;
     *strip = (struct rows){begin > all.begin ? begin : all.begin, end};
     return end > all.begin;
 }
 
 enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct rows strip,
                                 const struct planes *lowpass, const struct planes *subbands,
-                                const struct planes *made, struct error *error)
+                                const struct planes *output, struct error *error)
 {
-    const struct synthesis step = {level, shape->at_end, lowpass, subbands, made, strip};
+    const struct dtcwt_synthesis step = {level, shape->at_end, lowpass, subbands, output, strip};
     struct bank bank;
     bank_inverse(shape, level, &bank);
     return (run_is_cpu(run) ? inverse_cpu : inverse_gpu)(run, &bank, &step, error);
 }
 
-static enum status inverse_level(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
-                                 int level, struct planes *lowpass, const struct value *out,
-                                 struct error *error)
-{
-    const struct shape *shape = &in->shape;
-    struct rows strip = {0, 0};
-    struct planes made;
-    enum status status = dtcwt_inverse_made(run, shape, rows, level, out, &made, error);
-    while (status == STATUS_OK && dtcwt_inverse_next(run, &made, &strip))
-        status = dtcwt_inverse_strip(run, shape, level, strip, lowpass, &in->planes[level], &made, error);
-    if (status == STATUS_OK && level < shape->levels)
-        run_scratch_done(run, lowpass);
-    *lowpass = made;
-    return status;
-}
-
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
 {
-    struct planes lowpass = in->planes[0];
+    const struct shape *shape = &in->shape;
+    struct planes lowpass = in->planes[0], output;
     struct dtcwt_rows rows;
-    dtcwt_inverse_rows(&in->shape, out->rows, &rows);
+    dtcwt_inverse_rows(shape, out->rows, &rows);
     enum status status = run_output(run, out, error);
-    for (int level = in->shape.levels; status == STATUS_OK && level >= 1; level--)
-        status = inverse_level(run, in, &rows, level, &lowpass, out, error);
+    for (int level = shape->levels; status == STATUS_OK && level >= 1; level--) {
+        /* Invert the level strip by strip; its output is the next finer lowpass. */
+        struct rows strip = {0, 0};
+        status = dtcwt_inverse_output(run, shape, &rows, level, out, &output, error);
+        while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
+            status =
+                dtcwt_inverse_strip(run, shape, level, strip, &lowpass, &in->planes[level], &output, error);
+        if (status == STATUS_OK && level < shape->levels) /* the coarsest one belongs to `in` */
+            run_scratch_done(run, &lowpass);
+        lowpass = output;
+    }
     return status;
 }

@@ -1,8 +1,14 @@
-/* The numbers of the filters, and the highpass and synthesis filters that follow from them. Sources:
- * near_sym_a is given in closed form by N. Kingsbury, "Complex wavelets for shift invariant analysis and
- * filtering of signals", ACHA 10 (2001); legall and antonini are the 5/3 and 9/7 pairs of D. Le Gall and A.
- * Tabatabai (ICASSP 1988) and M. Antonini, M. Barlaud, P. Mathieu, I. Daubechies (IEEE TIP 1, 1992);
- * near_sym_b and the q-shift sets are Kingsbury's, as python3-dtcwt 0.12 prints them. */
+/* The filters of the dual-tree transform, the weights that kernels read, and the arithmetic of rows.
+ *
+ * Sources of the filters:
+ *
+ *     near_sym_a         closed form by N. Kingsbury, "Complex wavelets for shift invariant analysis and
+ *                        filtering of signals", ACHA 10 (2001)
+ *     legall             5/3 pair of D. Le Gall and A. Tabatabai, ICASSP 1988
+ *     antonini           9/7 pair of M. Antonini, M. Barlaud, P. Mathieu, I. Daubechies, IEEE TIP 1 (1992)
+ *     near_sym_b, q-shift sets   Kingsbury's, as python3-dtcwt 0.12 prints them
+ *
+ * The package's _bp pair is left out, as it does not reconstruct perfectly (32 dB). */
 #include "wavelet/dtcwt_design.h"
 
 #include <stddef.h>
@@ -68,9 +74,8 @@ const struct qshift qshifts[] = {
     {NULL, 0, {0}},
 };
 
-/* Weights a filter of the set takes in the kernels, which want half of them to be an odd number: 2 more than
- * the filter has where that half is even. The two outer ones are 0 then, but the samples below them are read.
- */
+/* Returns the length of a set's filters in kernels, which need taps / 2 to be odd. If it is even, a zero is
+ * added at both ends. It changes no sum, but the sample under it is read. */
 static int kernel_taps(const struct qshift *bank)
 {
     return bank->taps + (bank->taps / 2 % 2 == 0 ? 2 : 0);
@@ -93,10 +98,12 @@ void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double 
         h1b[k] = h1a[m - 1 - k];
 }
 
-/* ---------------------------------------------------------------- the weights that kernels take */
+/* ---------------------------------------------------------------- weights of the kernels */
 
-/* Low- and highpass of level 1 brought to one odd length around the same centre. */
-static void odd_bank(const double *low, int low_taps, const double *high, int high_taps, struct bank *bank)
+/* Fills a bank of level 1. The shorter filter gets zeros at both ends, so that both have the same odd length
+ * and centre. */
+static void bank_level_1(const double *low, int low_taps, const double *high, int high_taps,
+                         struct bank *bank)
 {
     int taps = low_taps > high_taps ? low_taps : high_taps;
     *bank = (struct bank){.taps = taps, .count = 2 * (size_t)taps};
@@ -106,14 +113,17 @@ static void odd_bank(const double *low, int low_taps, const double *high, int hi
         bank->weights[taps + (taps - high_taps) / 2 + k] = (float)high[high_taps - 1 - k];
 }
 
-/* Filters of one direction, [filter][tree], with kernel_taps weights: a zero added at both ends changes
- * neither D nor U. In every set sum h0a h0b > 0, and so sum h1a h1b < 0. So tree a is first in lowpass pairs
- * and tree b in highpass pairs, for all sets, and kernels need no parameter for it. */
+/* The filters of both trees for one direction, of kernel_taps weights.
+ *
+ * The operators D and U (kernels/dtcwt_forward_cpu.cl, dtcwt_inverse_cpu.cl) put tree a first if the sum of
+ * ha hb is positive, else tree b. In every set sum h0a h0b > 0, hence sum h1a h1b < 0. So the order is a, b
+ * for the lowpass and b, a for the highpass, and kernels need no parameter for it. */
 struct trees {
     int taps;
-    double filter[2][2][MAX_QSHIFT_TAPS];
+    double filter[2][2][MAX_QSHIFT_TAPS]; /* [lowpass, highpass][tree a, b] */
 };
 
+/* Computes the filters of both trees for the forward or the inverse transform. */
 static void make_trees(const struct qshift *qshift, bool inverse, struct trees *trees)
 {
     double h0b[MAX_QSHIFT_TAPS], h1a[MAX_QSHIFT_TAPS], h1b[MAX_QSHIFT_TAPS];
@@ -128,6 +138,7 @@ static void make_trees(const struct qshift *qshift, bool inverse, struct trees *
                 trees->filter[filter][tree][zeros + k] = forward[filter][inverse ? !tree : tree][k];
 }
 
+/* D: the trees read alternate samples, so their weights are interleaved. */
 void bank_forward(const struct shape *shape, int level, struct bank *bank)
 {
     const struct biort *biort = &biorts[shape->biort];
@@ -135,7 +146,7 @@ void bank_forward(const struct shape *shape, int level, struct bank *bank)
     if (level == 1) {
         double h1[MAX_BIORT_TAPS];
         biort_highpass(biort->g0, biort->g0_taps, h1);
-        odd_bank(biort->h0, biort->h0_taps, h1, biort->g0_taps, bank);
+        bank_level_1(biort->h0, biort->h0_taps, h1, biort->g0_taps, bank);
         return;
     }
     make_trees(&qshifts[shape->qshift], false, &trees);
@@ -146,7 +157,7 @@ void bank_forward(const struct shape *shape, int level, struct bank *bank)
                 bank->weights[bank->count++] = (float)trees.filter[filter][tree][k];
 }
 
-/* U: outputs 4n and 4n + 2 come from tree a with its even and its odd weights, 4n + 1 and 4n + 3 from tree b.
+/* U: outputs 4n and 4n + 2 are of tree a, with the even and the odd weights; 4n + 1 and 4n + 3 are of tree b.
  */
 void bank_inverse(const struct shape *shape, int level, struct bank *bank)
 {
@@ -155,7 +166,7 @@ void bank_inverse(const struct shape *shape, int level, struct bank *bank)
     if (level == 1) {
         double g1[MAX_BIORT_TAPS];
         biort_highpass(biort->h0, biort->h0_taps, g1);
-        odd_bank(biort->g0, biort->g0_taps, g1, biort->h0_taps, bank);
+        bank_level_1(biort->g0, biort->g0_taps, g1, biort->h0_taps, bank);
         return;
     }
     make_trees(&qshifts[shape->qshift], true, &trees);
@@ -168,9 +179,9 @@ void bank_inverse(const struct shape *shape, int level, struct bank *bank)
 
 /* ---------------------------------------------------------------- sizes and rows
  *
- * Rows that each step of the transform needs for rows of its result. A level's coordinates are those of the
- * whole image, also in slices, so slices give the same bits. Samples beyond an axis are mirrored, and their
- * mirror images lie within the same distance, so rows only have to be clipped. */
+ * Computes the input rows of each step for rows of its result. Rows count from the top of the whole image,
+ * also in slices, so slices give the same bits. Samples beyond an axis are mirrored. The mirrored samples are
+ * within the filter's radius of the border, too, so clipping the range is enough. */
 
 int dtcwt_lowpass_size(int n, int level)
 {
@@ -207,13 +218,13 @@ int dtcwt_crop(const struct shape *shape, int level)
     return shape->at_end ? 0 : dtcwt_lowpass_size(n, level) - dtcwt_lowpass_size(n, level - 1) / 2;
 }
 
-/* Level 1 filters pairs of rows, with a radius. From level 2 on, four rows 4i ... 4i + 3 come from rows
- * 2i - M ... 2i + M + 1 of the next level, M being half of the kernels' taps: U in dtcwt_inverse_cpu.cl.
- */
-static struct rows level_rows(const struct shape *shape, int level, struct rows made)
+/* Returns the lowpass rows of a level for rows `output` of its inverse. Level 1 filters pairs of rows, with a
+ * radius. Later levels (U) compute rows 4i ... 4i + 3 from rows 2i - M ... 2i + M + 1, where M is half of the
+ * kernels' taps. */
+static struct rows level_rows(const struct shape *shape, int level, struct rows output)
 {
     int radius = biort_radius(shape), half = kernel_taps(&qshifts[shape->qshift]) / 2;
-    struct rows first = rows_aligned(made, 2), four = rows_aligned(made, 4),
+    struct rows first = rows_aligned(output, 2), four = rows_aligned(output, 4),
                 wanted = level == 1 ? (struct rows){first.begin - radius, first.end + radius}
                                     : (struct rows){four.begin / 2 - half, four.end / 2 + half};
     return rows_aligned(rows_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
@@ -224,24 +235,25 @@ static struct rows halved(struct rows rows)
     return (struct rows){rows.begin / 2, rows.end / 2};
 }
 
-struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows made)
+struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows output)
 {
-    return halved(level_rows(shape, level, made));
+    return halved(level_rows(shape, level, output));
 }
 
 void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows)
 {
-    struct rows made = image;
+    /* From fine to coarse: the lowpass of a level is the output of the next one, before cropping. */
+    struct rows output = image;
     for (int level = 1; level <= shape->levels; level++) {
-        rows->lowpass[level] = level_rows(shape, level, made);
+        rows->lowpass[level] = level_rows(shape, level, output);
         rows->subbands[level] = halved(rows->lowpass[level]);
         int crop = level < shape->levels ? dtcwt_crop(shape, level + 1) : 0;
-        made = (struct rows){rows->lowpass[level].begin + crop, rows->lowpass[level].end + crop};
+        output = (struct rows){rows->lowpass[level].begin + crop, rows->lowpass[level].end + crop};
     }
 }
 
-/* Level 1 is a filter with a radius. From level 2 on, rows 2n and 2n + 1 come from positions
- * 4n + 2 - m ... 4n + 1 + m of the padded axis, m being the kernels' taps: D in dtcwt_forward_cpu.cl. */
+/* From coarse to fine. Level 1 is a filter with a radius. Later levels (D) compute rows 2n and 2n + 1 from
+ * rows 4n + 2 - m ... 4n + 1 + m of the padded axis, where m is the kernels' taps. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     int radius = biort_radius(shape), taps = kernel_taps(&qshifts[shape->qshift]);

@@ -1,5 +1,5 @@
-/* The dual-tree transform in numbers: its filters, the weights that kernels take, the sizes of its levels,
- * and the rows that they need. */
+/* The dual-tree transform in numbers: filters, weights as kernels read them, sizes of levels, and the rows
+ * that they need. Pure functions without a device; any thread may call them. */
 #ifndef CLIMG_WAVELET_DTCWT_DESIGN_H
 #define CLIMG_WAVELET_DTCWT_DESIGN_H
 
@@ -7,92 +7,105 @@
 
 enum { MAX_BIORT_TAPS = 19, MAX_QSHIFT_TAPS = 18 };
 
-/* Biorthogonal filters of level 1: analysis and synthesis lowpass, of odd lengths. */
+/* A biorthogonal pair for level 1, with odd lengths. Both lowpass filters have DC gain 1. */
 struct biort {
     const char *name;
-    int h0_taps;
-    double h0[MAX_BIORT_TAPS];
-    int g0_taps;
+    int h0_taps;               /* analysis lowpass */
+    double h0[MAX_BIORT_TAPS]; /* symmetric */
+    int g0_taps;               /* synthesis lowpass */
     double g0[MAX_BIORT_TAPS];
 };
 
-/* Quarter-sample-shift filters of the other levels: the analysis lowpass of tree a, of even length. */
+/* A quarter-sample-shift filter for the other levels: the analysis lowpass of tree a. Its length is even, its
+ * DC gain sqrt(2), and its delay a quarter of a sample off the centre. All other filters derive from it. */
 struct qshift {
     const char *name;
     int taps;
     double h0a[MAX_QSHIFT_TAPS];
 };
 
-/* End with a NULL name; index 0 is the default. */
+/* The filters that the options offer. The tables end with a NULL name; index 0 is the default. */
 extern const struct biort biorts[];
 extern const struct qshift qshifts[];
 
 #define BIORT_CHOICES  "near_sym_a|near_sym_b|legall|antonini"
 #define QSHIFT_CHOICES "qshift_a|qshift_06|qshift_b|qshift_c|qshift_d"
 
-/* Derived filters: highpass h1[k] = (-1)^(k + taps / 2) g0[k] and g1[k] = (-1)^(k + taps / 2) h0[k]. */
+/* Computes a highpass of level 1 from the lowpass of the other direction:
+ *
+ *     h1[k] = (-1)^(k + taps / 2) g0[k],   g1[k] = (-1)^(k + taps / 2) h0[k] */
 void biort_highpass(const double *lowpass, int taps, double *highpass);
 
-/* h0b = reverse(h0a), h1a[k] = (-1)^k h0b[k], h1b = reverse(h1a); synthesis: the other tree's. */
+/* Computes the other analysis filters of a q-shift set:
+ *
+ *     h0b = reverse(h0a),   h1a[k] = (-1)^k h0b[k],   h1b = reverse(h1a)
+ *
+ * Synthesis uses the other tree's filters: g0a = h0b, g0b = h0a, g1a = h1b, g1b = h1a. */
 void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b);
 
 enum { MAX_WEIGHTS = 4 * MAX_QSHIFT_TAPS };
 
-/* Weights of a level's filters, time-reversed; the lowpass, then the highpass.
+/* The filters of one level and direction as kernels read them: the lowpass, then the highpass, each reversed.
  *
- *     level 1            taps weights each (taps is odd)
- *     level 2, forward   taps pairs (tree a, tree b) each; taps / 2 is odd
- *     level 2, inverse   taps / 2 groups of four each: outputs 4n (tree a), 4n + 1 (b), 4n + 2 (a), 4n + 3
- * (b)
- */
+ *     level 1             w[k], for k = taps - 1 ... 0                              taps is odd
+ *     level 2+, forward   a[k] b[k], for k = taps - 1 ... 0                         taps / 2 is odd
+ *     level 2+, inverse   a[k] b[k] a[k+1] b[k+1], for k = taps - 2, taps - 4 ... 0 (outputs 4n ... 4n + 3)
+ *
+ * a and b are the filters of the two trees, in the order of the operators D and U (dtcwt_design.c). */
 struct bank {
-    bool qshift;
-    int taps;
+    bool qshift; /* level 2 or higher */
+    int taps;    /* of each filter and tree, zeros at the ends included */
     float weights[MAX_WEIGHTS];
-    size_t count;
+    size_t count; /* number of weights */
 };
 
+/* Fills a bank for a level of the transform, or of its inverse, with the filters of `shape`. */
 void bank_forward(const struct shape *shape, int level, struct bank *bank);
 void bank_inverse(const struct shape *shape, int level, struct bank *bank);
 
 /* ---------------------------------------------------------------- sizes and rows */
 
-/* Size along one axis, of n samples, of the lowpass that level `level` gives: S1 = n made even,
- * Sl = 2 * ceil(S(l-1) / 4). The complex subbands of that level have half of it. */
+/* Returns the size of a level's lowpass along an axis of n samples:
+ *
+ *     S1 = n rounded up to an even number,   Sl = 2 ceil(S(l-1) / 4)
+ *
+ * The complex subbands of level l have size Sl / 2. An example: n = 100 has subbands of 50, 25, 13 and 7. */
 int dtcwt_lowpass_size(int n, int level);
 
-/* Returns the largest number of levels for an image: until the lowpass is two samples wide, but at least 6.
- */
+/* Returns the largest number of levels of an image: until the lowpass has two samples along the longer axis,
+ * but at least 6, the default of --denoise. */
 int dtcwt_max_levels(int width, int height);
 
-/* Computes the padding of an axis of n samples before a level: odd axes get a sample at the end. From level 2
- * on, axes that are no multiple of 4 get a sample at both ends, as published, or with `at_end` two at the
- * end, so that parents cover their children exactly. */
+/* Computes the padding of an axis of n samples before a level: *pad samples at the beginning, *length samples
+ * in all. Level 1: an odd axis gets a sample at the end. Later levels: an axis that is no multiple of 4 gets
+ * a sample at both ends, as published, or with `at_end` two at the end. Then a coefficient covers exactly its
+ * 2 x 2 children of the finer level. */
 void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length);
 
-/* Rows of each level, in coordinates of the level; indices are levels. Rows of a lowpass begin and end at
- * even numbers. */
+/* The rows of each level that a slice needs. Indices are levels, from 1. Rows count from the top of the whole
+ * image's level. Rows of a lowpass begin and end at even numbers. */
 struct dtcwt_rows {
-    struct rows image;                    /* forward: rows that the transform reads */
-    struct rows lowpass[1 + MAX_LEVELS];  /* of Sl */
-    struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 */
-    int places; /* only rows near this number of places, spread over the level (wavelet/noise.h), are needed;
-                   0: all */
+    struct rows image;                    /* rows that the forward transform reads */
+    struct rows lowpass[1 + MAX_LEVELS];  /* of Sl rows */
+    struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 rows */
+    int places; /* only subband rows near this number of evenly spaced positions are computed, for counting
+                   noise (wavelet/noise.h): 5% of a photograph's --denoise are saved; 0: all rows */
 };
 
-/* Returns the rows by which the transform pads S(level - 1) at its beginning: 0 or 1. */
+/* Returns the number of rows, 0 or 1, by which the transform pads S(level - 1) at the beginning. The inverse
+ * crops as many. */
 int dtcwt_crop(const struct shape *shape, int level);
 
 /* Computes the rows of lowpass and subbands that rows `image` of the reconstruction need. The planes of a
- * pyramid value contain these for the value's rows. */
+ * pyramid value contain these, for the value's rows. */
 void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows);
 
-/* Returns the subband rows of a level that rows `made` of the inverse's output need: of the finer lowpass
- * before cropping, or of the image. */
-struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows made);
+/* Returns the subband rows of a level that rows `output` of the level's inverse need. These are rows of the
+ * finer lowpass before cropping, or on level 1 of the image. */
+struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows output);
 
-/* Computes, from the needed rows of the subbands and the coarsest lowpass, the rows of the other lowpasses
- * and of the image. Extends the coarsest lowpass if the subbands need more. */
+/* Computes the rows of the image and of all lowpasses but the coarsest, given the rows of the subbands and of
+ * the coarsest lowpass. Extends the coarsest lowpass if the subbands need more. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
 #endif

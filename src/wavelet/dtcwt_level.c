@@ -1,30 +1,38 @@
 /* One level of the transform or of its inverse, as launches of kernels.
  *
- * CPUs take two passes, kernels/dtcwt_forward_cpu.cl and dtcwt_inverse_cpu.cl: along columns into planes of
- * half the height, then along rows, strip by strip, so that the second pass finds what the first one wrote in
- * the caches. GPUs take one kernel a level, with both axes in local memory. */
+ *     CPU   image ─▶ columns ─▶ two layers (low, high) ─▶ rows ─▶ lowpass, subbands     (a strip at a time)
+ *     GPU   image ─▶ both axes in local memory ─▶ lowpass, subbands
+ *
+ * CPU devices use kernels/dtcwt_forward_cpu.cl and dtcwt_inverse_cpu.cl. The pass along rows reads a strip
+ * that the pass along columns just wrote, from the caches. GPUs use dtcwt_forward_gpu.cl and
+ * dtcwt_inverse_gpu.cl: a second kernel would move all data once more.
+ *
+ * Tried and lost: the separable product of blurs and resampling (kernels/product.h). For level 1 alone it
+ * takes 14.3 ms of four planes of 1024 x 1024 on two cores, without complex subbands; the whole transform
+ * takes 6.6 with them. */
 #include "wavelet/dtcwt_level.h"
 
 #include <string.h>
 
-/* Strips between the pass along columns and the pass along rows: small enough that the second pass finds them
- * in the caches. */
-enum { STRIP_SIZE = 16 << 20, MIN_STRIP = 64 }; /* bytes, rows */
+/* Size of a strip of both layers in bytes, and its smallest number of rows: a strip computes a halo of rows
+ * that its neighbour computes, too. */
+enum { STRIP_SIZE = 16 << 20, MIN_STRIP = 64 };
 
-/* Columns that the inverse processes at once: 60 rows of half as many floats take a quarter of a cache of 1
- * MB. */
+/* Columns that the inverse's pass along columns processes at once. Its 60 input rows of half as many floats
+ * then take a quarter of a cache of 1 MB. */
 enum { BLOCK = 2048 };
 
-/* Zeros around each filter, which inverse_columns_1 needs. */
+/* Zeros around each filter, which the kernel inverse_columns_1 reads. */
 enum { ZEROS = 2 };
 
-int wide_strip(const struct planes *planes)
+int strip_rows(const struct planes *planes)
 {
     double row = 2.0 * sizeof(cl_float) * planes->width * planes->channels;
     int rows = (int)(STRIP_SIZE / row) / 4 * 4;
     return rows < MIN_STRIP ? MIN_STRIP : rows;
 }
 
+/* Computes rows of a level's lowpass, and the subbands of half of these rows. */
 static enum status forward_strip(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
                                  struct rows rows, struct error *error)
 {
@@ -40,6 +48,7 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
         run_scratch(run, src->width, level->lowpass->height, rows, 2, src->channels, &half, error) !=
             STATUS_OK)
         return STATUS_FAILED;
+    /* Columns: low and high as two layers of `half`. */
     struct work work =
         run_work(run, "dtcwt_cpu", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
     work.height = half.rows / 2;
@@ -49,6 +58,7 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
                ARG(padded), ARG(length), ARG(wanted)) != STATUS_OK)
         return STATUS_FAILED;
+    /* Rows: low-low becomes the lowpass, the other three become pairs of subbands. */
     work.kernel = bank->qshift ? "forward_rows_2" : "forward_rows_1";
     work.width = 2 * subbands->width;
     dtcwt_padding(src->width, level->level, level->at_end, &padded, &length);
@@ -63,7 +73,7 @@ enum status forward_cpu(struct run *run, const struct bank *bank, const struct d
                         struct error *error)
 {
     const struct planes *lowpass = level->lowpass;
-    int end = lowpass->first_row + lowpass->rows, step = wide_strip(level->src);
+    int end = lowpass->first_row + lowpass->rows, step = strip_rows(level->src);
     enum status status = STATUS_OK;
     for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += step) {
         struct rows rows = {begin, begin + step < end ? begin + step : end};
@@ -72,8 +82,8 @@ enum status forward_cpu(struct run *run, const struct bank *bank, const struct d
     return status;
 }
 
-/* Number of padding samples at the start of the lowpass, along x and y. */
-static cl_int2 cropped(const struct synthesis *level)
+/* Returns the number of padding samples at the start of the lowpass, along x and y. */
+static cl_int2 crop_offset(const struct dtcwt_synthesis *level)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands;
     return level->at_end ? (cl_int2){{0, 0}}
@@ -81,32 +91,31 @@ static cl_int2 cropped(const struct synthesis *level)
                                       (lowpass->height - 2 * subbands->height) / 2}};
 }
 
-static enum status column_weights(struct run *run, const struct bank *bank, cl_mem *weights,
-                                  struct error *error)
-{
-    float around[2 * (MAX_BIORT_TAPS + 2 * ZEROS)] = {0};
-    int taps = bank->taps, stride = taps + 2 * ZEROS;
-    if (bank->qshift)
-        return run_constants(run, bank->weights, bank->count, weights, error);
-    memcpy(around + ZEROS, bank->weights, (size_t)taps * sizeof *around);
-    memcpy(around + stride + ZEROS, bank->weights + taps, (size_t)taps * sizeof *around);
-    return run_constants(run, around, 2 * (size_t)stride, weights, error);
-}
-
-enum status inverse_cpu(struct run *run, const struct bank *bank, const struct synthesis *level,
+enum status inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
                         struct error *error)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
     int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
     struct rows rows = rows_aligned(level->rows, rate);
     cl_int taps = bank->taps;
-    cl_int2 crop = cropped(level);
-    cl_mem around, weights;
+    cl_int2 crop = crop_offset(level);
+    cl_mem column_weights, weights;
     struct planes half;
-    if (column_weights(run, bank, &around, error) != STATUS_OK ||
+    /* On level 1 the pass along columns reads each filter with zeros around it. */
+    const float *columns = bank->weights;
+    size_t count = bank->count;
+    float padded[2 * (MAX_BIORT_TAPS + 2 * ZEROS)] = {0};
+    if (!bank->qshift) {
+        memcpy(padded + ZEROS, bank->weights, (size_t)taps * sizeof *padded);
+        memcpy(padded + taps + 3 * ZEROS, bank->weights + taps, (size_t)taps * sizeof *padded);
+        columns = padded;
+        count = 2 * ((size_t)taps + 2 * ZEROS);
+    }
+    if (run_constants(run, columns, count, &column_weights, error) != STATUS_OK ||
         run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
         run_scratch(run, width, rate / 2 * height, rows, 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
+    /* Columns, in blocks of about BLOCK columns along z. */
     struct work work =
         run_work(run, "dtcwt_cpu", bank->qshift ? "inverse_columns_2" : "inverse_columns_1", dst);
     const int blocks = (width - 1) / BLOCK + 1;
@@ -115,8 +124,9 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct s
     work.outlined = true;
     work.depth = planes_layer_depth(dst) * blocks;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
-               ARG_MEMORY(around), ARG(taps), ARG(crop)) != STATUS_OK)
+               ARG_MEMORY(column_weights), ARG(taps), ARG(crop)) != STATUS_OK)
         return STATUS_FAILED;
+    /* Rows, into dst. */
     work.kernel = bank->qshift ? "inverse_rows_2" : "inverse_rows_1";
     work.width = width;
     work.height = half.rows;
@@ -127,28 +137,31 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct s
     return status;
 }
 
-/* ---------------------------------------------------------------- grouped
+/* ---------------------------------------------------------------- GPUs and images
  *
- * A level in one kernel: kernels/dtcwt_forward_gpu.cl and dtcwt_inverse_gpu.cl. Groups are rows of
- * work-items, because the kernels' text says so. */
+ * A level in one kernel. The configurations' work-groups are one row of work-items, as the kernels assume;
+ * level_work adds rows. */
 
-static const struct kernel_configs tunable_forward_1 = {
+static const struct kernel_configs forward_1_configs = {
     .kernel = "forward_1", .cpu_images = {4, {64, 1}}, .gpu = {1, {128, 1}}, .gpu_images = {4, {64, 1}}};
-static const struct kernel_configs tunable_forward_2 = {
+static const struct kernel_configs forward_2_configs = {
     .kernel = "forward_2", .cpu_images = {2, {128, 1}}, .gpu = {2, {128, 1}}, .gpu_images = {2, {128, 1}}};
-static const struct kernel_configs tunable_inverse_1 = {
+static const struct kernel_configs inverse_1_configs = {
     .kernel = "inverse_1", .cpu_images = {4, {64, 1}}, .gpu = {4, {128, 1}}, .gpu_images = {4, {64, 1}}};
-static const struct kernel_configs tunable_inverse_2 = {
+static const struct kernel_configs inverse_2_configs = {
     .kernel = "inverse_2", .cpu_images = {2, {64, 1}}, .gpu = {2, {128, 1}}, .gpu_images = {2, {64, 1}}};
 
-/* The grid of a level. */
+/* The work-items of a level. */
 struct layout {
-    int halo, items; /* items of a group that overlap with the next on either side; items that have work */
-    int rows;        /* to be divided into groups' outputs */
-    int item_rows;   /* of a group */
-    size_t output;   /* bytes of local memory of an item's output */
+    int halo;      /* items at either end of a group that only load samples */
+    int items;     /* along x, without halos */
+    int rows;      /* of items, shared among groups */
+    int item_rows; /* rows of items in a group */
+    size_t output; /* bytes of local memory for an item's output */
 };
 
+/* Returns the launch of a level's kernel. A device whose groups are smaller than the configuration gets
+ * shorter rows of items. */
 static struct work level_work(const struct run *run, const struct bank *bank, const char *file,
                               const struct kernel_configs *kernel_configs, const struct layout *layout,
                               const struct planes *planes)
@@ -171,17 +184,17 @@ enum status forward_gpu(struct run *run, const struct bank *bank, const struct d
                         struct error *error)
 {
     const struct planes *src = level->src, *lowpass = level->lowpass, *subbands = level->subbands;
-    int pixel = run->memory == MEMORY_IMAGE ? 1 : GPU_LANES; /* samples along x whose columns an item has */
+    int pixel = run->memory == MEMORY_IMAGE ? 1 : GPU_LANES; /* columns of an item */
     int unit = pixel > 2 ? pixel : 2, samples = (bank->qshift ? 4 : 2) * subbands->width;
-    int beside = bank->qshift ? bank->taps - 2 : ceil_div(bank->taps / 2, unit) * unit;
+    int halo = bank->qshift ? bank->taps - 2 : ceil_div(bank->taps / 2, unit) * unit; /* samples */
     int padding = bank->qshift && pixel > 1 ? 1 : 0; /* PADDING_PIXELS in kernels/border_gpu.h */
-    struct layout layout = {.halo = beside / pixel + padding,
+    struct layout layout = {.halo = halo / pixel + padding,
                             .items = ceil_div(samples, pixel),
                             .rows = lowpass->rows / 2,
                             .item_rows = 1,
                             .output = 16 * sizeof(float)};
     struct work work = level_work(run, bank, "dtcwt_forward_gpu",
-                                  bank->qshift ? &tunable_forward_2 : &tunable_forward_1, &layout, lowpass);
+                                  bank->qshift ? &forward_2_configs : &forward_1_configs, &layout, lowpass);
     cl_int2 padded, length;
     dtcwt_padding(src->width, level->level, level->at_end, &padded.s[0], &length.s[0]);
     dtcwt_padding(src->height, level->level, level->at_end, &padded.s[1], &length.s[1]);
@@ -189,21 +202,22 @@ enum status forward_gpu(struct run *run, const struct bank *bank, const struct d
                   ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
 }
 
-enum status inverse_gpu(struct run *run, const struct bank *bank, const struct synthesis *level,
+enum status inverse_gpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
                         struct error *error)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
-    size_t single = run->memory == MEMORY_IMAGE ? 4 : 1; /* floats */
-    int reach = bank->qshift ? bank->taps / 4 : (bank->taps / 2 + 1) / 2, rate = bank->qshift ? 4 : 2;
+    size_t floats = run->memory == MEMORY_IMAGE ? 4 : 1;                 /* of a sample or texel */
+    int halo = bank->qshift ? bank->taps / 4 : (bank->taps / 2 + 1) / 2; /* coefficients */
+    int rate = bank->qshift ? 4 : 2; /* outputs per coefficient and axis */
     struct rows rows = rows_aligned((struct rows){dst->first_row, dst->first_row + dst->rows}, rate);
-    struct layout layout = {.halo = reach,
+    struct layout layout = {.halo = halo,
                             .items = subbands->width,
                             .rows = (rows.end - rows.begin) / rate,
                             .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
-                            .output = 4 * (size_t)rate * single * sizeof(float)};
+                            .output = 4 * (size_t)rate * floats * sizeof(float)};
     struct work work = level_work(run, bank, "dtcwt_inverse_gpu",
-                                  bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1, &layout, dst);
-    cl_int2 crop = cropped(level);
+                                  bank->qshift ? &inverse_2_configs : &inverse_1_configs, &layout, dst);
+    cl_int2 crop = crop_offset(level);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),
                   ARG_FLOATS(bank->weights, bank->count), ARG(crop));
 }

@@ -1,40 +1,42 @@
-/* One level of the dual-tree transform, for wavelet/dtcwt.c, by the two shapes of kernels. */
+/* One level of the dual-tree transform and of its inverse, for wavelet/dtcwt.c. Two variants compute the same
+ * bits: for buffers on CPUs, and for GPUs and images. All planes are allocated by the caller. */
 #ifndef CLIMG_WAVELET_DTCWT_LEVEL_H
 #define CLIMG_WAVELET_DTCWT_LEVEL_H
 
 #include "engine/run.h"
 #include "wavelet/dtcwt_design.h"
 
-/* src, the image or the lowpass of the level before, to this level's lowpass and subbands. */
+/* A step of the transform. */
 struct dtcwt_analysis {
     int level;
-    bool at_end; /* of the shape */
-    const struct planes *src, *lowpass, *subbands;
-    int places; /* of struct dtcwt_rows */
+    bool at_end;                             /* padding, see struct shape */
+    const struct planes *src;                /* image or finer lowpass */
+    const struct planes *lowpass, *subbands; /* results; their rows are computed */
+    int places;                              /* see struct dtcwt_rows */
 };
 
-/* The lowpass, which may be larger than the level by a sample a side, and subbands to rows of dst: the
- * lowpass of the level before, or the image. */
-struct synthesis {
+/* A step of the inverse. */
+struct dtcwt_synthesis {
     int level;
-    bool at_end; /* of the shape */
-    const struct planes *lowpass, *subbands, *dst;
-    struct rows rows;
+    bool at_end;                             /* padding, see struct shape */
+    const struct planes *lowpass, *subbands; /* the lowpass may have a padding sample on each side */
+    const struct planes *dst;                /* the finer lowpass with its padding, or the image */
+    struct rows rows;                        /* of dst, to be computed */
 };
 
-/* For GPUs, and for images anywhere: one kernel. */
+/* For GPUs, and for image memory on any device: one kernel a level, both axes in local memory. */
 enum status forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
                         struct error *error);
-enum status inverse_gpu(struct run *run, const struct bank *bank, const struct synthesis *level,
+enum status inverse_gpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
                         struct error *error);
 
-/* For buffers on CPUs: columns, then rows, strip by strip in the caches. */
+/* For buffers on CPUs: a kernel for columns, then one for rows, strip by strip in the caches. */
 enum status forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
                         struct error *error);
-enum status inverse_cpu(struct run *run, const struct bank *bank, const struct synthesis *level,
+enum status inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
                         struct error *error);
 
-/* Rows of a strip of planes. */
-int wide_strip(const struct planes *planes);
+/* Returns the number of rows of a strip on CPUs, a multiple of 4. */
+int strip_rows(const struct planes *planes);
 
 #endif

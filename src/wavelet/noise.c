@@ -1,15 +1,24 @@
-/* Counting on the device, the model on the host.
+/* The noise estimate: histograms on the device, the model on the host.
  *
- * noise_live finds which cells of each level say something of noise, noise_count counts the energies of live
- * coefficients in a histogram for each plane and level, and noise_find reads where the 5% quantile and the
- * median fall: fourteen integers for each plane and level. The rest is double arithmetic of correctly rounded
- * operations, so the noise is the same to the bit on every device, in slices and in groups.
+ * The device returns fourteen integers for each plane and level, the quantiles. The rest is arithmetic in
+ * double, of correctly rounded operations in a fixed order. So the noise has the same bits on every device,
+ * in slices and in groups.
  *
- * Tried and lost: to leave out only coefficients that are 0, which finds bars and blown skies, but not noise
- * that is half clipped (2 dB at sigma 20 in dark pictures), nor places between small spots; and the mean of
- * the colours' masks instead of the mask of pixels in which all colours are dead (0.4 dB). Bounds on coarse
- * levels also if few places are dead cost 0.1 to 0.35 dB, and a constant rise of coarse levels, or to ignore
- * partly live levels, up to 0.6 dB in pictures with little texture. */
+ * Layout of the counters, for all images, planes and levels:
+ *
+ *     histograms   [level][image][plane][class][bin]     BINS counters each, 8 bins an octave
+ *     quantiles    [level][image][plane][class]          struct counted, written by noise_quantiles
+ *
+ * Three colours are counted as six planes: brightness, two differences, red, green, blue. Class 0 has the
+ * positions whose 7x7 coefficients are nearly all live, class 1 the others with at least half of them live.
+ *
+ * Tried and lost:
+ * - Leaving out only coefficients that are 0. That finds black bars and blown skies, but not noise that is
+ *   half clipped (2 dB at sigma 20 in dark pictures), nor areas between small spots.
+ * - The mean of the colours' masks instead of the mask of pixels in which all colours are dead (0.4 dB).
+ * - Bounds on coarse levels also if few positions are dead (0.1 to 0.35 dB).
+ * - A constant rise from level to level, or ignoring partly live levels (up to 0.6 dB in pictures with little
+ *   texture). */
 #include "wavelet/noise.h"
 
 #include "base/exact.h"
@@ -19,78 +28,88 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Constants that are also in kernels/noise.cl and live.cl. */
 enum {
-    CLASSES = 2,
-    BINS = 512,
-    FIRST_BIN = (127 - 32) << 3,
-    SHIFT = 20,
-    RADIUS = 3, /* of the neighbours whose energy counts: NEAR in kernels/places.h */
+    /* The same in kernels/noise.cl and live.cl. */
+    CLASSES = 2,                 /* of positions, see above */
+    BINS = 512,                  /* of a histogram */
+    FIRST_BIN = (127 - 32) << 3, /* begins at 2^-32: exponent and three bits of the mantissa of a float */
+    SHIFT = 20,                  /* of the bits of a float to its bin */
+    RADIUS = 3,                  /* of the neighbours in an energy: NEAR in kernels/places.h */
     SUBBANDS = 6,
-    CELLS_NEAR = RADIUS + 1,
+    CELLS_NEAR = RADIUS + 1, /* neighbours in the liveness of an energy */
     QUANTILES = 2,
-    NOISE_FEATURES = 4 * NOISE_LEVELS + 1,
+
+    NOISE_FEATURES = 4 * NOISE_LEVELS + 1, /* weights of a model: two quantiles, own and others, a constant */
     TEXEL_CHANNELS = 4
 };
 
 #include "wavelet/noise_model.h"
 
-/* Quantiles of a plane and level, of the upper class alone or of both classes; written by a kernel. */
+/* Quantiles of a plane and level, of class 0 alone or of both classes; written by noise_quantiles. */
 struct counted {
-    cl_uint total;
+    cl_uint total; /* number of energies */
     struct {
-        cl_uint bin, below, own;
+        cl_uint bin;   /* of the quantile */
+        cl_uint below; /* number of energies in lower bins */
+        cl_uint own;   /* in this bin */
     } quantile[QUANTILES];
 };
 
-/* The noise of a colour camera is stronger in some places than on the mean, which the model gives. This
- * factor of it gives the highest PSNR (docs/denoising.md). */
-static const float STRONGER = 1.03F;
+/* Factor of the measured noise of colour pictures, for the highest PSNR (docs/denoising.md): the noise of a
+ * camera is stronger in some places than on average. */
+static const float COLOUR_FACTOR = 1.03F;
 
-static const double SHARES[] = {0.05, 0.5};
-static const double LEAST = 0.1 * 0.1 / (4 * 255 * 255); /* a tenth of a count */
+static const double QUANTILE_SHARES[] = {0.05, 0.5};
 
-/* Logarithms of white noise through the transform: the mean energy less the median one, and the median less
- * the 5% quantile, nearly the same on all levels. */
+/* Energy of noise of a tenth of an 8-bit count; less is ignored. */
+static const double MIN_ENERGY = 0.1 * 0.1 / (4 * 255 * 255);
+
+/* White noise after the transform, nearly the same on all levels: the logarithm of mean energy / median, and
+ * of median / 5% quantile. */
 static const double WHITE_MEDIAN = 0.015, WHITE_SPREAD = 0.32;
 
-/* If no place of level 1 is entirely live and the spread exceeds this, the places are edges of a drawing.
- * Noise and texture between spots of one colour have at most 1.3, text 2 and more. */
-static const double EDGES_SPREAD = 1.5;
+/* Largest spread (logarithm of median / 5% quantile) of level 1 in class 1: above, the positions are edges of
+ * a drawing, not noise. Noise and texture between spots of one colour have at most 1.3, text at least 2. */
+static const double MAX_SPREAD = 1.5;
 
-/* Below this share of places of level 1 that are entirely live, dead places are not only in a few large
- * areas: their edges add energy to coarse levels, whose coefficients reach further. */
+/* If a smaller share of the positions of level 1 is in class 0, dead pixels are scattered over the picture.
+ * Their edges then add energy to coarse levels, whose filters reach over them. */
 static const double MOSTLY_LIVE = 0.8;
 
-/* Typical rise of the logarithms of the quantiles from one level to the next. If their difference exceeds
- * WHITE_SPREAD by e, the rises are 1.4 min(e, 2) and 1.7 (1 - exp(-e / 0.6)). From six photographs of
- * PyWavelets and scikit-image with white noise of 0 to 25 counts. Rises that differ by 15% cost up to 0.1 dB.
- */
+/* Typical rise of the logarithms of the quantiles from a level to the next coarser one, where e is the spread
+ * less WHITE_SPREAD:
+ *
+ *     5% quantile: 1.4 min(e, 2),   median: 1.7 (1 - exp(-e / 0.6))
+ *
+ * From six photographs of PyWavelets and scikit-image with white noise of 0 to 25 counts. Rises that differ
+ * by 15% cost up to 0.1 dB. */
 static const double RISE_LOW = 1.4, RISE_LOW_EXCESS = 2, RISE_MEDIAN = 1.7, RISE_MEDIAN_EXCESS = 0.6;
 
-/* Colours whose noise differs by more than this factor are denoised each by itself. */
-static const double VERY_DIFFERENT = 2;
-static const double LITTLE = 0.5 / 255; /* noise below half a count is as good as none */
+/* Colours whose noise differs by more than this factor are denoised separately. Noise below half an 8-bit
+ * count counts as half. */
+static const double MAX_NOISE_RATIO = 2;
+static const double MIN_STRENGTH = 0.5 / 255;
 
-/* Correction of the level-1 features for filters other than near_sym_a, to which the models were fitted:
- * simulated, 8 times 1024x1024 samples, to 0.004. */
-static const double shifts[][QUANTILES] = {{0, 0}, {0.032, 0.009}, {0.498, 0.063}, {0.037, 0.012}};
+/* Added to the features of level 1, by level-1 filter: the models were fitted with near_sym_a. From 8
+ * simulations of 1024 x 1024 samples, exact to 0.004. */
+static const double BIORT_CORRECTIONS[][QUANTILES] = {{0, 0}, {0.032, 0.009}, {0.498, 0.063}, {0.037, 0.012}};
 
-/* Standard deviation of white noise of 1 on each level: the root of the mean energy of the six subbands, from
- * the sums of squares of the combined filters along both axes. The qshift filters change it by less than
- * 0.003. Beyond these levels it is 1. */
-static const float white[][NOISE_LEVELS] = {{1.007288F, 0.977969F, 0.98309F, 0.993732F, 0.998236F, 1},
-                                            {1.003828F, 0.985722F, 1.001456F, 1.002659F, 1.000839F, 1},
-                                            {0.951972F, 1.525281F, 1.166303F, 1.039249F, 1.009656F, 1},
-                                            {1.001931F, 1.067556F, 0.946288F, 0.973491F, 0.992156F, 1}};
+/* Standard deviation on each level of white noise of 1, by level-1 filter: the root of the mean energy of the
+ * six subbands, from the sums of squares of the combined filters along both axes. The q-shift filters change
+ * it by less than 0.003. On coarser levels it is 1. */
+static const float WHITE_NOISE[][NOISE_LEVELS] = {{1.007288F, 0.977969F, 0.98309F, 0.993732F, 0.998236F, 1},
+                                                  {1.003828F, 0.985722F, 1.001456F, 1.002659F, 1.000839F, 1},
+                                                  {0.951972F, 1.525281F, 1.166303F, 1.039249F, 1.009656F, 1},
+                                                  {1.001931F, 1.067556F, 0.946288F, 0.973491F, 0.992156F, 1}};
 
 /* ---------------------------------------------------------------- on the device */
 
-cl_int noise_at(const struct noise *noise, int level)
+cl_int noise_index(const struct noise *noise, int level)
 {
     return (level - 1) * noise->pitch;
 }
 
+/* Returns the number of channels without alpha. */
 static int noise_colours(const struct shape *shape)
 {
     return shape->channels - shape->alpha;
@@ -110,7 +129,7 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
                 values[level * pitch + i * shape->channels + c] =
                     (float)(strength * (images[i].factor > 0 ? (double)images[i].factor : 1) *
                             (double)images[i].sigma[level][c]);
-    *noise = (struct noise){.pitch = pitch, .above = images->is_white ? 0 : pitch};
+    *noise = (struct noise){.pitch = pitch, .parent_offset = images->is_white ? 0 : pitch};
     enum status status = run_constants(run, values, all, &noise->sigma, error);
     free(values);
     return status;
@@ -123,13 +142,13 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
         for (int level = 0; level < shape->levels; level++)
             for (int c = 0; c < noise_colours(shape); c++)
                 images[i].sigma[level][c] =
-                    (level < NOISE_LEVELS ? white[shape->biort][level] : 1) * (float)sigma;
+                    (level < NOISE_LEVELS ? WHITE_NOISE[shape->biort][level] : 1) * (float)sigma;
     }
 }
 
 /* ---------------------------------------------------------------- counting */
 
-/* Planes of an image that are counted: three colours once more as red, green and blue. */
+/* Returns the number of counted planes of an image: three colours are counted twice, see above. */
 static int counted_planes(const struct shape *shape)
 {
     return shape_is_colour(shape) ? 6 : noise_colours(shape);
@@ -140,13 +159,13 @@ static int counted_levels(const struct shape *shape)
     return shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
 }
 
-/* Planes of all images and levels. */
+/* Returns the number of counted planes of all images and levels. */
 static int counted_all(const struct shape *shape)
 {
     return shape->images * counted_planes(shape) * counted_levels(shape);
 }
 
-size_t noise_words(const struct shape *shape)
+size_t noise_counters(const struct shape *shape)
 {
     return (size_t)counted_all(shape) * (CLASSES * BINS + CLASSES * sizeof(struct counted) / sizeof(cl_uint));
 }
@@ -197,12 +216,13 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
                   ARG(range), ARG(channels), ARG(colours), ARG(opponent));
 }
 
+/* Returns the number of positions along an axis of n coefficients. */
 static int noise_places(int n)
 {
     return n < NOISE_PLACES ? n : NOISE_PLACES;
 }
 
-enum status noise_count(struct run *run, const struct shape *shape, cl_mem words, int level,
+enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
                         struct rows own, struct error *error)
 {
@@ -216,7 +236,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem words
         return STATUS_OK;
     if (masked)
         live_at = planes_geometry(live);
-    cl_mem cells = masked ? live->object : words; /* not looked at */
+    cl_mem cells = masked ? live->object : counters; /* any memory; the kernel does not read it */
     struct work work = run_work(run, "noise", "noise_energies", subbands);
     work.vector_width = VECTOR_SCALAR;
     work.width = columns;
@@ -224,11 +244,12 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem words
     work.depth = shape->images;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(cells), ARG(live_at),
                   ARG(masked), ARG(columns), ARG(rows), ARG(range), ARG(channels), ARG(colours),
-                  ARG(is_opponent), ARG_MEMORY(words), ARG(at));
+                  ARG(is_opponent), ARG_MEMORY(counters), ARG(at));
 }
 
 /* ---------------------------------------------------------------- from counts to noise */
 
+/* Returns the lower end of a bin: the float whose upper bits are its number. */
 static double bin_begin(cl_uint bin)
 {
     const uint32_t bits = (uint32_t)(FIRST_BIN + bin) << SHIFT;
@@ -237,34 +258,35 @@ static double bin_begin(cl_uint bin)
     return value;
 }
 
-/* A quantile, interpolated within its bin. */
+/* Returns a quantile, interpolated within its bin. */
 static double find_quantile(const struct counted *counted, int i)
 {
     const double low = bin_begin(counted->quantile[i].bin), high = bin_begin(counted->quantile[i].bin + 1);
     const double own = counted->quantile[i].own > 0 ? counted->quantile[i].own : 1;
-    return low + (high - low) * (SHARES[i] * counted->total - counted->quantile[i].below) / own;
+    return low + (high - low) * (QUANTILE_SHARES[i] * counted->total - counted->quantile[i].below) / own;
 }
 
-/* A plane's logarithms of quantiles on NOISE_LEVELS levels. */
+/* The features of a plane. */
 struct features {
-    double of[NOISE_LEVELS][QUANTILES];
-    bool is_found; /* it says something of noise */
+    double of[NOISE_LEVELS][QUANTILES]; /* logarithms of the quantiles */
+    bool is_found;                      /* false: the plane has too few live positions, or is a drawing */
 };
 
-/* Computes the features. `every` is 2 if every second place along an axis was counted, else 1.
+/* Computes the features of a plane. `every` is 2 if every second position along an axis was counted, else 1.
  *
- * Levels beyond the pyramid and levels with too few live places get the features of the finer level. If dead
- * places are scattered over the picture (small highlights), features may rise from level to level as is
- * typical, and no more. Before, the model took the energy of the highlights' edges for texture and gave 7 to
- * 9 tenths of the noise, which cost up to 2 dB. */
+ * Levels beyond the pyramid and levels with too few live positions get the features of the finer level. If
+ * dead pixels are scattered over the picture (small highlights), features rise from level to level at most as
+ * is typical. Without this bound the model took the energy of the highlights' edges for texture, and
+ * estimated 0.7 to 0.9 of the noise, which cost up to 2 dB. */
 static struct features find_features(const struct shape *shape, const struct counted *counts, int every)
 {
-    const double least = exact_log(LEAST),
-                 shift[QUANTILES] = {shifts[shape->biort][0], shifts[shape->biort][1]};
+    const double least = exact_log(MIN_ENERGY),
+                 shift[QUANTILES] = {BIORT_CORRECTIONS[shape->biort][0], BIORT_CORRECTIONS[shape->biort][1]};
     const int step = shape->images * counted_planes(shape) * CLASSES;
     struct features features = {.is_found = false};
     bool is_scattered = false;
     for (int level = 0; level < NOISE_LEVELS; level++) {
+        /* Class 0 if it has enough positions, else both classes. Enough is 1%, and 12 or half of all. */
         double *to = features.of[level], bound[QUANTILES];
         const bool is_counted = level < counted_levels(shape);
         const struct counted *counted = counts + (is_counted ? level * step : 0);
@@ -277,15 +299,16 @@ static struct features find_features(const struct shape *shape, const struct cou
         const bool enough = is_counted && (int)counted[class].total >= wanted;
         for (int i = 0; i < QUANTILES; i++) {
             const double value = enough ? find_quantile(&counted[class], i) : 0;
-            to[i] = value > LEAST ? exact_log(value) : least;
+            to[i] = value > MIN_ENERGY ? exact_log(value) : least;
         }
         if (level == 0) {
-            features.is_found = enough && (class == 0 || to[1] - to[0] < EDGES_SPREAD);
+            features.is_found = enough && (class == 0 || to[1] - to[0] < MAX_SPREAD);
             is_scattered = counted[0].total < MOSTLY_LIVE * SUBBANDS * places;
             for (int i = 0; i < QUANTILES; i++)
                 to[i] += shift[i];
             continue;
         }
+        /* The bound: the finer level's features, plus the typical rise. */
         for (int i = 0; i < QUANTILES; i++)
             bound[i] = features.of[level - 1][i] - (level == 1 ? shift[i] : 0);
         const double excess = bound[1] - bound[0] - WHITE_SPREAD;
@@ -300,8 +323,12 @@ static struct features find_features(const struct shape *shape, const struct cou
     return features;
 }
 
-/* Applies a linear model to the features of a plane and the mean features of two other colours. Writes the
- * standard deviation of the noise on each level. */
+/* Computes the noise of a plane on each level, from its features and the mean features of two other colours:
+ *
+ *     log energy = base + weights . (features - base) + constant,   base = mean of all features
+ *
+ * so that the model uses only ratios. Without texture the median is used instead, and in between a mixture.
+ */
 static void apply_model(int model, const struct features *own, const struct features *others[2], int levels,
                         float sigma[MAX_LEVELS][4], int channel)
 {
@@ -320,7 +347,7 @@ static void apply_model(int model, const struct features *own, const struct feat
         double sum = base + (double)weights[NOISE_FEATURES - 1];
         for (int i = 0; i < 2 * count; i++)
             sum += (double)weights[i] * (f[i] - base);
-        /* If energies spread no more than for white noise, there is no texture, and the model is not used. */
+        /* The share of the median: 1 if energies spread as for white noise, 1/e if by 0.1 more. */
         const double more = *middle - *low > WHITE_SPREAD ? (*middle - *low - WHITE_SPREAD) / 0.1 : 0,
                      alone = exact_exp(-more * more);
         sigma[level][channel] =
@@ -328,18 +355,21 @@ static void apply_model(int model, const struct features *own, const struct feat
     }
 }
 
-/* The mean of the logarithms of the three finest levels, as a standard deviation; not below LITTLE. */
+/* Returns the geometric mean of a channel's noise on the three finest levels, each at least MIN_STRENGTH. */
 static double find_strength(const struct image_noise *noise, int levels, int channel)
 {
     const int count = levels < 3 ? levels : 3;
     double sum = 0;
     for (int level = 0; level < count; level++)
-        sum += exact_log((double)noise->sigma[level][channel] > LITTLE ? (double)noise->sigma[level][channel]
-                                                                       : LITTLE) /
+        sum += exact_log((double)noise->sigma[level][channel] > MIN_STRENGTH
+                             ? (double)noise->sigma[level][channel]
+                             : MIN_STRENGTH) /
                count;
     return exact_exp(sum);
 }
 
+/* Computes the noise of one image: of its planes, of opponent colours, or of red, green and blue if these
+ * differ too much or one is constant. `counts` points to the image's first plane on level 1. */
 static struct image_noise find_image_noise(const struct shape *shape, const struct counted *counts)
 {
     const int planes = counted_planes(shape), levels = shape->levels, colours = noise_colours(shape);
@@ -350,25 +380,26 @@ static struct image_noise find_image_noise(const struct shape *shape, const stru
         noise.is_found = noise.is_found || features[p].is_found;
     }
     separate.is_found = noise.is_found;
-    if (planes == colours) { /* no colours */
+    if (planes == colours) { /* gray, or two channels: each plane alone */
         for (int c = 0; c < colours; c++)
             apply_model(2, &features[c], (const struct features *[]){&features[c], &features[c]}, levels,
                         noise.sigma, c);
         return noise;
     }
+    /* Red, green and blue, each alone. */
     double least = HUGE_VAL, most = 0;
-    int empty = 0;
+    int empty = 0; /* number of constant colours */
     for (int c = 0; c < 3; c++) {
         const struct features *own = &features[3 + c];
         apply_model(2, own, (const struct features *[]){own, own}, levels, separate.sigma, c);
         const double strength = find_strength(&separate, levels, c);
         least = strength < least ? strength : least;
         most = strength > most ? strength : most;
-        /* A constant channel has no noise at all. */
-        empty += !own->is_found || own->of[0][1] <= exact_log(LEAST) + 0.5;
+        empty += !own->is_found || own->of[0][1] <= exact_log(MIN_ENERGY) + 0.5;
     }
-    if (empty == 1 || empty == 2 || most > VERY_DIFFERENT * least)
+    if (empty == 1 || empty == 2 || most > MAX_NOISE_RATIO * least)
         return separate;
+    /* Opponent colours, each with the other two. */
     for (int c = 0; c < 3; c++) {
         const struct features *others[2] = {&features[c > 0 ? 0 : 1], &features[c > 0 ? 0 : 2]};
         apply_model(c > 0, &features[c], others, levels, noise.sigma, c);
@@ -376,8 +407,8 @@ static struct image_noise find_image_noise(const struct shape *shape, const stru
     return noise;
 }
 
-enum status noise_find(struct run *run, const struct shape *shape, cl_mem words, struct image_noise *images,
-                       struct error *error)
+enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,
+                       struct image_noise *images, struct error *error)
 {
     const cl_int all = counted_all(shape), found_at = all * CLASSES * BINS;
     const struct planes any = {.memory = run->memory};
@@ -388,15 +419,15 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem words,
     work.vector_width = VECTOR_SCALAR;
     work.width = all;
     work.height = work.depth = 1;
-    enum status status =
-        LAUNCH(run->device, &work, error, ARG_MEMORY(words), ARG(all), ARG_MEMORY(words), ARG(found_at));
+    enum status status = LAUNCH(run->device, &work, error, ARG_MEMORY(counters), ARG(all),
+                                ARG_MEMORY(counters), ARG(found_at));
     if (status == STATUS_OK)
-        status = words_read(run->device, words, (size_t)found_at,
+        status = words_read(run->device, counters, (size_t)found_at,
                             (size_t)all * CLASSES * sizeof *counts / sizeof(cl_uint), counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
         /* Counts of level 1 are in the order of images; a level follows after all of them. */
         images[i] = find_image_noise(shape, counts + i * counted_planes(shape) * CLASSES);
-        images[i].factor = shape_is_colour(shape) && !images[i].is_separate ? STRONGER : 1;
+        images[i].factor = shape_is_colour(shape) && !images[i].is_separate ? COLOUR_FACTOR : 1;
     }
     if (status == STATUS_OK)
         run_keep_noise(run, shape, images);
@@ -404,7 +435,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem words,
     return status;
 }
 
-enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem words,
+enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem counters,
                                  const struct planes *planes, bool opponent, struct rows own,
                                  struct error *error)
 {
@@ -418,19 +449,20 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
     work.height = rows;
     work.depth = shape->images;
     return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG(columns), ARG(rows), ARG(range),
-                  ARG(channels), ARG(is_opponent), ARG_MEMORY(words));
+                  ARG(channels), ARG(is_opponent), ARG_MEMORY(counters));
 }
 
-/* Colours that are constant in a larger share of places are left as they are. */
-static const double MOSTLY = 0.9;
+/* Colours that are constant at a larger share of positions are left as they are. */
+static const double CONSTANT_SHARE = 0.9;
 
-enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem words, int width,
+enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem counters, int width,
                                 int height, double sigma, struct image_noise *images, struct error *error)
 {
     const size_t all = 3 * (size_t)shape->images;
-    const double many = MOSTLY * noise_places(width) * noise_places(height);
+    const double many = CONSTANT_SHARE * noise_places(width) * noise_places(height);
     cl_uint *counts = allocate_zeroed(all, sizeof *counts, "the noise", error);
-    enum status status = counts ? words_read(run->device, words, 0, all, counts, true, error) : STATUS_FAILED;
+    enum status status =
+        counts ? words_read(run->device, counters, 0, all, counts, true, error) : STATUS_FAILED;
     noise_white(shape, sigma, images);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
         const cl_uint *own = counts + (size_t)i * 3;

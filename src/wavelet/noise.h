@@ -1,74 +1,102 @@
-/* The noise of an image, for each channel and level of its pyramid.
+/* Estimates the noise of an image, for each channel and level of its pyramid.
  *
- * Noise is not white any more once a camera has interpolated its colours, or JPEG has rounded its
- * coefficients: it is weaker at the finest levels than at the coarse ones, and differs between brightness and
- * colour. For each plane and level climg measures the mean of |z|^2 over the 7x7 neighbours of a coefficient.
- * Places without detail have the smallest one. So a low quantile bounds the noise, and the median
- * separates noise, whose energy is nearly the same everywhere, from texture: if their ratio is that of white
- * noise, there is no texture. Elsewhere a linear model of these quantiles' logarithms, on all levels and in
- * the other colours, gives the logarithm of the noise. tests/bench/noise_model.py fits it to pictures with
- * known noise. An image of twice the contrast has twice the noise.
+ * The noise of a camera is not white: interpolation of colours and JPEG make it weaker on the finest levels
+ * than on coarse ones, and it differs between brightness and colour. So there is a number for each plane and
+ * level.
  *
- * Places that are clipped, transparent or of one colour have no noise and say nothing of it: they are left
- * out (kernels/live.cl). Colours whose noise is very different are denoised each by itself. */
+ *     live cells ─▶ energies at up to 64 x 64 positions ─▶ histogram ─▶ 5% quantile, median ─▶ model ─▶ sigma
+ *     noise_live    noise_count                                         noise_find
+ *
+ * 1. The energy of a position is the mean of |z|^2 over its 7x7 coefficients. Noise has nearly the same
+ *    energy everywhere; detail adds to it. So the 5% quantile belongs to smooth areas.
+ * 2. If the median and the 5% quantile have the ratio of white noise, the level has no texture, and the
+ *    median is the noise.
+ * 3. Otherwise a linear model predicts the logarithm of the noise from the logarithms of both quantiles, on
+ *    all levels, of the plane itself and of the other colours. tests/bench/noise_model.py fits it to pictures
+ *    with known noise. It uses only ratios: twice the contrast gives twice the noise.
+ *
+ * Pixels that are clipped, transparent or of one colour have no noise. They are dead, and are left out: a
+ * cell, the pixels of one coefficient, is live as far as its pixels are (kernels/live.cl). Colours whose
+ * noise differs by more than a factor of 2 are denoised separately. docs/denoising.md has the results.
+ *
+ * Sources: S. Olsen, "Estimation of noise in images: an evaluation", CVGIP 55 (1993), for quantiles; M.
+ * Lebrun, M. Colom, J.-M. Morel, "The noise clinic", IPOL 5 (2015), for noise by level. */
 #ifndef CLIMG_WAVELET_NOISE_H
 #define CLIMG_WAVELET_NOISE_H
 
 #include "engine/run.h"
 
-/* On the device: the standard deviation that white noise of the image would have to have, full scale being 1,
- * to be as strong as the noise is in a plane of a level. 0 where the plane is to stay as it is. */
+/* Noise on the device, for the kernels of shrinkage. */
 struct noise {
-    cl_mem sigma; /* of the planes of level 1, then of level 2 */
-    cl_int pitch; /* from level to level; 0: all levels have the same */
-    cl_int above; /* from a level's noise to its parents': 0 takes it for as strong */
+    cl_mem sigma; /* a float for each plane of level 1, then of level 2 and so on: the standard deviation
+                     of white noise that is as strong there; full scale is 1; 0: do not shrink */
+    cl_int pitch; /* floats from level to level */
+    cl_int parent_offset; /* floats from a level to its parents' level; 0: take theirs for equally strong */
 };
 
-/* Returns the index in `sigma` of a level's first plane; levels count from 1. */
-cl_int noise_at(const struct noise *noise, int level);
+/* Returns the index in noise->sigma of a level's first plane. Levels count from 1. */
+cl_int noise_index(const struct noise *noise, int level);
 
-/* Copies the noise of the images of `shape`, times `strength`, to the device. */
+/* Copies the noise of all images of `shape`, times `strength`, to the device. noise->sigma belongs to the
+ * run.
+ */
 enum status noise_set(struct run *run, const struct shape *shape, const struct image_noise *images,
                       double strength, struct noise *noise, struct error *error);
 
-/* Sets white noise of standard deviation sigma, full scale being 1, in all channels but alpha, as it is on
- * each level. */
+/* Sets all images to white noise of standard deviation `sigma` (full scale is 1) in all channels but alpha.
+ * On each level it is multiplied by the gain of the transform's filters. */
 void noise_white(const struct shape *shape, double sigma, struct image_noise *images);
 
-/* Finding the noise of a pyramid takes three steps: counters, `noise_words` of them, all zero; the subbands
- * of each level, counted, perhaps some rows after others; the noise from the counts. */
-size_t noise_words(const struct shape *shape);
+/* ---------------------------------------------------------------- estimating
+ *
+ * The caller allocates noise_counters(shape) counters of 32 bits, all zero, calls noise_count for the
+ * subbands of each level, in any ranges of rows, and then noise_find. */
 
-/* Places along each axis of a level at which energies are counted (all samples of smaller levels). More would
- * not help: the error of the quantiles is below that of the model. */
+/* Returns the number of counters for a pyramid of this shape. */
+size_t noise_counters(const struct shape *shape);
+
+/* Positions along each axis of a level at which energies are counted; smaller levels are counted completely.
+ * More would not help, as the model's error is larger than the quantiles'. */
 enum { NOISE_PLACES = 64 };
 
-/* Counts rows `own` of a level, whose noise_neighbours are there, too, of `height` rows. `live` has the live
- * cells of the level; NULL: coefficients that are not 0 count. `opponent`: three colours are brightness and
- * two differences. */
+/* Returns the subband rows that counting rows `own` of a level of `height` rows reads. */
 struct rows noise_neighbours(int height, struct rows own);
-enum status noise_count(struct run *run, const struct shape *shape, cl_mem words, int level,
+
+/* Counts the energies of rows `own` of a level; `subbands` has their neighbours, too. `live` has the level's
+ * live cells; NULL: all coefficients that are not 0 are live. `opponent`: three colours are brightness and
+ * two differences. Levels above NOISE_LEVELS are ignored. */
+enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
                         struct rows own, struct error *error);
 
-/* Waits for the counts, and finds the noise of each image, which becomes run->results.noise. */
-enum status noise_find(struct run *run, const struct shape *shape, cl_mem words, struct image_noise *images,
-                       struct error *error);
+/* Waits for the counts, and estimates the noise of each image. Also records it in run->results.noise. */
+enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,
+                       struct image_noise *images, struct error *error);
 
-/* If the noise of three colours is known, colours that are constant nearly everywhere must be found
- * nevertheless. Counters as above; rows of the planes of the image, or of a layer of its finest subbands, of
- * width x height; then white noise of standard deviation `sigma` but for colours that are constant, of which
- * there are some if images are separate. */
-enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem words,
+/* ---------------------------------------------------------------- constant colours
+ *
+ * A colour that is constant in nine tenths of the picture, as in an RGB file of one fluorescent dye, is left
+ * as it is, also if the noise is given. noise_count_constant is called for all rows of the image, in any
+ * ranges, then noise_find_constant with the image's size. */
+
+/* Counts positions with constant colours in rows `own`. Uses three of the zeroed counters per image. */
+enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem counters,
                                  const struct planes *planes, bool opponent, struct rows own,
                                  struct error *error);
-enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem words, int width,
+
+/* Waits for the counts, and sets all images to white noise of standard deviation `sigma`. If an image has one
+ * or two constant colours, it becomes separate, and the noise of these is 0. */
+enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem counters, int width,
                                 int height, double sigma, struct image_noise *images, struct error *error);
 
-/* Finds rows of the live cells of a level: of level 1 from an image, of others from the level before, which
- * has their children. `live`, if zeroed, becomes planes of these rows, to be released; else it has the rows
- * already. */
+/* ---------------------------------------------------------------- live cells */
+
+/* Returns the rows of live cells that counting rows `own` of a level of `height` rows reads. */
 struct rows noise_live_rows(int height, struct rows own);
+
+/* Computes `rows` of a level's live cells: for level 1 from the image, for others from the cells of the
+ * `finer` level. If `live` is zeroed, planes of these rows are allocated, which the caller releases; else
+ * `live` has these rows, and they are overwritten. */
 enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,
                        struct rows rows, struct planes *live, struct error *error);
 

@@ -60,7 +60,7 @@ static void test_size(int width, int height)
         double complex found = (double)spectrum[at] + I * (double)spectrum[count + at];
         assert_true(cabs(found - transform_at(kept, width, height, u, v)) < 1e-5 * count);
     }
-    fourier_back(&fourier, spectrum, plane);
+    fourier_inverse(&fourier, spectrum, plane);
     for (int i = 0; i < 2 * count; i++)
         assert_true(fabs((double)plane[i] / count - (double)kept[i]) < 1e-6);
     fourier_free(&fourier);
