@@ -8,9 +8,13 @@
  * that is summed. */
 #include "filters/moments.h"
 
+/* Blocks of a work-item. On CPUs its last outputs, if fewer than 16, are stored one by one; and the runs that
+ * it keeps stay in a cache. */
+enum { CPU_BLOCKS = 8, GPU_BLOCKS = 1 };
+
 /* The same layout as struct window of kernels/moments.cl. */
 struct window {
-    cl_int radius, first_block, first, count, samples;
+    cl_int radius, first_block, blocks, first, count, samples;
 };
 
 struct rows moments_source_rows(int radius, struct rows out)
@@ -35,13 +39,22 @@ static int block_of(int y, int side)
 static enum status run_pass(struct run *run, int radius, int samples, const struct planes *src,
                             struct rows rows, const struct planes *dst, struct error *error)
 {
-    const int side = 2 * radius + 1, first_block = block_of(rows.begin - radius, side);
-    const struct window window = {radius, first_block, rows.begin, rows.end - rows.begin, samples};
+    const int side = 2 * radius + 1, first_block = block_of(rows.begin - radius, side),
+              blocks = run_is_cpu(run) ? CPU_BLOCKS : GPU_BLOCKS,
+              items = ceil_div(block_of(rows.end - 1 - radius, side) + 1 - first_block, blocks);
+    const struct window window = {radius, first_block, blocks, rows.begin, rows.end - rows.begin, samples};
+    struct planes kept;
+    if (run_scratch(run, src->width, items * side, rows_full(items * side), 2, src->channels, &kept, error) !=
+        STATUS_OK)
+        return STATUS_FAILED;
     struct work work = run_work(run, "moments", "moments", src);
-    work.height = block_of(rows.end - 1 - radius, side) + 1 - first_block;
+    work.height = items;
     work.depth = planes_layer_depth(src);
     work.outlined = true;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(window));
+    const enum status status =
+        LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&kept), ARG_PLANES(dst), ARG(window));
+    run_scratch_done(run, &kept);
+    return status;
 }
 
 enum status moments_find(struct run *run, int radius, const struct planes *src, struct rows rows,

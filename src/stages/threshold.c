@@ -131,7 +131,7 @@ static const struct example examples[] = {
     {"climg samples/page.jpg --gray --threshold 50% page.png", "black and white, nothing between"},
     {"climg samples/cells.png --gray --threshold otsu mask.png", "objects and background"},
     {"climg samples/page.jpg --gray --threshold sauvola,radius=15 page.png", "a page in uneven light"},
-    {"climg samples/page.jpg --invert --threshold wolf,k=0.5,invert=yes page.png",
+    {"climg samples/page.jpg --gray --invert --threshold wolf,k=0.5,invert=yes page.png",
      "light text on a dark page"},
     {NULL, NULL},
 };
@@ -429,6 +429,7 @@ static struct stage_caps threshold_caps(const void *params)
     const struct amount *amount = &threshold->limit.amount;
     return (struct stage_caps){.groups = needs_search(params) != NULL,
                                .new_values = true,
+                               .relative_cost = is_local(threshold) ? 4 : 0,
                                .takes_fractions = threshold->limit.method == NUMBER &&
                                                   amount_is_fraction(amount) && amount->number > 0 &&
                                                   amount->number < 1};
