@@ -121,6 +121,8 @@ def ask():
     yield Question("threshold", "sauvola,radius=5,k=0.3", 37, 21, 3)
     yield Question("threshold", "niblack,radius=9", 21, 17, 1, edge="mirror")
     yield Question("threshold", "wolf,radius=3,k=0.5,channels=each", 37, 21, 4)
+    yield Question("despeckle", "9", 37, 21, 3)
+    yield Question("despeckle", "4,objects=white", 37, 21, 4)
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
     yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)
@@ -413,6 +415,7 @@ IMAGE_STAGES = {
     "gray": gray,
     "levels": levels,
     "threshold": threshold,
+    "despeckle": lambda planes, primary, pairs, edge: reference.despeckle(planes, int(primary), pairs.get("objects", "black")),
     "warp": warp,
     "align": lambda planes, primary, pairs, edge: planes,
     "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),

@@ -191,6 +191,18 @@ def above_limits(planes, limits):
     return result
 
 
+def despeckle(planes, smallest, objects="black"):
+    """Paints components of less pixels than `smallest`, joined by edges and corners, white or black, colour by colour."""
+    full = planes[..., -1] if has_alpha(planes) else np.ones(planes.shape[:2])
+
+    def clean(channel):
+        is_object = (channel < 0.5 * full if objects == "black" else channel >= 0.5 * full) & (full > 0)
+        labels, _ = ndimage.label(is_object, np.ones((3, 3)))
+        small = is_object & (np.bincount(labels.ravel())[labels] < smallest)
+        return np.where(small, full if objects == "black" else 0, channel)
+    return keep_alpha(each_channel(clean, planes), planes)
+
+
 # ---------------------------------------------------------------- scaling
 
 def keys(t):
