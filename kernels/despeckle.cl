@@ -9,7 +9,7 @@
  *     row 1     . . . 10 10 . .       10 is joined with 1, then with 5: 5 -> 1 <- 10
  *
  *     label_runs     labels of each row by itself; objects are black, or white
- *     join_rows      joins runs with those of the row above
+ *     join_rows      joins runs with runs of the row above
  *     count_runs     adds the length of each run to the count of its root
  *     fill           paints objects of less than `smallest` pixels
  *
@@ -83,7 +83,7 @@ static inline void join(volatile __global uint *labels, uint a, uint b)
     }
 }
 
-/* Joins the runs of a row with those of the row above. Neighbours that another pixel of the run joins are left out. */
+/* Joins the runs of a row with runs of the row above. Neighbours that another pixel of the run joins are left out. */
 __kernel void join_rows(volatile __global uint *labels, const struct geometry at)
 {
     const int y = get_global_id(1) + 1, z = get_global_id(2);

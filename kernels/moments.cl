@@ -1,4 +1,4 @@
-/* Mean and variance of square windows, at a cost that does not depend on the size of the window. Buffers only.
+/* Mean and variance of square windows. The cost does not depend on the size of the window. Buffers only.
  *
  * The sums of a window of w samples along y are joined from two runs (M. van Herk, "A fast algorithm for local minimum
  * and maximum filters on rectangular and octagonal kernels", Pattern Recognition Letters 13 (1992), for sums instead of
@@ -19,7 +19,7 @@
  *     squares = squares_a + squares_b + d^2 n_a n_b / (n_a + n_b)
  *
  * T. Chan, G. Golub, R. LeVeque, "Algorithms for computing the sample variance: analysis and recommendations", The
- * American Statistician 37 (1983). Windows of one value have exactly this mean and squares of 0.
+ * American Statistician 37 (1983). Windows of one value have exactly this value as mean and squares of 0.
  *
  * moments() works along y and stores its result transposed. Its second call works along the other axis and transposes
  * back. A work-item has some neighbouring blocks of a vec of columns. It keeps the runs to the end of a block in `kept`,
@@ -212,7 +212,7 @@ __kernel void threshold_local(PLANES_IN(src), PLANES_IN(windows), PLANES_OUT(dst
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Returns an integer that sorts like v; 0 for no number. */
+/* Returns an integer that sorts like v and is not 0 if v is finite. */
 static inline uint sort_key(float v)
 {
     const int bits = as_int(v);

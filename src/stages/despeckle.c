@@ -35,8 +35,8 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"climg samples/page.jpg --gray --threshold niblack,radius=15 --despeckle 12 page.png",
-     "remove specks that are smaller than the dot of an i"},
+    {"climg samples/page.jpg --gray --threshold sauvola,radius=15,k=0.05 --despeckle 6 page.png",
+     "remove specks that are smaller than a full stop"},
     {"climg samples/cells.png --gray --threshold otsu --despeckle 40,objects=white mask.png",
      "a mask without small objects"},
     {NULL, NULL},

@@ -130,7 +130,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"climg samples/page.jpg --gray --threshold 50% page.png", "black and white, nothing between"},
     {"climg samples/cells.png --gray --threshold otsu mask.png", "objects and background"},
-    {"climg samples/page.jpg --gray --threshold sauvola,radius=15 page.png", "a page in uneven light"},
+    {"climg samples/page.jpg --gray --threshold sauvola,radius=15,k=0.1 page.png", "a page in uneven light"},
     {"climg samples/page.jpg --gray --invert --threshold wolf,k=0.5,invert=yes page.png",
      "light text on a dark page"},
     {NULL, NULL},
