@@ -25,7 +25,7 @@
  * back. A work-item has some neighbouring blocks of a vec of columns. It keeps the runs to the end of a block in `kept`,
  * where it has w rows.
  *
- * On CPUs 16 outputs of 16 columns are transposed in registers: storing column by column took three times as long.
+ * On CPUs 16 outputs of 16 columns are transposed in registers: storing column by column took twice the processor time.
  *
  * Grid of moments(): x counts vecs of columns, y work-items, z planes. */
 #include "edge.h"
@@ -208,7 +208,7 @@ __kernel void threshold_local(PLANES_IN(src), PLANES_IN(windows), PLANES_OUT(dst
     const vec factor = mad(deviation, channel_value(by.inverse_range, z % channels), (vec)(-1.0f));
     const vec limit = by.is_niblack ? mad(-by.k, deviation, mean)
                                     : mad(by.k * (mean - channel_value(by.darkest, z % channels)), factor, mean);
-    const vec value = (v > limit) & (deviation - deviation == 0.0f) ? full : (vec)(0.0f);
+    const vec value = ((v > limit) & (deviation - deviation == 0.0f)) ? full : (vec)(0.0f);
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
