@@ -115,6 +115,7 @@ OVERLOADED void vstore_half16_rte(float16, size_t, __global half *);
 #define DECLARE_ATOMIC(type, space)                                                                                    \
     OVERLOADED type atomic_add(volatile space type *, type);                                                           \
     OVERLOADED type atomic_max(volatile space type *, type);                                                           \
+    OVERLOADED type atomic_min(volatile space type *, type);                                                           \
     OVERLOADED type atomic_inc(volatile space type *);
 DECLARE_ATOMIC(int, __global)
 DECLARE_ATOMIC(int, __local)

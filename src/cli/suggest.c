@@ -101,6 +101,8 @@ const struct alias aliases[] = {
     {"normalize", "levels"},
     {"autocontrast", "levels"},
     {"otsu", "threshold"},
+    {"sauvola", "threshold"},
+    {"niblack", "threshold"},
     {NULL, NULL},
 };
 

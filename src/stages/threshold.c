@@ -9,66 +9,130 @@
  * Cybernetics 9 (1979). One pass over the bins with running sums tries each split between two values that
  * occur. V is halfway between these two, so that rounding of samples does not move one across it.
  *
- * Groups are not possible with otsu, because each picture has its own V. With alpha, V is multiplied by alpha
- * instead of dividing colour, which is premultiplied. */
+ * With alpha, V is multiplied by alpha instead of dividing colour, which is premultiplied.
+ *
+ * `sauvola`, `niblack` and `wolf` give each pixel a threshold T of its own, from mean m and standard
+ * deviation s of the window around it (filters/moments.h):
+ *
+ *     niblack    T = m - k s
+ *     sauvola    T = m + k m (s / R - 1)           R is half of full scale
+ *     wolf       T = m + k (m - M) (s / R - 1)     M is the smallest sample, R the largest s of the picture
+ *
+ * W. Niblack, "An Introduction to Digital Image Processing" (1986); J. Sauvola, M. Pietikainen, "Adaptive
+ * document image binarization", Pattern Recognition 33 (2000); C. Wolf, J.-M. Jolion, "Extraction and
+ * recognition of artificial text in multimedia documents", Pattern Analysis and Applications 6 (2003).
+ * Comparisons with NaN are false, so pixels whose window contains NaN become black.
+ *
+ * otsu and wolf look at the whole picture first, so they do not work in groups. */
 #include "filters/histogram.h"
+#include "filters/moments.h"
 
 #include <math.h>
 #include <string.h>
 
+enum method { NUMBER, OTSU, SAUVOLA, NIBLACK, WOLF };
+
+/* Words of the methods. */
+static const char *const methods[] = {NULL, "otsu", "sauvola", "niblack", "wolf"};
+
 /* V. */
 struct limit {
-    bool otsu;            /* find it */
-    struct amount amount; /* if not otsu */
+    enum method method;
+    struct amount amount; /* of NUMBER */
 };
 
 struct threshold {
     struct histogram_search_params search; /* must be first */
     struct limit limit;
+    int radius;  /* of the window, in pixels */
+    double k;    /* of the formulas above */
+    bool invert; /* the text is light */
 };
 
-/* Parses "otsu", "128" or "50%". */
+/* Parses the word of a method, "128" or "50%". */
 static enum status parse_limit(const char *text, void *field, struct error *error)
 {
-    struct limit limit = {.otsu = strcmp(text, "otsu") == 0};
-    if (!limit.otsu && (!amount_parse(&text, &limit.amount) || *text != '\0'))
-        return fail(error, STATUS_USAGE, "not otsu, a number or percent");
+    struct limit limit = {NUMBER};
+    for (enum method method = OTSU; method <= WOLF; method++)
+        if (strcmp(text, methods[method]) == 0)
+            limit.method = method;
+    if (limit.method == NUMBER && (!amount_parse(&text, &limit.amount) || *text != '\0'))
+        return fail(error, STATUS_USAGE, "not otsu, sauvola, niblack, wolf, a number or percent");
     *(struct limit *)field = limit;
     return STATUS_OK;
 }
 
-/* Prints "otsu", or V as a number or percent. */
+/* Prints the word of the method, or V as a number or percent. */
 static void print_limit(FILE *file, const void *params)
 {
     const struct limit *limit = &((const struct threshold *)params)->limit;
-    if (limit->otsu)
-        fputs("otsu", file);
+    if (limit->method != NUMBER)
+        fputs(methods[limit->method], file);
     else
         amount_print(file, &limit->amount);
 }
 
-/* Callback `unused` of keys that only otsu has. */
-static const char *needs_otsu(const void *params)
+/* True for methods with a window. */
+static bool is_local(const struct threshold *threshold)
 {
-    return ((const struct threshold *)params)->limit.otsu ? NULL : "belongs to otsu";
+    return threshold->limit.method >= SAUVOLA;
+}
+
+/* Callbacks `unused` of keys. */
+static const char *needs_search(const void *params)
+{
+    const enum method method = ((const struct threshold *)params)->limit.method;
+    return method == OTSU || method == WOLF ? NULL : "belongs to otsu and wolf";
+}
+
+static const char *needs_window(const void *params)
+{
+    return is_local(params) ? NULL : "belongs to sauvola, niblack and wolf";
 }
 
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
      .offset = offsetof(struct threshold, limit),
-     .choices = "otsu",
-     .value = "V|otsu",
+     .choices = "otsu|sauvola|niblack|wolf",
+     .value = "V|otsu|sauvola|niblack|wolf",
      .help = "what is above becomes white: a number of samples (0 to 255 of 8 bit, 65535 of 16 bit), or "
-             "percent of full scale; otsu finds it",
+             "percent of full scale; otsu finds it, the others find it for each pixel, for uneven light",
      .parse = parse_limit,
      .print = print_limit},
-    HISTOGRAM_CHANNELS(needs_otsu),
+    HISTOGRAM_CHANNELS(needs_search),
+    {.name = "radius",
+     .type = OPTION_INTEGER,
+     .offset = offsetof(struct threshold, radius),
+     .fallback = "25",
+     .min = 1,
+     .max = MOMENTS_MAX_RADIUS,
+     .value = "N",
+     .unused = needs_window,
+     .help = "the window has 2 N + 1 pixels a side: about two lines of text"},
+    {.name = "k",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct threshold, k),
+     .fallback = "0.2",
+     .min = -10,
+     .max = 10,
+     .value = "K",
+     .unused = needs_window,
+     .help = "larger removes more of the background, and of faint text"},
+    {.name = "invert",
+     .type = OPTION_YES_NO,
+     .offset = offsetof(struct threshold, invert),
+     .fallback = "no",
+     .unused = needs_window,
+     .help = "the text is lighter than the paper; it becomes black, too"},
     {.type = OPTION_END},
 };
 
 static const struct example examples[] = {
     {"climg samples/page.jpg --gray --threshold 50% page.png", "black and white, nothing between"},
     {"climg samples/cells.png --gray --threshold otsu mask.png", "objects and background"},
+    {"climg samples/page.jpg --gray --threshold sauvola,radius=15,k=0.1 page.png", "a page in uneven light"},
+    {"climg samples/page.jpg --gray --invert --threshold wolf,k=0.5,invert=yes page.png",
+     "light text on a dark page"},
     {NULL, NULL},
 };
 
@@ -112,11 +176,224 @@ static enum status threshold_check(void *params, struct error *error)
 {
     struct threshold *threshold = params;
     (void)error;
-    threshold->search.find = threshold->limit.otsu ? find_otsu : NULL;
+    threshold->search.find = threshold->limit.method == OTSU ? find_otsu : NULL;
     return STATUS_OK;
 }
 
-/* Enqueues the comparison; with otsu it may wait for a histogram. */
+/* ---------------------------------------------------------------- thresholds of windows */
+
+/* Copies src to *dst, scratch in buffers, negated if the text is light. Sets run->memory to buffers; the
+ * caller restores it. */
+static enum status fetch_source(struct run *run, const struct threshold *threshold, const struct value *in,
+                                struct planes *dst, struct error *error)
+{
+    const struct planes *src = &in->planes[0];
+    const struct rows rows = {src->first_row, src->first_row + src->rows};
+    const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
+    const cl_int alpha = shape_alpha(&in->shape);
+    *dst = *src;
+    if (run->memory == MEMORY_IMAGE) {
+        struct work fetch = run_work(run, "texels", "texels_to_planes", src);
+        run->memory = MEMORY_BUFFER;
+        if (run_scratch(run, src->width, src->height, rows, 1, src->channels, dst, error) != STATUS_OK ||
+            LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(dst)) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    if (!threshold->invert)
+        return STATUS_OK;
+    const struct planes samples = *dst;
+    if (run_scratch(run, src->width, src->height, rows, 1, src->channels, dst, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "point", "linear", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&samples), ARG_PLANES(dst), ARG(factor), ARG(offset),
+                  ARG(alpha));
+}
+
+/* Returns the samples of a window. */
+static cl_float window_samples(const struct threshold *threshold)
+{
+    const int side = 2 * threshold->radius + 1;
+    return (cl_float)(side * side);
+}
+
+/* Words of each channel that find_extremes() of kernels/moments.cl counts in. */
+enum { EXTREMES = 2, MAX_EXTREMES = 4 * EXTREMES };
+
+/* Enqueues the search for the largest deviation and the smallest sample in some rows of src. */
+static enum status add_extremes(struct run *run, const struct planes *src, const struct planes *moments,
+                                struct rows rows, cl_mem words, struct error *error)
+{
+    const cl_int2 range = {{rows.begin, rows.end}};
+    struct work work = run_work(run, "moments", "find_extremes", src);
+    work.height = rows.end - rows.begin;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(moments), ARG_MEMORY(words),
+                  ARG(range));
+}
+
+/* Returns the float of a sort_key() of kernels/moments.cl. */
+static float from_sort_key(cl_uint key)
+{
+    const cl_uint bits = key & 0x80000000U ? key ^ 0x80000000U : ~key;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Waits for the extremes, and stores R and M of channel c in found[2 * c] and found[2 * c + 1]. */
+static enum status find_extremes(struct run *run, const struct threshold *threshold,
+                                 const struct shape *shape, cl_mem words, float found[MAX_EXTREMES],
+                                 struct error *error)
+{
+    const int colours = shape->channels - shape->alpha;
+    cl_uint keys[MAX_EXTREMES] = {0};
+    memset(found, 0, MAX_EXTREMES * sizeof *found);
+    if (device_is_dry_run(run->device))
+        return STATUS_OK;
+    if (words_read(run->device, words, 0, MAX_EXTREMES, keys, true, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (int c = 1; c < colours && !threshold->search.each; c++)
+        for (int i = 0; i < EXTREMES; i++)
+            keys[i] = keys[EXTREMES * c + i] > keys[i] ? keys[EXTREMES * c + i] : keys[i];
+    for (int c = 0; c < colours; c++) {
+        const cl_uint *key = threshold->search.each ? keys + EXTREMES * c : keys;
+        if (key[0] == 0 || key[1] == 0) /* no finite sample */
+            continue;
+        found[2 * c] = sqrtf(from_sort_key(key[0]) / window_samples(threshold));
+        found[2 * c + 1] = from_sort_key(~key[1]);
+    }
+    return STATUS_OK;
+}
+
+/* Finds R and M of wolf in a picture that is present as a whole, and waits for them. */
+static enum status search_extremes(struct run *run, const struct threshold *threshold,
+                                   const struct shape *shape, const struct planes *src,
+                                   const struct planes *moments, float found[MAX_EXTREMES],
+                                   struct error *error)
+{
+    cl_mem words = NULL;
+    enum status status = counters_acquire(run->device, MAX_EXTREMES, &words, error);
+    if (status == STATUS_OK)
+        status = add_extremes(run, src, moments, rows_full(shape->height), words, error);
+    if (status == STATUS_OK)
+        status = find_extremes(run, threshold, shape, words, found, error);
+    memory_release(words);
+    return status;
+}
+
+/* The same layout as struct rule of kernels/moments.cl. */
+struct rule {
+    cl_float samples, k;
+    cl_int is_niblack, unused;
+    cl_float4 darkest, inverse_range;
+};
+
+/* Enqueues the thresholds of windows, in buffers. wolf may wait for its two numbers. */
+static enum status run_windows(struct run *run, const struct threshold *threshold, const struct value *in,
+                               const struct planes *src, const struct planes *dst, struct error *error)
+{
+    const struct analysis_result *result = run_analysis_result(run, threshold);
+    const struct rows rows = {dst->first_row, dst->first_row + dst->rows};
+    const cl_int channels = in->shape.channels, alpha = shape_alpha(&in->shape);
+    struct rule rule = {.samples = window_samples(threshold),
+                        .k = (cl_float)threshold->k,
+                        .is_niblack = threshold->limit.method == NIBLACK};
+    struct planes moments;
+    float found[MAX_EXTREMES] = {0};
+    if (moments_find(run, threshold->radius, src, rows, &moments, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (result)
+        memcpy(found, result->numbers, sizeof found);
+    else if (threshold->limit.method == WOLF &&
+             search_extremes(run, threshold, &in->shape, src, &moments, found, error) != STATUS_OK)
+        return STATUS_FAILED;
+    /* sauvola is wolf with constants. In a picture of one value s is 0, so R does not matter. */
+    for (int c = 0; c < 4; c++) {
+        rule.darkest.s[c] = found[2 * c + 1];
+        rule.inverse_range.s[c] = threshold->limit.method == SAUVOLA ? 2
+                                  : found[2 * c] > 0                 ? 1 / found[2 * c]
+                                                                     : 0;
+    }
+    struct work work = run_work(run, "moments", "threshold_local", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&moments), ARG_PLANES(dst),
+                  ARG(rule), ARG(channels), ARG(alpha));
+}
+
+/* Enqueues the thresholds of windows. Images are copied to buffers and back. */
+static enum status run_local(struct run *run, const struct threshold *threshold, const struct value *in,
+                             struct value *out, struct error *error)
+{
+    const struct planes *dst = &out->planes[0];
+    const enum memory memory = run->memory;
+    struct planes src, result;
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work put = run_work(run, "texels", "planes_to_texels", dst);
+    enum status status = fetch_source(run, threshold, in, &src, error);
+    result = *dst;
+    if (status == STATUS_OK && memory == MEMORY_IMAGE)
+        status = run_scratch(run, dst->width, dst->height, out->rows, 1, dst->channels, &result, error);
+    if (status == STATUS_OK)
+        status = run_windows(run, threshold, in, &src, &result, error);
+    run->memory = memory;
+    if (status == STATUS_OK && memory == MEMORY_IMAGE)
+        status = LAUNCH(run->device, &put, error, ARG_PLANES(&result), ARG_PLANES(dst));
+    return status;
+}
+
+/* ---------------------------------------------------------------- the stage */
+
+/* Analysis of otsu and wolf. */
+static bool threshold_needs_analysis(const void *params, const struct shape *in)
+{
+    (void)in;
+    return needs_search(params) == NULL;
+}
+
+static enum status threshold_begin(struct run *run, const void *params, const struct shape *in,
+                                   struct analysis_result *result, struct error *error)
+{
+    if (!is_local(params))
+        return histogram_analysis.begin(run, params, in, result, error);
+    return counters_acquire(run->device, MAX_EXTREMES, &result->words, error);
+}
+
+static enum status threshold_add(struct run *run, const void *params, const struct value *in,
+                                 struct rows part, struct analysis_result *result, struct error *error)
+{
+    const struct threshold *threshold = params;
+    const enum memory memory = run->memory;
+    struct planes src, moments;
+    if (!is_local(threshold))
+        return histogram_analysis.add(run, params, in, part, result, error);
+    enum status status = fetch_source(run, threshold, in, &src, error);
+    if (status == STATUS_OK)
+        status = moments_find(run, threshold->radius, &src, part, &moments, error);
+    if (status == STATUS_OK)
+        status = add_extremes(run, &src, &moments, part, result->words, error);
+    run->memory = memory;
+    return status;
+}
+
+static enum status threshold_end(struct run *run, const void *params, const struct shape *in,
+                                 struct analysis_result *result, struct error *error)
+{
+    if (!is_local(params))
+        return histogram_analysis.end(run, params, in, result, error);
+    return find_extremes(run, params, in, result->words, result->numbers, error);
+}
+
+/* Returns the rows of the window. */
+static struct rows threshold_rows(const void *params, const struct shape *in, struct rows out)
+{
+    const struct threshold *threshold = params;
+    (void)in;
+    return is_local(threshold) ? moments_source_rows(threshold->radius, out) : out;
+}
+
+static const struct analysis threshold_analysis = {threshold_needs_analysis, threshold_rows, threshold_begin,
+                                                   threshold_add, threshold_end};
+
+/* Enqueues the comparison; otsu and wolf may wait for what they find. */
 static enum status run_threshold(struct run *run, const void *params, const struct value *in,
                                  struct value *out, struct error *error)
 {
@@ -126,6 +403,8 @@ static enum status run_threshold(struct run *run, const void *params, const stru
     const bool otsu = threshold->search.find;
     float found[8];
     cl_float4 limit;
+    if (is_local(threshold))
+        return run_local(run, threshold, in, out, error);
     enum status status = otsu ? histogram_search(run, params, in, found, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = run_output(run, out, error);
@@ -148,10 +427,12 @@ static struct stage_caps threshold_caps(const void *params)
 {
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
-    return (struct stage_caps){.groups = !threshold->limit.otsu,
+    return (struct stage_caps){.groups = needs_search(params) != NULL,
                                .new_values = true,
-                               .takes_fractions = !threshold->limit.otsu && amount_is_fraction(amount) &&
-                                                  amount->number > 0 && amount->number < 1};
+                               .relative_cost = is_local(threshold) ? 4 : 0,
+                               .takes_fractions = threshold->limit.method == NUMBER &&
+                                                  amount_is_fraction(amount) && amount->number > 0 &&
+                                                  amount->number < 1};
 }
 
 const struct stage stage_threshold = {
@@ -165,6 +446,23 @@ const struct stage stage_threshold = {
         "channels=each does so for each colour; -v and --report print it. Fully transparent pixels do not "
         "count. Integers are counted with 16 bits, floats with 11 significant bits of their distance from "
         "a sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
+        "sauvola, niblack and wolf find a V for each pixel, from mean m and standard deviation s of the "
+        "window "
+        "of 2 N + 1 pixels a side around it, so that shadows on a page do not become black:\n\n"
+        "niblack: V = m - K s. Paper without text becomes speckled.\n\n"
+        "sauvola: V = m (1 + K (s / R - 1)), R half of full scale. For dark text on lighter paper.\n\n"
+        "wolf: V = m + K (m - M) (s / R - 1), M the smallest sample and R the largest s of the picture, or "
+        "with "
+        "channels=each of each colour. For faint text; its authors use K = 0.5.\n\n"
+        "The first two are scikit-image's threshold_niblack and threshold_sauvola, except at the border, "
+        "where "
+        "--edge applies. The time does not depend on N. With invert=yes the samples are negated first, as by "
+        "--invert. Transparent pixels count as black. If the window contains NaN, the pixel becomes black. "
+        "wolf "
+        "reads large pictures twice. W. Niblack, \"An Introduction to Digital Image Processing\" (1986); J. "
+        "Sauvola "
+        "and M. Pietikainen, Pattern Recognition 33 (2000); C. Wolf and J.-M. Jolion, Pattern Analysis and "
+        "Applications 6 (2003).\n\n"
         "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,
@@ -172,8 +470,8 @@ const struct stage stage_threshold = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .check = threshold_check,
-    .rows = rows_same,
-    .analysis = &histogram_analysis,
+    .rows = threshold_rows,
+    .analysis = &threshold_analysis,
     .caps = threshold_caps,
     .run = run_threshold,
 };

@@ -118,6 +118,11 @@ def ask():
     yield Question("threshold", "40%", 35, 11, 4)
     yield Question("threshold", "otsu", 37, 21, 3, "8")
     yield Question("threshold", "otsu", 37, 21, 1, "half")
+    yield Question("threshold", "sauvola,radius=5,k=0.3", 37, 21, 3)
+    yield Question("threshold", "niblack,radius=9", 21, 17, 1, edge="mirror")
+    yield Question("threshold", "wolf,radius=3,k=0.5,channels=each", 37, 21, 4)
+    yield Question("despeckle", "9", 37, 21, 3)
+    yield Question("despeckle", "4,objects=white", 37, 21, 4)
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
     yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)
@@ -374,6 +379,9 @@ def otsu(values):
 
 
 def threshold(planes, primary, pairs, edge):
+    if "radius" in pairs:
+        limits = reference.local_limits(planes, primary, int(pairs["radius"]), float(pairs.get("k", 0.2)), edge, pairs.get("channels") == "each")
+        return reference.above_limits(planes, limits)
     full = planes[..., -1:] if reference.has_alpha(planes) else np.ones(planes.shape[:2] + (1,))
     limit = otsu(planes) if primary == "otsu" else float(primary.strip("%")) / 100
     return reference.keep_alpha(np.where(planes > limit * full, full, 0), planes)
@@ -407,6 +415,7 @@ IMAGE_STAGES = {
     "gray": gray,
     "levels": levels,
     "threshold": threshold,
+    "despeckle": lambda planes, primary, pairs, edge: reference.despeckle(planes, int(primary), pairs.get("objects", "black")),
     "warp": warp,
     "align": lambda planes, primary, pairs, edge: planes,
     "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),

@@ -157,6 +157,52 @@ def gradient(planes, sigma=1, edge="clamp", truncate=0):
     return keep_alpha(np.hypot(gx, gy), planes)
 
 
+def window_mean(plane, radius, edge):
+    """The mean of the window around each sample, from an integral image in float64."""
+    border = {"clamp": "edge", "mirror": "symmetric", "wrap": "wrap", "zero": "constant"}[edge]
+    side = 2 * radius + 1
+    sums = np.pad(np.pad(plane, radius, border), ((1, 0), (1, 0))).cumsum(0).cumsum(1)
+    return (sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]) / side ** 2
+
+
+def local_limits(planes, method, radius=25, k=0.2, edge="clamp", each=False):
+    """The thresholds of Sauvola (R is half of full scale), Niblack and Wolf (R is the largest deviation of all colours, M their smallest
+    sample). Integral images lose fewer digits of what is near 0, but zeros beyond the border must stay 0."""
+    colours = planes[..., :planes.shape[2] - has_alpha(planes)]
+    middles = [0 if edge == "zero" else colours[..., c].mean() for c in range(colours.shape[2])]
+    mean = np.dstack([window_mean(colours[..., c] - middle, radius, edge) for c, middle in enumerate(middles)])
+    square = np.dstack([window_mean((colours[..., c] - middle) ** 2, radius, edge) for c, middle in enumerate(middles)])
+    deviation, mean = np.sqrt(np.maximum(square - mean ** 2, 0)), mean + middles
+    if method == "niblack":
+        return mean - k * deviation
+    if method == "sauvola":
+        return mean * (1 + k * (deviation / 0.5 - 1))
+    axes = (0, 1) if each else None
+    darkest, largest = colours.min(axes), deviation.max(axes)
+    return mean - k * (1 - np.divide(deviation, largest, out=np.zeros_like(deviation), where=largest > 0)) * (mean - darkest)
+
+
+def above_limits(planes, limits):
+    """Full scale of each pixel where colour is above its limit, else 0."""
+    full = planes[..., -1:] if has_alpha(planes) else np.ones(planes.shape[:2] + (1,))
+    colours = planes.shape[2] - has_alpha(planes)
+    result = planes.copy()
+    result[..., :colours] = np.where(planes[..., :colours] > limits, full, 0)
+    return result
+
+
+def despeckle(planes, smallest, objects="black"):
+    """Paints components of less pixels than `smallest`, joined by edges and corners, white or black, colour by colour."""
+    full = planes[..., -1] if has_alpha(planes) else np.ones(planes.shape[:2])
+
+    def clean(channel):
+        is_object = (channel < 0.5 * full if objects == "black" else channel >= 0.5 * full) & (full > 0)
+        labels, _ = ndimage.label(is_object, np.ones((3, 3)))
+        small = is_object & (np.bincount(labels.ravel())[labels] < smallest)
+        return np.where(small, full if objects == "black" else 0, channel)
+    return keep_alpha(each_channel(clean, planes), planes)
+
+
 # ---------------------------------------------------------------- scaling
 
 def keys(t):

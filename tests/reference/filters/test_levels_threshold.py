@@ -355,7 +355,8 @@ def test_among_other_stages(tmp_path, rng, memory):
 
 @pytest.mark.parametrize("args", [["--levels", text] for text in ("", "5", "5,", "5,5", "5%,5%", "a,b", "auto,", "5,9,7", "5,9,gamma=0",
                                                                   "auto,clip=50", "auto,clip=-1", "1,2%%", "nan,3", "-1e300,1e300", "0,1e-50", "1e20,1.000000001e20", "0,255,clip=1%", "0,255,channels=each")]
-                         + [["--threshold", text] for text in ("", "5,6", "half", "5%%", "otsu,7", "inf", "1e39", "50%,channels=together")], ids=" ".join)
+                         + [["--threshold", text] for text in ("", "5,6", "half", "5%%", "otsu,7", "inf", "1e39", "50%,channels=together", "50%,k=1", "otsu,radius=9", "otsu,invert=yes", "sauvola,channels=each", "niblack,channels=together", "wolf,radius=0",
+                                                                "sauvola,radius=1001", "sauvola,k=nan", "sauvola,k=11", "Sauvola")], ids=" ".join)
 def test_no_numbers_given(tmp_path, rng, args):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
     harness.run("in.tif", *args, "out.tif", cwd=tmp_path, status=2)

@@ -1,0 +1,143 @@
+/* Removes small objects of a black-and-white picture: connected components of less than N pixels
+ * (kernels/despeckle.cl).
+ *
+ *     label_runs -> join_rows -> count_runs -> fill
+ *
+ * Slices need N - 1 rows above and below. A component that reaches further has a pixel in each of these rows,
+ * at least N in all, so the part of it that a slice sees is large enough, too. A smaller component is seen as
+ * a whole.
+ *
+ * Labels are per plane, so colours are cleaned separately, as --threshold makes them. Alpha is copied. */
+#include "engine/run.h"
+
+struct despeckle {
+    int smallest; /* pixels of the smallest object that stays */
+    int white;    /* 1: objects are white, 0: black */
+};
+
+/* The largest N. Slices read N - 1 rows more on each side. A full stop at 1200 dpi has some 300 pixels. */
+enum { MAX_PIXELS = 1000 };
+
+static const struct option options[] = {
+    {.type = OPTION_INTEGER,
+     .offset = offsetof(struct despeckle, smallest),
+     .min = 1,
+     .max = MAX_PIXELS,
+     .value = "N",
+     .help = "objects of fewer pixels disappear"},
+    {.name = "objects",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct despeckle, white),
+     .fallback = "black",
+     .choices = "black|white",
+     .help = "specks of dirt on paper, or bright specks of a mask"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/page.jpg --gray --threshold sauvola,radius=15,k=0.05 --despeckle 6 page.png",
+     "remove specks that are smaller than a full stop"},
+    {"climg samples/cells.png --gray --threshold otsu --despeckle 40,objects=white mask.png",
+     "a mask without small objects"},
+    {NULL, NULL},
+};
+
+/* Returns the rows that decide whether an object is large enough. */
+static struct rows despeckle_rows(const void *params, const struct shape *in, struct rows out)
+{
+    const int reach = ((const struct despeckle *)params)->smallest - 1;
+    (void)in;
+    return (struct rows){out.begin - reach, out.end + reach};
+}
+
+static struct stage_caps despeckle_caps(const void *params)
+{
+    return (struct stage_caps){
+        .groups = true, .large_halo = ((const struct despeckle *)params)->smallest > 100, .relative_cost = 4};
+}
+
+/* Returns a launch with a work-item per row. */
+static struct work rows_work(const struct run *run, const char *kernel, const struct planes *planes)
+{
+    struct work work = run_work(run, "despeckle", kernel, planes);
+    work.vector_width = VECTOR_SCALAR;
+    work.config = (struct launch_config){1, {1, run_is_cpu(run) ? 1 : 32}};
+    work.width = 1;
+    return work;
+}
+
+/* Enqueues the four steps, in buffers. */
+static enum status despeckle_planes(struct run *run, const struct despeckle *despeckle,
+                                    const struct shape *shape, const struct planes *src,
+                                    const struct planes *dst, struct error *error)
+{
+    const struct rows rows = {src->first_row, src->first_row + src->rows};
+    const cl_int white = despeckle->white, channels = shape->channels, alpha = shape_alpha(shape);
+    const cl_uint smallest = (cl_uint)despeckle->smallest;
+    struct planes labels, counts;
+    if (run_scratch(run, src->width, src->height, rows, 1, src->channels, &labels, error) != STATUS_OK ||
+        run_scratch(run, src->width, src->height, rows, 1, src->channels, &counts, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if ((uint64_t)labels.pitch * (uint64_t)labels.rows > UINT32_MAX) /* labels have 32 bits */
+        return fail(error, STATUS_FAILED,
+                    "--despeckle: more than 2^32 samples in a slice; use --memory-limit");
+    const struct work label = rows_work(run, "label_runs", src), join = rows_work(run, "join_rows", src),
+                      count = rows_work(run, "count_runs", src);
+    struct work fill = run_work(run, "despeckle", "fill", dst);
+    fill.vector_width = VECTOR_SCALAR;
+    if (LAUNCH(run->device, &label, error, ARG_PLANES(src), ARG_PLANES(&labels), ARG_PLANES(&counts),
+               ARG(white), ARG(channels), ARG(alpha)) != STATUS_OK ||
+        LAUNCH(run->device, &join, error, ARG_PLANES(&labels)) != STATUS_OK ||
+        LAUNCH(run->device, &count, error, ARG_PLANES(&labels), ARG_PLANES(&counts)) != STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &fill, error, ARG_PLANES(src), ARG_PLANES(&labels), ARG_PLANES(&counts),
+                  ARG_PLANES(dst), ARG(smallest), ARG(white), ARG(alpha));
+}
+
+/* Images are copied to buffers and back. */
+static enum status run_despeckle(struct run *run, const void *params, const struct value *in,
+                                 struct value *out, struct error *error)
+{
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    if (run->memory == MEMORY_BUFFER)
+        return despeckle_planes(run, params, &in->shape, src, dst, error);
+    const struct rows rows = {src->first_row, src->first_row + src->rows};
+    struct planes from, to;
+    struct work fetch = run_work(run, "texels", "texels_to_planes", src);
+    struct work put = run_work(run, "texels", "planes_to_texels", dst);
+    run->memory = MEMORY_BUFFER;
+    const bool ok =
+        run_scratch(run, src->width, src->height, rows, 1, src->channels, &from, error) == STATUS_OK &&
+        run_scratch(run, dst->width, dst->height, out->rows, 1, dst->channels, &to, error) == STATUS_OK &&
+        LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from)) == STATUS_OK &&
+        despeckle_planes(run, params, &in->shape, &from, &to, error) == STATUS_OK &&
+        LAUNCH(run->device, &put, error, ARG_PLANES(&to), ARG_PLANES(dst)) == STATUS_OK;
+    run->memory = MEMORY_IMAGE;
+    return ok ? STATUS_OK : STATUS_FAILED;
+}
+
+const struct stage stage_despeckle = {
+    .name = "despeckle",
+    .brief = "remove small objects, black or white",
+    .manual = "Paints the objects of a black-and-white picture that have less than N pixels white; with "
+              "objects=white, "
+              "black ones. Pixels that touch each other, also by a corner, are one object, as in "
+              "scipy.ndimage.label with a structure of ones. Samples below half of full scale are black, all "
+              "others "
+              "white, in each colour separately, so put --threshold before it. Pixels that stay are "
+              "unchanged, as are "
+              "alpha and NaN.\n\n"
+              "A full stop of ordinary text has about D * D / 5000 pixels at D dots per inch: 18 at 300 dpi. "
+              "Half of that "
+              "is a good N.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct despeckle),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .rows = despeckle_rows,
+    .caps = despeckle_caps,
+    .run = run_despeckle,
+};
