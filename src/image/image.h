@@ -35,9 +35,13 @@ struct video {
  * 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
 struct image_info {
     uint32_t width, height; /* pixels, at least 1 */
-    int channels;           /* 1 to 4 */
-    bool alpha;             /* the last channel is alpha */
-    bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
+    /* After reader_reduce: each pixel is the mean of `reduction` x `reduction` pixels of the file, fewer in
+     * the last column and row. 0: not reduced, and the next two are not set. */
+    int reduction;
+    uint32_t full_width, full_height; /* pixels of the file */
+    int channels;                     /* 1 to 4 */
+    bool alpha;                       /* the last channel is alpha */
+    bool premultiplied;               /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
     /* The next six describe the file that was read. */
     int bits;                     /* bits of its samples, if `type` has more; else 0 */
