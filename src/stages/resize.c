@@ -304,11 +304,10 @@ const struct stage stage_resize = {
         "alias. lanczos (a = 3) is the sharpest, and rings a little at hard edges; bicubic is Keys' with a "
         "= -0.5; bilinear is a triangle and never rings; box is the mean of the samples whose centres an "
         "output pixel covers. A side that keeps its size is not filtered.\n\n"
-        "A JPEG of which less than a quarter of each side is wanted is decoded at 1/2, 1/4 or 1/8 if this is "
-        "the first stage; at least twice the size of the result remains. That takes up to half of the time "
-        "away, and each pixel is the mean of 2x2, 4x4 or 8x8 before the filter reads it: the result differs "
-        "by about one of 255 counts. full=yes decodes all pixels, as do filter=box, --linear and "
-        "--range.\n\n"
+        "A JPEG that shrinks to a quarter or less along both sides is decoded at 1/2, 1/4 or 1/8 if this is "
+        "the first stage, which takes about half the time. At least twice the size of the result remains, so "
+        "that it differs by one or two counts of 255. full=yes decodes all pixels, and so do filter=box, "
+        "--linear and --range.\n\n"
         "At the border the filter is cut off and normalised, independent of --edge. For powers of two "
         "--scale is faster and follows --edge.",
     .examples = examples,
