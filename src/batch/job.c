@@ -203,7 +203,7 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
         status = check_video(job, settings, error);
     job->copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
                   !settings->strip && !settings->progressive;
-    /* Means of pixels in linear light, or of pixels beyond --range, are others. */
+    /* Values in linear light, or clipped by --range, have other means. */
     if (status == STATUS_OK && !settings->linear && !settings->range.given && !job->pyramid) {
         const struct shape shape = job_shape(job);
         reader_reduce(job->reader, chain_reduction(&job->chain, &shape));

@@ -47,8 +47,8 @@ static inline int ceil_div(int n, int by)
 struct reduction {
     int by;            /* 2, 4 or 8; 0: not reduced */
     int width, height; /* of the full picture */
-    double left,
-        top; /* part of the first pixel that is outside of the full picture; 0 unless it was turned */
+    /* Part of the first pixel that is outside of the full picture: 0 unless the picture was turned. */
+    double left, top;
 };
 
 /* Image or pyramid properties that need no pixel data. */

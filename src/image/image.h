@@ -35,13 +35,9 @@ struct video {
  * 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
 struct image_info {
     uint32_t width, height; /* pixels, at least 1 */
-    /* After reader_reduce: each pixel is the mean of `reduction` x `reduction` pixels of the file, fewer in
-     * the last column and row. 0: not reduced, and the next two are not set. */
-    int reduction;
-    uint32_t full_width, full_height; /* pixels of the file */
-    int channels;                     /* 1 to 4 */
-    bool alpha;                       /* the last channel is alpha */
-    bool premultiplied;               /* colour is already multiplied by alpha (TIFF's associated alpha) */
+    int channels;           /* 1 to 4 */
+    bool alpha;             /* the last channel is alpha */
+    bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
     /* The next six describe the file that was read. */
     int bits;                     /* bits of its samples, if `type` has more; else 0 */
@@ -54,6 +50,10 @@ struct image_info {
     enum subsampling subsampling; /* of a JPEG */
     const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct video video;
+    /* After reader_reduce: a pixel is the mean of `reduction` x `reduction` pixels of the file, which has
+     * full_width x full_height. All 0: not reduced. */
+    int reduction;
+    uint32_t full_width, full_height;
     struct metadata metadata;
 };
 

@@ -86,7 +86,7 @@ static enum status jpeg_open_reader(struct reader *base, struct error *error)
 }
 
 /* Decodes at 1 / factor. libjpeg's reduced inverse DCT returns means of the pixels of a block, at 1/8 only
- * its DC coefficient. Blocks at the right and lower border contain padding, which counts, too. */
+ * its DC coefficient. Pixels at the right and lower border are means over the padding of the file, too. */
 static void jpeg_reduce(struct reader *base, int factor)
 {
     struct jpeg_decompress_struct *in = &((struct jpeg_reader *)base)->session.jpeg.in;
@@ -165,9 +165,10 @@ static enum status jpeg_read(struct reader *base, void *data, size_t pitch, uint
     enum status status = jpeg_session_run(&reader->session, jpeg_read_rows, &request, error);
     if (status == STATUS_OK && in->output_scanline == in->output_height)
         status = check_end_marker(reader, error);
+    const unsigned decoded = in->output_scanline * in->scale_denom, height = in->image_height;
     if (status != STATUS_OK && !error->memory)
         text_append(error->text, sizeof error->text, "; decoded %u of %u rows",
-                    (unsigned)(in->output_scanline * in->scale_denom), (unsigned)in->image_height);
+                    decoded < height ? decoded : height, height);
     return status;
 }
 
