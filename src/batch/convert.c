@@ -61,7 +61,7 @@ static bool is_rescaled(const struct job *job, const struct page *page)
 static struct change change_of(const struct job *job, const struct page *page)
 {
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
-    const struct shape shape = job_shape(job);
+    const struct shape held = job_shape(job), shape = shape_full(&held);
     const struct change change = {.in_width = (uint32_t)shape.width,
                                   .in_height = (uint32_t)shape.height,
                                   .out_width = out->width,
@@ -183,9 +183,10 @@ static bool device_is_awaited(void *worker)
 static void read_ahead(struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
+    const struct shape held = job_shape(job), shape = shape_full(&held);
     uint64_t limit = worker->share.memory_limit;
     if (worker->open || job->pyramid || reader_is_plain(job->reader) ||
-        (uint64_t)row_size(info) * info->height < LARGE_IMAGE)
+        pixel_size(info) * (size_t)shape.width * (size_t)shape.height < LARGE_IMAGE)
         return;
     double since = clock_seconds();
     worker_begin_open(worker);

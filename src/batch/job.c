@@ -1,6 +1,6 @@
 /* Opens a job: decides its format, reads the header, and checks that the command can be done with this input.
  *
- *     header ─▶ output format ─▶ coefficient file? ─▶ chain for that kind ─▶ checks ─▶ range
+ *     header ─▶ output format ─▶ coefficient file? ─▶ chain for that kind ─▶ checks ─▶ reduction ─▶ range
  *
  * The format of the output is --format, else the format of its name, else the input's. A coefficient file is
  * a pyramid, with which the chain starts. Pages of video are planes of luma and chroma; the
@@ -186,7 +186,8 @@ bool job_has_stages(const struct job *job)
     return job->chain.count > (job->orientation > 0);
 }
 
-/* Sets format, pyramid, chain and `copied` from the input's header, and checks them. */
+/* Sets format, pyramid, chain and `copied` from the input's header, checks them, and reduces a JPEG that
+ * becomes much smaller. */
 static enum status decide(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
@@ -202,6 +203,11 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
         status = check_video(job, settings, error);
     job->copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
                   !settings->strip && !settings->progressive;
+    /* Values in linear light, or clipped by --range, have other means. */
+    if (status == STATUS_OK && !settings->linear && !settings->range.given && !job->pyramid) {
+        const struct shape shape = job_shape(job);
+        reader_reduce(job->reader, chain_reduction(&job->chain, &shape));
+    }
     return status == STATUS_OK ? check_pages(job, error) : status;
 }
 

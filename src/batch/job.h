@@ -95,8 +95,8 @@ enum status job_check_more(const struct job *job, struct error *error);
  * functions need an open job. */
 bool job_is_one_image(const struct job *job);
 
-/* Return for the input's current page: its shape, the conversion of its samples to values, its sample type,
- * and the sample type of the output. */
+/* Return for the input's current page: its shape (shape_full: in the file), the conversion of its samples to
+ * values, its sample type, and the sample type of the output. */
 struct shape job_shape(const struct job *job);
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker);
 enum sample_type job_input_type(const struct job *job);

@@ -29,7 +29,7 @@ void job_print(const struct job *job, const char *format, ...)
 /* Prints for --verbose: sizes, sample types, device, and what is done to samples and metadata. */
 static void print_page(const struct job *job, const struct worker *worker, const struct page *page)
 {
-    const struct shape *in = &page->plan->shapes[0];
+    const struct shape *read = &page->plan->shapes[0], full = shape_full(read), *in = &full;
     const struct image_info *out = &page->out; /* has `palette` and `bits` of the input */
     char group[48] = "";
     if (in->images > 1)
@@ -48,6 +48,9 @@ static void print_page(const struct job *job, const struct worker *worker, const
     if (page->from.ranged)
         job_print(job, "values from %s become 0 to full scale%s", conversion_range(&page->from).text,
                   page->to.ranged ? " for the stages, and are restored in the output" : "");
+    if (read->reduced.by > 0)
+        job_print(job, "is decoded at 1/%d, as it becomes much smaller; full=yes decodes all pixels",
+                  read->reduced.by);
     if (job->orientation > 0)
         job_print(job, "is turned first, as its orientation is %d%s", job->orientation,
                   worker->context->settings->auto_orient ? ""
@@ -96,7 +99,7 @@ static void warn_of_fractions(const struct job *job, double full, struct result 
 void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
                       struct result *result)
 {
-    const struct shape *in = &page->plan->shapes[0];
+    const struct shape full = shape_full(&page->plan->shapes[0]), *in = &full;
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
     warn_of_fractions(job, in->full, result);

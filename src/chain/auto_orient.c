@@ -21,6 +21,18 @@ static enum status auto_orient_shape(const void *params, const struct shape *in,
     (void)error;
     out->width = on_side ? in->height : in->width;
     out->height = on_side ? in->width : in->height;
+    if (in->reduced.by == 0)
+        return STATUS_OK;
+    /* A side that is mirrored begins with what was the last pixel, part of which is outside. */
+    const struct shape full = shape_full(in);
+    const struct affine map = orientation_map(turn->orientation, full.width, full.height);
+    struct reduction *reduced = &out->reduced;
+    reduced->width = on_side ? full.height : full.width;
+    reduced->height = on_side ? full.width : full.height;
+    if (map.xx + map.yx < 0)
+        reduced->left = out->width - (double)reduced->width / reduced->by;
+    if (map.xy + map.yy < 0)
+        reduced->top = out->height - (double)reduced->height / reduced->by;
     return STATUS_OK;
 }
 

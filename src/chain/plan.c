@@ -13,15 +13,17 @@
 
 struct shape image_shape(const struct image_info *info)
 {
-    return (struct shape){.kind = KIND_IMAGE,
-                          .width = (int)info->width,
-                          .height = (int)info->height,
-                          .channels = info->channels,
-                          .images = 1,
-                          .alpha = info->alpha,
-                          .floats = sample_is_float(info->type),
-                          .full = sample_full_scale(info->type),
-                          .least = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0};
+    return (struct shape){
+        .kind = KIND_IMAGE,
+        .width = (int)info->width,
+        .height = (int)info->height,
+        .channels = info->channels,
+        .images = 1,
+        .alpha = info->alpha,
+        .floats = sample_is_float(info->type),
+        .full = sample_full_scale(info->type),
+        .least = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0,
+        .reduced = {.by = info->reduction, .width = (int)info->full_width, .height = (int)info->full_height}};
 }
 
 const struct shape *plan_output(const struct plan *plan)
@@ -182,6 +184,33 @@ static struct affine shape_inverse_map(const struct shape *in, const struct shap
     return affine_scaling((double)in->width / out->width, (double)in->height / out->height);
 }
 
+/* Returns the map from positions in the step's output to positions in its input. */
+static struct affine step_inverse_map(const struct step *step, const struct shape *in,
+                                      const struct shape *out)
+{
+    return step->stage->inverse_map ? step->stage->inverse_map(step->params, in) : shape_inverse_map(in, out);
+}
+
+int chain_reduction(const struct chain *chain, const struct shape *shape)
+{
+    struct shape in = *shape, out;
+    struct error ignored;
+    for (size_t i = 0; i < chain->count; i++, in = out) {
+        const struct step *step = &chain->steps[i];
+        const bool turns = step->stage == &stage_auto_orient;
+        out = in;
+        if ((!turns && !step_caps(step).reads_reduced) ||
+            step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK)
+            return 1;
+        if (turns)
+            continue;
+        const struct affine map = step_inverse_map(step, &in, &out);
+        const double factor = fmin(map.xx, map.yy);
+        return factor >= 16 ? 8 : factor >= 8 ? 4 : factor >= 4 ? 2 : 1;
+    }
+    return 1;
+}
+
 bool plan_only_moves(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->chain->count; i++) {
@@ -200,9 +229,8 @@ struct affine plan_inverse_map(const struct plan *plan)
         const struct step *step = &plan->chain->steps[i];
         if (step_caps(step).new_geometry) /* positions have no meaning for another picture */
             continue;
-        const struct affine one = step->stage->inverse_map
-                                      ? step->stage->inverse_map(step->params, &plan->shapes[i])
-                                      : shape_inverse_map(&plan->shapes[i], &plan->shapes[i + 1]);
+        const struct shape in = shape_full(&plan->shapes[i]), out = shape_full(&plan->shapes[i + 1]);
+        const struct affine one = step_inverse_map(step, &in, &out);
         all = affine_through(&one, &all);
     }
     return all;

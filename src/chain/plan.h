@@ -93,6 +93,11 @@ struct affine plan_inverse_map(const struct plan *plan);
 /* Sets the number of images of a group in all shapes. */
 void plan_set_images(struct plan *plan, int images);
 
+/* Returns 2, 4 or 8 if the reader may reduce the picture by this factor, else 1: the first stage that reads
+ * pixels accepts it (reads_reduced), and at least twice the size of its output remains. Blocks of pixels have
+ * equal weights, so a smaller rest would blur the output. */
+int chain_reduction(const struct chain *chain, const struct shape *shape);
+
 /* Estimates the work of a chain on `images` images of one shape, without a device or a plan. Bytes are
  * counted with `sample_size` bytes for each sample of the files. */
 struct workload chain_workload(const struct chain *chain, const struct shape *shape, int sample_size,

@@ -3,6 +3,17 @@
 
 #include <string.h>
 
+struct shape shape_full(const struct shape *shape)
+{
+    struct shape full = *shape;
+    full.reduced = (struct reduction){.by = 0};
+    if (shape->reduced.by > 0) {
+        full.width = shape->reduced.width;
+        full.height = shape->reduced.height;
+    }
+    return full;
+}
+
 int shape_planes(const struct shape *shape)
 {
     return shape->channels * shape->images;

@@ -42,11 +42,21 @@ static inline int ceil_div(int n, int by)
     return (n + by - 1) / by;
 }
 
+/* A picture that was decoded at 1/2, 1/4 or 1/8. Pixel i of a row is the mean of the columns
+ * [(i - left) * by, (i + 1 - left) * by) of the full picture, and rows accordingly. */
+struct reduction {
+    int by;            /* 2, 4 or 8; 0: not reduced */
+    int width, height; /* of the full picture */
+    /* Part of the first pixel that is outside of the full picture: 0 unless the picture was turned. */
+    double left, top;
+};
+
 /* Image or pyramid properties that need no pixel data. */
 struct shape {
     enum kind kind;
     int width, height; /* in pixels; for a pyramid, of the image that it was computed from */
     int channels;      /* 1 to 4 */
+    struct reduction reduced;
     int images;        /* images of a group, all of this shape; otherwise 1 */
     bool alpha;        /* the last channel is alpha; colours are premultiplied by it */
     bool floats;       /* samples may be NaN or infinite */
@@ -58,6 +68,9 @@ struct shape {
     int biort, qshift; /* filters of level 1 and of the others (wavelet/dtcwt.h) */
     bool at_end;       /* odd sizes are padded at the end only (wavelet/dtcwt_design.h) */
 };
+
+/* Returns the shape of the picture in the file, if the reader reduced it. */
+struct shape shape_full(const struct shape *shape);
 
 /* Returns the number of planes in one layer: channels times images. */
 int shape_planes(const struct shape *shape);
@@ -131,6 +144,11 @@ struct stage_caps {
     /* Works in luma and two colour differences if there are three colours. The first and last stage of a
      * chain may then receive and return these colours (value.opponent); unpacking and packing convert. */
     bool opponent;
+
+    /* Outputs are means weighted over a neighbourhood that grows as the picture shrinks. As the first stage
+     * it accepts a picture that the reader reduced (shape.reduced), and returns the size and the positions
+     * that the full picture has. */
+    bool reads_reduced;
 
     /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
     double relative_cost;

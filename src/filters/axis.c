@@ -58,6 +58,15 @@ struct axis axis_filtered(const float *weights, int taps, int start, int samples
                          .filter = {weights, taps, start, .step = 1, .period = 1}};
 }
 
+void axis_reduce(struct axis *axis, int samples, int by, double outside)
+{
+    if (by == 0)
+        return;
+    axis->samples = axis->resize.held = samples;
+    axis->resize.to *= by;
+    axis->resize.shift = outside;
+}
+
 struct rows axis_taps(const struct axis *axis, int o, double *weights)
 {
     const struct filter *filter = &axis->filter;
@@ -272,6 +281,7 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
                              by->held,
                              by->begin,
                              by->margin,
+                             by->shift,
                              filter->taps,
                              filter->start,
                              filter->step,

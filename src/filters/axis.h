@@ -24,6 +24,10 @@ struct axis {
 /* Returns the axis of a filter that keeps the size. Output o begins at sample o + start. */
 struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge);
 
+/* Adapts an axis of `resize` to a reduced picture (struct reduction) of `samples` pixels; `outside` is its
+ * left or top. Does nothing if `by` is 0. */
+void axis_reduce(struct axis *axis, int samples, int by, double outside);
+
 /* Returns the samples [begin, end) of output o, before the border rule, and stores their weights. `weights`
  * may be NULL. */
 struct rows axis_taps(const struct axis *axis, int o, double *weights);

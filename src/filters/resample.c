@@ -202,7 +202,7 @@ static double resize_support(const struct resize *by)
 /* Returns the position of output i, if sample 0 extends from 0 to 1. */
 static double resize_center(const struct resize *by, int i)
 {
-    return (by->begin + i + 0.5) * resize_scale(by) + by->margin;
+    return (by->begin + i + 0.5) * resize_scale(by) + by->margin + by->shift;
 }
 
 /* Returns the number of samples of the axis, with its margins. */

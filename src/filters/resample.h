@@ -74,6 +74,7 @@ struct resize {
     int held;     /* number of samples, if not `from` (chroma planes); 0 means from */
     int begin;    /* first output that is computed; negative: before the axis */
     int margin;   /* additional samples before and after the axis */
+    double shift; /* samples that are added to the position of every output */
 };
 
 /* Returns the samples [begin, end) of output begin + i, and stores their weights, which sum to 1 (except for

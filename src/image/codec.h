@@ -49,6 +49,8 @@ struct reader_class {
     /* Reads the header and sets the fields of struct reader that the format fills in. */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
+    /* Reduces the first page before its first row is read, and sets info. May be NULL. */
+    void (*reduce)(struct reader *reader, int factor);
     /* Skips the next rows without decoding them. False: nothing was skipped, and they must be read. May be
      * NULL. */
     bool (*skip)(struct reader *reader, uint32_t count);

@@ -50,6 +50,10 @@ struct image_info {
     enum subsampling subsampling; /* of a JPEG */
     const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct video video;
+    /* After reader_reduce: a pixel is the mean of `reduction` x `reduction` pixels of the file, which has
+     * full_width x full_height. All 0: not reduced. */
+    int reduction;
+    uint32_t full_width, full_height;
     struct metadata metadata;
 };
 

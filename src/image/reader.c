@@ -267,6 +267,12 @@ static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size
     return some;
 }
 
+void reader_reduce(struct reader *reader, int factor)
+{
+    if (factor > 1 && reader->format->reader->reduce != NULL)
+        reader->format->reader->reduce(reader, factor);
+}
+
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
     struct prefetch *prefetch = &reader->prefetch;

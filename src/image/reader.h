@@ -39,6 +39,10 @@ int reader_pages_wanted(const struct reader *reader);
  * of TIFF's tiles. */
 uint64_t reader_memory(const struct reader *reader);
 
+/* Before the first row is read: decodes a JPEG at 1/2, 1/4 or 1/8 (`factor` is 2, 4 or 8), and changes size
+ * and reduction in reader_info. Other formats and the factor 1 change nothing. */
+void reader_reduce(struct reader *reader, int factor);
+
 /* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. Asking for more rows than are left
  * is a programming error. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);

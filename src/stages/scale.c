@@ -24,6 +24,7 @@ struct scale {
     int resampler;  /* enum resampler */
     int grid;       /* enum grid */
     bool antialias; /* going down, stretch the filter */
+    bool full;      /* never read a reduced picture */
 
     /* Set by scale_check(). */
     float weights[MAX_RESAMPLE_WEIGHTS];
@@ -95,6 +96,11 @@ static const struct option options[] = {
      .fallback = "centers",
      .choices = GRID_CHOICES,
      .help = "what is interpolated: the pixels at their centres, or samples at their corners made first"},
+    {.name = "full",
+     .type = OPTION_YES_NO,
+     .offset = offsetof(struct scale, full),
+     .fallback = "no",
+     .help = "decode all pixels of a JPEG that becomes much smaller"},
     {.type = OPTION_END},
 };
 
@@ -138,34 +144,72 @@ static enum status scale_shape(const void *params, const struct shape *in, struc
     if (exponent > 0 && (in->width > largest >> exponent || in->height > largest >> exponent))
         return fail(error, STATUS_FAILED, "--scale %d of %dx%d pixels is beyond 2^30 along an axis",
                     1 << exponent, in->width, in->height);
-    out->width = scale_side(in->width, exponent);
-    out->height = scale_side(in->height, exponent);
+    const struct shape full = shape_full(in);
+    out->reduced = (struct reduction){.by = 0};
+    out->width = scale_side(full.width, exponent);
+    out->height = scale_side(full.height, exponent);
     return STATUS_OK;
 }
 
-/* Returns an axis of `samples` pixels; its weights are in params. */
-static struct axis scale_find_axis(const struct scale *scale, int samples, enum edge edge)
+/* Returns the filter of `struct resize` with the same kernel, or RESIZE_BOX if there is none. */
+static enum resize_filter scale_resize_filter(const struct scale *scale)
 {
-    struct axis axis = {.samples = samples,
-                        .outputs = scale_side(samples, scale->exponent),
-                        .edge = edge,
-                        .filter = scale->filter};
+    static const enum resize_filter filters[] = {[RESAMPLE_BICUBIC] = RESIZE_BICUBIC,
+                                                 [RESAMPLE_BILINEAR] = RESIZE_BILINEAR,
+                                                 [RESAMPLE_BSPLINE] = RESIZE_BOX,
+                                                 [RESAMPLE_NEAREST] = RESIZE_BOX,
+                                                 [RESAMPLE_LANCZOS] = RESIZE_LANCZOS};
+    return filters[scale->resampler];
+}
+
+/* Returns the axis of a side; its weights are in params. A reduced picture (`by` above 0) takes a `struct
+ * resize` instead, with the same kernel at the positions of the full picture. */
+static struct axis scale_find_axis(const struct scale *scale, int samples, int full, int by, double outside,
+                                   enum edge edge)
+{
+    struct axis axis = {.samples = samples, .outputs = scale_side(full, scale->exponent), .edge = edge};
+    if (by > 0) {
+        axis.resize =
+            (struct resize){.filter = scale_resize_filter(scale), .from = 1 << -scale->exponent, .to = 1};
+        axis_reduce(&axis, samples, by, outside);
+        return axis;
+    }
+    axis.filter = scale->filter;
     axis.filter.weights = scale->weights;
     return axis;
+}
+
+static struct axis scale_find_x(const void *params, const struct shape *in, enum edge edge)
+{
+    return scale_find_axis(params, in->width, shape_full(in).width, in->reduced.by, in->reduced.left, edge);
+}
+
+static struct axis scale_find_y(const void *params, const struct shape *in, enum edge edge)
+{
+    return scale_find_axis(params, in->height, shape_full(in).height, in->reduced.by, in->reduced.top, edge);
 }
 
 /* Returns the rows under the filter. The border rule does not change them before they are clipped. */
 static struct rows scale_rows(const void *params, const struct shape *in, struct rows out)
 {
-    const struct axis axis = scale_find_axis(params, in->height, EDGE_CLAMP);
+    const struct axis axis = scale_find_y(params, in, EDGE_CLAMP);
     return axis_source_rows(&axis, out);
+}
+
+static struct stage_caps scale_caps(const void *params)
+{
+    const struct scale *scale = params;
+    struct stage_caps caps = product_caps(params);
+    caps.reads_reduced = !scale->full && scale->antialias && scale->grid == GRID_CENTERS &&
+                         scale_resize_filter(scale) != RESIZE_BOX;
+    return caps;
 }
 
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
-    const struct axis x = scale_find_axis(params, in->shape.width, run->edge),
-                      y = scale_find_axis(params, in->shape.height, run->edge);
+    const struct axis x = scale_find_x(params, &in->shape, run->edge),
+                      y = scale_find_y(params, &in->shape, run->edge);
     return product_image(run, &x, &y, &epilogue_copy, in, out, error);
 }
 
@@ -183,7 +227,10 @@ const struct stage stage_scale = {
         "grid=corners first interpolates, with the same filter, the (W + 1) x (H + 1) samples where pixels "
         "meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated from the "
         "corners, at (d + 0.5) / FACTOR of them. The result is softer, and has the same size and position "
-        "as with centers. Both steps run as one. filter=nearest has no corners.",
+        "as with centers. Both steps run as one. filter=nearest has no corners.\n\n"
+        "As the first stage, 1/4 and smaller factors decode a JPEG at 1/2, 1/4 or 1/8, as --resize does. "
+        "full=yes decodes all pixels, and so do antialias=no, grid=corners, bspline, nearest, --linear and "
+        "--range.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct scale),
@@ -192,7 +239,7 @@ const struct stage stage_scale = {
     .check = scale_check,
     .shape = scale_shape,
     .rows = scale_rows,
-    .caps = product_caps,
+    .caps = scale_caps,
     .adapt_to_chroma = adapt_nothing_to_chroma,
     .run = run_scale,
 };

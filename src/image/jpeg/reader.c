@@ -4,7 +4,8 @@
  *                     ─▶ Huffman decoding, inverse DCT, upsampling, RGB ─▶ rows of the caller
  *                     ─▶ end marker ─▶ bytes after it: further pictures, videos
  *
- * Every row is decoded into the caller's memory. Files of several scans (all progressive ones) need all of
+ * Every row is decoded into the caller's memory, at 1/2, 1/4 or 1/8 if the caller wants a small picture: most
+ * of the time is then Huffman decoding. Files of several scans (all progressive ones) need all of
  * their coefficients in memory before the first row; `memory` of the reader says so. Damage that costs a
  * pixel is an error (session.c). Further pictures and videos are left out with a warning.
  *
@@ -84,6 +85,21 @@ static enum status jpeg_open_reader(struct reader *base, struct error *error)
                                : status;
 }
 
+/* Decodes at 1 / factor. libjpeg's reduced inverse DCT returns means of the pixels of a block, at 1/8 only
+ * its DC coefficient. Pixels at the right and lower border are means over the padding of the file, too. */
+static void jpeg_reduce(struct reader *base, int factor)
+{
+    struct jpeg_decompress_struct *in = &((struct jpeg_reader *)base)->session.jpeg.in;
+    struct image_info *info = &base->info;
+    in->scale_num = 1;
+    in->scale_denom = (unsigned)factor;
+    info->reduction = factor;
+    info->full_width = info->width;
+    info->full_height = info->height;
+    info->width = (info->width - 1) / in->scale_denom + 1;
+    info->height = (info->height - 1) / in->scale_denom + 1;
+}
+
 /* Arguments of the step that reads rows. */
 struct row_request {
     struct jpeg_reader *reader;
@@ -149,9 +165,10 @@ static enum status jpeg_read(struct reader *base, void *data, size_t pitch, uint
     enum status status = jpeg_session_run(&reader->session, jpeg_read_rows, &request, error);
     if (status == STATUS_OK && in->output_scanline == in->output_height)
         status = check_end_marker(reader, error);
+    const unsigned decoded = in->output_scanline * in->scale_denom, height = in->image_height;
     if (status != STATUS_OK && !error->memory)
-        text_append(error->text, sizeof error->text, "; decoded %u of %u rows", (unsigned)in->output_scanline,
-                    (unsigned)base->info.height);
+        text_append(error->text, sizeof error->text, "; decoded %u of %u rows",
+                    decoded < height ? decoded : height, height);
     return status;
 }
 
@@ -186,6 +203,7 @@ static void jpeg_close_reader(struct reader *base)
 const struct reader_class jpeg_reader_class = {
     .size = sizeof(struct jpeg_reader),
     .open = jpeg_open_reader,
+    .reduce = jpeg_reduce,
     .read = jpeg_read,
     .check_trailing_data = jpeg_check_trailing_data,
     .close = jpeg_close_reader,

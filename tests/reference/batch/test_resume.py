@@ -52,10 +52,10 @@ def make_older(path, seconds):
     (["--blur", "2"], " --blur=2,truncate=0 --edge clamp"),
     (["--blur=2.0", "--linear", "--depth", "16"], " --blur=2,truncate=0 --edge clamp --linear --depth 16"),
     (["--scale", "0.5,filter=nearest", "--edge", "wrap", "--page", "1"],
-     " --scale=1/2,filter=nearest,antialias=yes,grid=centers --edge wrap --page 1"),
+     " --scale=1/2,filter=nearest,antialias=yes,grid=centers,full=no --edge wrap --page 1"),
     (["--convolve", "1 2\t1,bias=0.1"], " --convolve=1 2 1,normalize=yes,bias=0.1 --edge clamp"),
     (["--rotate", "90", "--resize", "7x"],  # size= and only= are not given and have no text
-     " --rotate=90,filter=bicubic,outside=zero,antialias=yes --resize=7x,filter=lanczos,fit=inside --edge clamp"),
+     " --rotate=90,filter=bicubic,outside=zero,antialias=yes --resize=7x,filter=lanczos,fit=inside,full=no --edge clamp"),
     (["--denoise", "--sharpen", "1e-9"],
      " --denoise=auto,levels=6,strength=1,quality=normal --sharpen=1e-09,sigma=1,threshold=0,truncate=0 --edge clamp"),
 ])
