@@ -73,7 +73,7 @@ def test_wrong_sample_is_found(folder, rng, chain, wrong_sample):
     env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note")}
     write_input(folder, rng, "float32", int(rng.choice([1, 3])))
     launches = count_launches(folder, env, chain, "out.tif")
-    has_planes = chain[0] not in ("--crop", "--extend", "--flip", "--median") and not (chain[0] == "--rotate" and chain[1].startswith("90"))
+    has_planes = chain[0] not in ("--border", "--crop", "--extend", "--flip", "--median") and not (chain[0] == "--rotate" and chain[1].startswith("90"))
     for _ in range(TRIES if has_planes else 0):
         seed = {"WRONG_SEED": str(rng.integers(2**31)), "WRONG_AT": str(rng.integers(launches))}
         check_found(folder, {**env, **seed, "WRONG": "planes"}, chain, "out.tif")
