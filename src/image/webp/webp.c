@@ -3,11 +3,10 @@
  *     file ─▶ memory ─▶ demultiplexer ─▶ metadata; pixels, in pieces ─▶ decoder ─▶ canvas ─▶ rows
  *     rows ─▶ picture ─▶ after the last row: encoder ─▶ multiplexer, metadata ─▶ file
  *
- * EXIF and XMP follow the pixels, so that a file is read whole when it is opened. libwebp decodes and encodes
- * only whole pictures. Decoding in pieces lets stages begin before the last row is decoded, and tells how
- * many rows a damaged file has. VP8 (lossy) has no checksum: a flipped bit mostly changes pixels.
- *
- * Encoder and decoder run on one thread each, and files are the same on every machine. */
+ * EXIF and XMP follow the pixels, so that a file is read whole when it is opened. Decoding in pieces lets
+ * stages begin before the last row is decoded, and tells how many rows a damaged file has. VP8 (lossy) has no
+ * checksum: a flipped bit mostly changes pixels. The encoder runs on one thread, so that files are the same
+ * on every machine. */
 #include "base/text.h"
 #include "image/codec.h"
 
@@ -15,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
 #include <webp/decode.h>
 #include <webp/demux.h>
 #include <webp/encode.h>
@@ -24,7 +22,6 @@
 /* ---------------------------------------------------------------- the reader */
 
 enum {
-    PIXELS_HEAD = 12,          /* bytes of a frame, at least: name and size of a chunk, and more */
     METADATA_COPIES = 3,       /* the reader's, the output's, and what changes them */
     PIECE_SIZE_MIN = 64 << 10, /* bytes that are decoded at once, */
     PIECES_MAX = 64,           /* but no more pieces, as libwebp parses some headers again for each */
@@ -40,34 +37,16 @@ struct webp_reader {
     unsigned char *canvas;    /* owned; NULL before the first row is asked for */
     size_t decoded;           /* bytes of the frame that the decoder has */
     uint32_t next_row, ready; /* of the canvas: the next one to be read, the number of complete ones */
-    bool is_cut;              /* the file ends too early */
 };
 
-static enum status fail_at_end(const struct webp_reader *reader, struct error *error)
+/* Fails: "damaged WebP: data are missing in a file of 90 bytes; decoded 3 of 10 rows". */
+static enum status fail_damaged(const struct webp_reader *reader, const char *what, struct error *error)
 {
-    return fail(error, STATUS_FAILED, "damaged WebP: the file of %zu bytes ends too early", reader->size);
-}
-
-/* Reads the file. Checks the number of pixels, which is in its first bytes, before memory is allocated. */
-static enum status read_file(struct webp_reader *reader, struct error *error)
-{
-    const struct reader_options *options = &reader->base.options;
-    FILE *file = reader->base.file;
-    struct stat there;
-    unsigned char start[64];
-    int width, height;
-    if (WebPGetInfo(start, fread(start, 1, sizeof start, file), &width, &height) &&
-        check_image_size((uint64_t)width, (uint64_t)height, options->max_pixels, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (fstat(fileno(file), &there) != 0 || fseeko(file, 0, SEEK_SET) != 0)
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
-    if (options->memory > 0 && (uint64_t)there.st_size > options->memory)
-        return fail_memory(error, "the file is larger than what --memory-limit leaves for it; raise it");
-    reader->data = allocate((size_t)there.st_size, "WebP", error);
-    if (reader->data == NULL)
-        return STATUS_FAILED;
-    reader->size = fread(reader->data, 1, (size_t)there.st_size, file);
-    return ferror(file) ? fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno)) : STATUS_OK;
+    fail(error, STATUS_FAILED, "damaged WebP: %s in a file of %zu bytes", what, reader->size);
+    if (reader->canvas != NULL)
+        text_append(error->text, sizeof error->text, "; decoded %u of %u rows", (unsigned)reader->ready,
+                    (unsigned)reader->base.info.height);
+    return STATUS_FAILED;
 }
 
 /* Returns the first chunk of that name, in the file's memory; of no bytes if there is none. */
@@ -80,58 +59,55 @@ static WebPData find_chunk(struct webp_reader *reader, const char *name)
     return chunk.chunk;
 }
 
-static enum status webp_read_metadata(struct webp_reader *reader, struct error *error)
-{
-    static const char exif_name[] = "Exif\0"; /* precedes EXIF in a JPEG, and in WebPs of some programs */
-    struct metadata *metadata = &reader->base.info.metadata;
-    const WebPData icc = find_chunk(reader, "ICCP"), xmp = find_chunk(reader, "XMP ");
-    WebPData exif = find_chunk(reader, "EXIF");
-    if (exif.size > sizeof exif_name && memcmp(exif.bytes, exif_name, sizeof exif_name) == 0)
-        exif = (WebPData){exif.bytes + sizeof exif_name, exif.size - sizeof exif_name};
-    enum status status = metadata_set_blob(&metadata->icc, icc.bytes, icc.size, error);
-    if (status == STATUS_OK)
-        status = metadata_set_blob(&metadata->exif, exif.bytes, exif.size, error);
-    if (status == STATUS_OK)
-        status = metadata_set_text(metadata, XMP_KEY, (const char *)xmp.bytes, xmp.size, error);
-    metadata->orientation = exif_orientation(&metadata->exif);
-    return status;
-}
-
 static enum status webp_open(struct reader *base, struct error *error)
 {
+    static const char exif_name[] = "Exif\0"; /* precedes EXIF in a JPEG, and in WebPs of some programs */
     struct webp_reader *reader = (struct webp_reader *)base;
     struct image_info *info = &base->info;
     const WebPIterator *frame = &reader->frame;
     WebPDemuxState state;
+    struct stat there;
     if (base->options.page > 1)
-        return fail(error, STATUS_FAILED, "there is no page %d; climg reads one of a WebP",
-                    base->options.page);
-    if (read_file(reader, error) != STATUS_OK)
+        return fail(error, STATUS_FAILED, "there is no page %d; a WebP has one", base->options.page);
+    /* Read the file, and find its chunks. */
+    if (fstat(fileno(base->file), &there) != 0)
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    if (base->options.memory > 0 && (uint64_t)there.st_size > base->options.memory)
+        return fail_memory(error, "the file is larger than what --memory-limit leaves for it; raise it");
+    reader->data = allocate((size_t)there.st_size, "WebP", error);
+    if (reader->data == NULL)
         return STATUS_FAILED;
+    reader->size = fread(reader->data, 1, (size_t)there.st_size, base->file);
+    if (ferror(base->file))
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     reader->demuxer = WebPDemuxPartial(&(WebPData){reader->data, reader->size}, &state);
-    if (reader->demuxer == NULL && state != WEBP_DEMUX_PARSING_HEADER)
-        return fail(error, STATUS_FAILED, "damaged WebP: its chunks contradict each other");
     if (reader->demuxer == NULL || !WebPDemuxGetFrame(reader->demuxer, 1, &reader->frame) ||
-        frame->width == 0 || frame->fragment.size < PIXELS_HEAD)
-        return fail_at_end(reader, error);
-    reader->is_cut = state != WEBP_DEMUX_DONE;
+        frame->width == 0 || (frame->complete && state != WEBP_DEMUX_DONE /* EXIF may be missing */))
+        return fail_damaged(reader, "chunks are damaged or missing", error);
 
     /* A frame of an animation may be smaller than the canvas, which is transparent around it. */
     info->width = WebPDemuxGetI(reader->demuxer, WEBP_FF_CANVAS_WIDTH);
     info->height = WebPDemuxGetI(reader->demuxer, WEBP_FF_CANVAS_HEIGHT);
-    info->lossless = memcmp(frame->fragment.bytes, "VP8L", 4) == 0;
+    info->lossless = frame->fragment.size > 4 && memcmp(frame->fragment.bytes, "VP8L", 4) == 0;
     info->alpha =
         frame->has_alpha || (uint32_t)frame->width < info->width || (uint32_t)frame->height < info->height;
     info->channels = 3 + info->alpha;
     info->type = SAMPLE_UINT8;
-    if ((WebPDemuxGetI(reader->demuxer, WEBP_FF_FORMAT_FLAGS) & ANIMATION_FLAG) != 0)
+    if (WebPDemuxGetI(reader->demuxer, WEBP_FF_FRAME_COUNT) > 1)
         metadata_warn(&info->metadata, "is an animation, of which only the first frame is read");
     /* libwebp keeps pixels of lossless pictures, and alpha, as words of 4 bytes, too. */
-    base->memory = reader->size +
-                   (row_size(info) + (info->alpha || info->lossless ? 4 * info->width : 0)) * info->height;
-    if (check_image_size(info->width, info->height, base->options.max_pixels, error) != STATUS_OK)
+    base->memory = reader->size + row_size(info) * info->height * (info->alpha || info->lossless ? 3 : 1);
+    const WebPData icc = find_chunk(reader, "ICCP"), xmp = find_chunk(reader, "XMP ");
+    WebPData exif = find_chunk(reader, "EXIF");
+    if (exif.size > sizeof exif_name && memcmp(exif.bytes, exif_name, sizeof exif_name) == 0)
+        exif = (WebPData){exif.bytes + sizeof exif_name, exif.size - sizeof exif_name};
+    if (check_image_size(info->width, info->height, base->options.max_pixels, error) != STATUS_OK ||
+        metadata_set_blob(&info->metadata.icc, icc.bytes, icc.size, error) != STATUS_OK ||
+        metadata_set_blob(&info->metadata.exif, exif.bytes, exif.size, error) != STATUS_OK ||
+        metadata_set_text(&info->metadata, XMP_KEY, (const char *)xmp.bytes, xmp.size, error) != STATUS_OK)
         return STATUS_FAILED;
-    return webp_read_metadata(reader, error);
+    info->metadata.orientation = exif_orientation(&info->metadata.exif);
+    return STATUS_OK;
 }
 
 /* Decodes the next piece of the frame. Allocates the canvas before the first one. */
@@ -152,39 +128,31 @@ static enum status decode_piece(struct webp_reader *reader, struct error *error)
     const size_t size = frame->fragment.size, left = size - reader->decoded;
     const size_t piece = size / PIECES_MAX > PIECE_SIZE_MIN ? size / PIECES_MAX : PIECE_SIZE_MIN;
     if (left == 0)
-        return fail_at_end(reader, error);
+        return fail_damaged(reader, "data are missing", error);
     reader->decoded += left < piece ? left : piece;
     const VP8StatusCode code = WebPIUpdate(reader->decoder, frame->fragment.bytes, reader->decoded);
     int rows = 0; /* of the frame */
-    const bool any = WebPIDecGetRGB(reader->decoder, &rows, NULL, NULL, NULL) != NULL;
-    if (code == VP8_STATUS_OK || (any && rows >= frame->height))
-        reader->ready = info->height;
-    else if (any)
-        reader->ready = (uint32_t)(frame->y_offset + rows);
+    WebPIDecGetRGB(reader->decoder, &rows, NULL, NULL, NULL);
+    reader->ready =
+        code == VP8_STATUS_OK || rows >= frame->height ? info->height : (uint32_t)(frame->y_offset + rows);
     if (code == VP8_STATUS_OK || code == VP8_STATUS_SUSPENDED)
         return STATUS_OK;
     return reader->decoder == NULL || code == VP8_STATUS_OUT_OF_MEMORY
                ? fail_memory(error, "out of memory for WebP")
-               : fail(error, STATUS_FAILED, "damaged WebP: invalid data of pixels");
+               : fail_damaged(reader, "data of pixels are invalid", error);
 }
 
 static enum status webp_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct webp_reader *reader = (struct webp_reader *)base;
-    const size_t row = row_size(&base->info);
-    while (reader->ready < reader->next_row + count) {
-        if (decode_piece(reader, error) == STATUS_OK)
-            continue;
-        if (!error->memory)
-            text_append(error->text, sizeof error->text, "; decoded %u of %u rows", (unsigned)reader->ready,
-                        (unsigned)base->info.height);
-        return STATUS_FAILED;
-    }
+    while (reader->ready < reader->next_row + count)
+        if (decode_piece(reader, error) != STATUS_OK)
+            return STATUS_FAILED;
     for (uint32_t i = 0; i < count; i++, reader->next_row++)
-        memcpy((unsigned char *)rows + i * pitch, reader->canvas + reader->next_row * row, row);
-    /* A file that is cut off after its pixels may lack the orientation. */
-    return reader->is_cut && reader->next_row == base->info.height ? fail_at_end(reader, error) : STATUS_OK;
+        memcpy((unsigned char *)rows + i * pitch, reader->canvas + reader->next_row * row_size(&base->info),
+               row_size(&base->info));
+    return STATUS_OK;
 }
 
 static void webp_close_reader(struct reader *base)
@@ -207,13 +175,7 @@ static const struct reader_class webp_reader_class = {
 
 /* ---------------------------------------------------------------- the writer */
 
-enum {
-    QUALITY_DEFAULT = 80,
-    LOSSLESS_LEVEL_DEFAULT = 6, /* libwebp's own */
-    /* A partition of VP8's tokens has at most 16 MiB, which noise at quality 100 fills with 8 megapixels. */
-    PARTITION_PIXELS = 4 << 20,
-    EIGHT_PARTITIONS = 3, /* as a power of two */
-};
+enum { QUALITY_DEFAULT = 80, LOSSLESS_LEVEL_DEFAULT = 6 /* libwebp's own */ };
 
 struct webp_writer {
     struct writer base; /* must be first */
@@ -227,8 +189,7 @@ static bool is_lossless(const struct writer_options *options, const struct image
     return options->lossless || (options->quality == 0 && info->lossless);
 }
 
-/* Bytes a pixel as measured with noise, which takes most: of photographs it is a quarter, lossless two
- * thirds. */
+/* Bytes a pixel, measured with noise; photographs take a quarter, and without loss two thirds. */
 static uint64_t webp_memory(const struct writer_options *options, const struct image_info *info)
 {
     enum { LOSSY = 36, LOSSLESS = 56 };
@@ -239,14 +200,12 @@ static enum status webp_begin_page(struct writer *base, const struct image_info 
 {
     WebPPicture *picture = &((struct webp_writer *)base)->picture;
     if (info->width > WEBP_MAX_DIMENSION || info->height > WEBP_MAX_DIMENSION)
-        return fail(error, STATUS_FAILED, "WebP holds at most %d pixels along an axis; write PNG or TIFF",
-                    WEBP_MAX_DIMENSION);
-    if (!WebPPictureInit(picture))
-        return fail(error, STATUS_FAILED, "climg was built for another version of libwebp; build it again");
+        return fail(error, STATUS_FAILED, "WebP holds at most 16383 pixels along an axis; write PNG or TIFF");
+    const bool has_begun = WebPPictureInit(picture); /* fails only for another version of libwebp */
     picture->width = (int)info->width;
     picture->height = (int)info->height;
     picture->use_argb = 1;
-    return WebPPictureAlloc(picture) ? STATUS_OK : fail_memory(error, "out of memory for WebP");
+    return has_begun && WebPPictureAlloc(picture) ? STATUS_OK : fail_memory(error, "out of memory for WebP");
 }
 
 /* Copies rows to the picture: words of alpha, red, green and blue. Gray becomes RGB. */
@@ -273,10 +232,11 @@ static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, 
     WebPPicture *picture = &writer->picture;
     const int level = options->compression;
     WebPConfig config;
-    WebPConfigInit(&config); /* like WebPPictureInit, fails only for another version of libwebp */
+    WebPConfigInit(&config); /* fails only where WebPPictureInit does */
     config.quality = (float)(options->quality > 0 ? options->quality : QUALITY_DEFAULT);
     config.method = level < 0 ? config.method : 2 * level / 3; /* 0 to 6 */
-    config.partitions = picture->height > PARTITION_PIXELS / picture->width ? EIGHT_PARTITIONS : 0;
+    /* A partition has at most 16 MiB, which noise of 8 megapixels fills at quality 100: take 1 or 2^3. */
+    config.partitions = picture->height > (4 << 20) / picture->width ? 3 : 0;
     config.exact = is_lossless(options, &writer->base.info); /* keeps colours where alpha is 0 */
     if (config.exact)
         WebPConfigLosslessPreset(&config, level < 0 ? LOSSLESS_LEVEL_DEFAULT : level);
@@ -288,17 +248,13 @@ static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, 
     if (code == VP8_ENC_ERROR_OUT_OF_MEMORY || code == VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY ||
         code == VP8_ENC_ERROR_BAD_WRITE /* to memory */)
         return fail_memory(error, "out of memory for WebP");
-    return fail(error, STATUS_FAILED,
-                "has more detail than WebP holds; write PNG, or WebP of lower --quality");
+    return fail(error, STATUS_FAILED, "has more detail than WebP holds; lower --quality, or write PNG");
 }
 
-/* The profile must be for RGB. Its header names the colours at byte 16 (ICC.1, 7.2.6), and "acsp" at byte 36
- * marks a profile. */
+/* The profile of a gray picture is for gray, and its pixels become RGB. */
 static bool webp_holds_icc(const struct blob *icc, int channels)
 {
-    enum { HEADER = 128, COLOURS = 16, SIGNATURE = 36 };
-    return channels > 2 && icc->size >= HEADER && memcmp(icc->data + SIGNATURE, "acsp", 4) == 0 &&
-           memcmp(icc->data + COLOURS, "RGB ", 4) == 0;
+    return channels > 2 && icc_is_for(icc, channels);
 }
 
 /* True on success. Without data there is nothing to do. */
@@ -311,26 +267,23 @@ static bool put_chunk(WebPMux *mux, const char *name, const void *data, size_t s
 static enum status webp_end_page(struct writer *base, struct error *error)
 {
     const struct metadata *metadata = &base->info.metadata;
-    const struct blob *icc = &metadata->icc;
+    const size_t icc_size = webp_holds_icc(&metadata->icc, base->info.channels) ? metadata->icc.size : 0;
     const char *xmp = metadata_text(metadata, XMP_KEY);
     WebPMemoryWriter encoded;
     WebPMemoryWriterInit(&encoded);
     struct blob exif = {NULL, 0};
     WebPData file = {NULL, 0};
-    WebPMux *mux = NULL;
     enum status status = encode((struct webp_writer *)base, &encoded, error);
     if (status == STATUS_OK)
         status = exif_with_orientation(metadata, true, &exif, error);
-    if (status == STATUS_OK)
-        mux = WebPMuxCreate(&(WebPData){encoded.mem, encoded.size}, 0);
-    if (status == STATUS_OK &&
-        (mux == NULL ||
-         !put_chunk(mux, "ICCP", icc->data, webp_holds_icc(icc, base->info.channels) ? icc->size : 0) ||
-         !put_chunk(mux, "EXIF", exif.data, exif.size) ||
-         !put_chunk(mux, "XMP ", xmp, xmp == NULL ? 0 : strlen(xmp)) ||
-         WebPMuxAssemble(mux, &file) != WEBP_MUX_OK))
+    WebPMux *mux = status == STATUS_OK ? WebPMuxCreate(&(WebPData){encoded.mem, encoded.size}, 0) : NULL;
+    const bool made = mux != NULL && put_chunk(mux, "ICCP", metadata->icc.data, icc_size) &&
+                      put_chunk(mux, "EXIF", exif.data, exif.size) &&
+                      put_chunk(mux, "XMP ", xmp, xmp == NULL ? 0 : strlen(xmp)) &&
+                      WebPMuxAssemble(mux, &file) == WEBP_MUX_OK;
+    if (status == STATUS_OK && !made)
         status = fail_memory(error, "out of memory for WebP");
-    if (status == STATUS_OK && fwrite(file.bytes, 1, file.size, base->output.file) != file.size)
+    if (made && fwrite(file.bytes, 1, file.size, base->output.file) != file.size)
         status = fail_writing(error, errno);
     WebPMuxDelete(mux);
     WebPDataClear(&file);
@@ -352,10 +305,6 @@ static const struct writer_class webp_writer_class = {
     .end_page = webp_end_page,
     .close = webp_close_writer,
 };
-
-/* ---------------------------------------------------------------- the format */
-
-static const char *const extensions[] = {"webp", NULL};
 
 static bool webp_recognise(const unsigned char *head, size_t size)
 {
@@ -387,7 +336,7 @@ static void webp_leave_out(struct image_info *info)
 
 const struct format format_webp = {
     .name = "WebP",
-    .extensions = extensions,
+    .extensions = (const char *const[]){"webp", NULL},
     .lossy = true,
     .coding = CODING_QUALITY | CODING_LOSSLESS | CODING_COMPRESSION,
     .holds = {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .texts = true},
