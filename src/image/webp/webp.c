@@ -3,10 +3,10 @@
  *     file ─▶ memory ─▶ demultiplexer ─▶ metadata; pixels, in pieces ─▶ decoder ─▶ canvas ─▶ rows
  *     rows ─▶ picture ─▶ after the last row: encoder ─▶ multiplexer, metadata ─▶ file
  *
- * EXIF and XMP follow the pixels, so that a file is read whole when it is opened. Decoding in pieces lets
- * stages begin before the last row is decoded, and tells how many rows a damaged file has. VP8 (lossy) has no
- * checksum: a flipped bit mostly changes pixels. The encoder runs on one thread, so that files are the same
- * on every machine. */
+ * EXIF and XMP follow the pixels, so that a file is read whole when it is opened. With pieces, stages begin
+ * before the last row is decoded, and the error of a damaged file has the number of its rows. VP8 (lossy) has
+ * no checksum: a flipped bit mostly changes pixels. The encoder runs on one thread, so that files are the
+ * same on every machine. */
 #include "base/text.h"
 #include "image/codec.h"
 
@@ -28,12 +28,12 @@ enum {
 };
 
 struct webp_reader {
-    struct reader base;  /* must be first */
-    unsigned char *data; /* the file; owned */
-    size_t size;         /* bytes of it */
-    WebPDemuxer *demuxer;
-    WebPIterator frame; /* the picture, or an animation's first frame: its chunks and place on the canvas */
-    WebPIDecoder *decoder;
+    struct reader base;       /* must be first */
+    unsigned char *data;      /* the file; owned */
+    size_t size;              /* bytes of it */
+    WebPDemuxer *demuxer;     /* of `data` */
+    WebPIterator frame;       /* the picture, or the first frame of an animation, in `data` */
+    WebPIDecoder *decoder;    /* of the frame; writes to the canvas */
     unsigned char *canvas;    /* owned; NULL before the first row is asked for */
     size_t decoded;           /* bytes of the frame that the decoder has */
     uint32_t next_row, ready; /* of the canvas: the next one to be read, the number of complete ones */
@@ -49,11 +49,12 @@ static enum status fail_damaged(const struct webp_reader *reader, const char *wh
     return STATUS_FAILED;
 }
 
-/* Returns the first chunk of that name, in the file's memory; of no bytes if there is none. */
+/* Returns the first chunk of that name, in the file's memory; no bytes if it is missing. */
 static WebPData find_chunk(struct webp_reader *reader, const char *name)
 {
-    WebPChunkIterator chunk = {.chunk = {NULL, 0}};
-    WebPDemuxGetChunk(reader->demuxer, name, 1, &chunk);
+    WebPChunkIterator chunk;
+    if (!WebPDemuxGetChunk(reader->demuxer, name, 1, &chunk))
+        return (WebPData){NULL, 0};
     WebPDemuxReleaseChunkIterator(&chunk);
     reader->base.memory += METADATA_COPIES * chunk.chunk.size;
     return chunk.chunk;
@@ -69,7 +70,6 @@ static enum status webp_open(struct reader *base, struct error *error)
     struct stat there;
     if (base->options.page > 1)
         return fail(error, STATUS_FAILED, "there is no page %d; a WebP has one", base->options.page);
-    /* Read the file, and find its chunks. */
     if (fstat(fileno(base->file), &there) != 0)
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     if (base->options.memory > 0 && (uint64_t)there.st_size > base->options.memory)
@@ -91,7 +91,7 @@ static enum status webp_open(struct reader *base, struct error *error)
     info->lossless = frame->fragment.size > 4 && memcmp(frame->fragment.bytes, "VP8L", 4) == 0;
     info->alpha =
         frame->has_alpha || (uint32_t)frame->width < info->width || (uint32_t)frame->height < info->height;
-    info->channels = 3 + info->alpha;
+    info->channels = 3 + info->alpha; /* WebP has no gray */
     info->type = SAMPLE_UINT8;
     if (WebPDemuxGetI(reader->demuxer, WEBP_FF_FRAME_COUNT) > 1)
         metadata_warn(&info->metadata, "is an animation, of which only the first frame is read");
@@ -106,7 +106,7 @@ static enum status webp_open(struct reader *base, struct error *error)
         metadata_set_blob(&info->metadata.exif, exif.bytes, exif.size, error) != STATUS_OK ||
         metadata_set_text(&info->metadata, XMP_KEY, (const char *)xmp.bytes, xmp.size, error) != STATUS_OK)
         return STATUS_FAILED;
-    info->metadata.orientation = exif_orientation(&info->metadata.exif);
+    info->metadata.orientation = exif_orientation(&info->metadata.exif); /* 0 if it is missing */
     return STATUS_OK;
 }
 
@@ -127,7 +127,7 @@ static enum status decode_piece(struct webp_reader *reader, struct error *error)
     }
     const size_t size = frame->fragment.size, left = size - reader->decoded;
     const size_t piece = size / PIECES_MAX > PIECE_SIZE_MIN ? size / PIECES_MAX : PIECE_SIZE_MIN;
-    if (left == 0)
+    if (left == 0) /* the decoder has all, and waits for more */
         return fail_damaged(reader, "data are missing", error);
     reader->decoded += left < piece ? left : piece;
     const VP8StatusCode code = WebPIUpdate(reader->decoder, frame->fragment.bytes, reader->decoded);
@@ -167,7 +167,7 @@ static void webp_close_reader(struct reader *base)
 
 static const struct reader_class webp_reader_class = {
     .size = sizeof(struct webp_reader),
-    .seeks = true,
+    .seeks = true, /* so that the size is known before memory is allocated */
     .open = webp_open,
     .read = webp_read,
     .close = webp_close_reader,
@@ -175,12 +175,12 @@ static const struct reader_class webp_reader_class = {
 
 /* ---------------------------------------------------------------- the writer */
 
-enum { QUALITY_DEFAULT = 80, LOSSLESS_LEVEL_DEFAULT = 6 /* libwebp's own */ };
+enum { QUALITY_DEFAULT = 80, LOSSLESS_LEVEL_DEFAULT = 6 /* of 0 to 9; libwebp's own */ };
 
 struct webp_writer {
-    struct writer base; /* must be first */
-    WebPPicture picture;
-    uint32_t next_row;
+    struct writer base;  /* must be first */
+    WebPPicture picture; /* all rows so far */
+    uint32_t next_row;   /* to be written */
 };
 
 /* True if requested, or as the input if no quality is. */
@@ -201,10 +201,10 @@ static enum status webp_begin_page(struct writer *base, const struct image_info 
     WebPPicture *picture = &((struct webp_writer *)base)->picture;
     if (info->width > WEBP_MAX_DIMENSION || info->height > WEBP_MAX_DIMENSION)
         return fail(error, STATUS_FAILED, "WebP holds at most 16383 pixels along an axis; write PNG or TIFF");
-    const bool has_begun = WebPPictureInit(picture); /* fails only for another version of libwebp */
+    const bool has_begun = WebPPictureInit(picture); /* false: the headers are of another version */
     picture->width = (int)info->width;
     picture->height = (int)info->height;
-    picture->use_argb = 1;
+    picture->use_argb = 1; /* a word for each pixel, which the encoder converts to YUV itself */
     return has_begun && WebPPictureAlloc(picture) ? STATUS_OK : fail_memory(error, "out of memory for WebP");
 }
 
@@ -225,7 +225,7 @@ static enum status webp_write(struct writer *base, const void *rows, size_t pitc
     return STATUS_OK;
 }
 
-/* Encodes the picture, as a file without metadata. */
+/* Encodes the picture, as a file without metadata. Effort and levels are libwebp's own by default. */
 static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, struct error *error)
 {
     const struct writer_options *options = &writer->base.options;
@@ -241,7 +241,7 @@ static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, 
     if (config.exact)
         WebPConfigLosslessPreset(&config, level < 0 ? LOSSLESS_LEVEL_DEFAULT : level);
     picture->writer = WebPMemoryWrite;
-    picture->custom_ptr = memory;
+    picture->custom_ptr = memory; /* of WebPMemoryWrite */
     if (WebPEncode(&config, picture))
         return STATUS_OK;
     const WebPEncodingError code = picture->error_code;
@@ -269,10 +269,10 @@ static enum status webp_end_page(struct writer *base, struct error *error)
     const struct metadata *metadata = &base->info.metadata;
     const size_t icc_size = webp_holds_icc(&metadata->icc, base->info.channels) ? metadata->icc.size : 0;
     const char *xmp = metadata_text(metadata, XMP_KEY);
-    WebPMemoryWriter encoded;
+    WebPMemoryWriter encoded; /* a file without metadata */
     WebPMemoryWriterInit(&encoded);
     struct blob exif = {NULL, 0};
-    WebPData file = {NULL, 0};
+    WebPData file = {NULL, 0}; /* with metadata */
     enum status status = encode((struct webp_writer *)base, &encoded, error);
     if (status == STATUS_OK)
         status = exif_with_orientation(metadata, true, &exif, error);
@@ -337,9 +337,9 @@ static void webp_leave_out(struct image_info *info)
 const struct format format_webp = {
     .name = "WebP",
     .extensions = (const char *const[]){"webp", NULL},
-    .lossy = true,
+    .lossy = true, /* also for files without loss: a file that nothing changes is copied */
     .coding = CODING_QUALITY | CODING_LOSSLESS | CODING_COMPRESSION,
-    .holds = {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .texts = true},
+    .holds = {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .texts = true}, /* gray as RGB */
     .recognise = webp_recognise,
     .compression = webp_compression,
     .holds_text = webp_holds_text,
