@@ -19,8 +19,6 @@
 #include <webp/encode.h>
 #include <webp/mux.h>
 
-/* ---------------------------------------------------------------- the reader */
-
 enum {
     METADATA_COPIES = 3,       /* the reader's, the output's, and what changes them */
     PIECE_SIZE_MIN = 64 << 10, /* bytes that are decoded at once, */
@@ -173,8 +171,6 @@ static const struct reader_class webp_reader_class = {
     .close = webp_close_reader,
 };
 
-/* ---------------------------------------------------------------- the writer */
-
 enum { QUALITY_DEFAULT = 80, LOSSLESS_LEVEL_DEFAULT = 6 /* of 0 to 9; libwebp's own */ };
 
 struct webp_writer {
@@ -242,10 +238,14 @@ static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, 
         WebPConfigLosslessPreset(&config, level < 0 ? LOSSLESS_LEVEL_DEFAULT : level);
     picture->writer = WebPMemoryWrite;
     picture->custom_ptr = memory; /* of WebPMemoryWrite */
-    if (WebPEncode(&config, picture))
+    /* libwebp 1.2.4 returns success with half a file if memory runs out at the end of lossless coding. */
+    const bool encoded = WebPEncode(&config, picture);
+    uint8_t *decoded = encoded && config.exact ? WebPDecodeRGB(memory->mem, memory->size, NULL, NULL) : NULL;
+    WebPFree(decoded);
+    if (encoded && (!config.exact || decoded != NULL))
         return STATUS_OK;
     const WebPEncodingError code = picture->error_code;
-    if (code == VP8_ENC_ERROR_OUT_OF_MEMORY || code == VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY ||
+    if (encoded || code == VP8_ENC_ERROR_OUT_OF_MEMORY || code == VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY ||
         code == VP8_ENC_ERROR_BAD_WRITE /* to memory */)
         return fail_memory(error, "out of memory for WebP");
     return fail(error, STATUS_FAILED, "has more detail than WebP holds; lower --quality, or write PNG");
