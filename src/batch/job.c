@@ -104,8 +104,8 @@ static enum status check_depth(const struct job *job, const struct settings *set
 /* True if no option changes samples or their coding. */
 static bool keeps_coding(const struct settings *settings)
 {
-    return settings->quality == 0 && !settings->lossless && settings->subsampling <= SUBSAMPLING_AUTO && !settings->range.given &&
-           settings->depth == DEPTH_OPTION_ABSENT;
+    return settings->quality == 0 && !settings->lossless && settings->subsampling <= SUBSAMPLING_AUTO &&
+           !settings->range.given && settings->depth == DEPTH_OPTION_ABSENT;
 }
 
 bool job_keeps_coding(const struct job *job, const struct worker *worker)

@@ -47,8 +47,8 @@ struct format {
                  */
     unsigned coding; /* options of the command that the writer follows: enum coding_option */
     struct capacity holds;
-    /* True if a file of this format begins so; `size` is SIGNATURE_SIZE or RIFF_SIGNATURE_SIZE, or less if the
-     * file is shorter. NULL if files are read as another format. */
+    /* True if a file of this format begins so; `size` is SIGNATURE_SIZE or RIFF_SIGNATURE_SIZE, or less if
+     * the file is shorter. NULL if files are read as another format. */
     bool (*recognise)(const unsigned char *head, size_t size);
     /* Returns the name of the file's compression, or NULL. May be NULL. */
     const char *(*compression)(const struct image_info *info);

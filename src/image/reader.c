@@ -111,8 +111,8 @@ static enum status identify(struct reader *common, const char *path, struct erro
     common->head_size = fread(common->head, 1, SIGNATURE_SIZE, common->file);
     common->format = format_by_signature(common->head, common->head_size);
     if (common->format == NULL && common->head_size == SIGNATURE_SIZE) {
-        common->head_size += fread(common->head + SIGNATURE_SIZE, 1, RIFF_SIGNATURE_SIZE - SIGNATURE_SIZE,
-                                   common->file);
+        common->head_size +=
+            fread(common->head + SIGNATURE_SIZE, 1, RIFF_SIGNATURE_SIZE - SIGNATURE_SIZE, common->file);
         common->format = format_by_signature(common->head, common->head_size);
     }
     return common->format != NULL ? STATUS_OK : refuse(common, path, error);
