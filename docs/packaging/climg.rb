@@ -15,6 +15,7 @@ class Climg < Formula
   depends_on :linux
   depends_on "opencl-icd-loader"
   depends_on "pocl"
+  depends_on "webp"
   depends_on "zlib"
 
   def install

@@ -18,6 +18,9 @@ PROJECTS = {
     "libjpeg": ("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib", "https://libjpeg-turbo.org"),
     "libisal": ("isa-l", "BSD-3-Clause", "https://github.com/intel/isa-l"),
     "libtiff-4": ("libtiff", "libtiff", "https://libtiff.gitlab.io/libtiff"),
+    "libwebp": ("libwebp", "BSD-3-Clause", "https://developers.google.com/speed/webp"),
+    "libwebpmux": ("libwebpmux", "BSD-3-Clause", "https://developers.google.com/speed/webp"),
+    "libwebpdemux": ("libwebpdemux", "BSD-3-Clause", "https://developers.google.com/speed/webp"),
     "OpenCL": ("opencl-icd-loader", None, "https://www.khronos.org/opencl"),
     "jansson": ("jansson", "MIT", "https://github.com/akheron/jansson"),
 }

@@ -41,14 +41,20 @@ static enum status choose_format(const struct settings *settings, const char *ou
 
 const char *coding_option_without_use(const struct format *format, const struct settings *settings)
 {
-    if (!format->lossy && settings->quality > 0)
-        return "--quality";
-    if (!format->lossy && settings->subsampling != SUBSAMPLING_UNKNOWN)
-        return "--subsampling";
-    if (!format->lossy && settings->progressive)
-        return "--progressive";
-    if ((format->lossy || !format->compression) && settings->compression != COMPRESSION_PRESET_DEFAULT)
-        return "--compression";
+    const struct {
+        enum coding_option option;
+        bool given;
+        const char *name;
+    } options[] = {
+        {CODING_QUALITY, settings->quality > 0, "--quality"},
+        {CODING_LOSSLESS, settings->lossless, "--lossless"},
+        {CODING_SUBSAMPLING, settings->subsampling != SUBSAMPLING_UNKNOWN, "--subsampling"},
+        {CODING_PROGRESSIVE, settings->progressive, "--progressive"},
+        {CODING_COMPRESSION, settings->compression != COMPRESSION_PRESET_DEFAULT, "--compression"},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (options[i].given && (format->coding & options[i].option) == 0)
+            return options[i].name;
     return NULL;
 }
 
@@ -98,8 +104,8 @@ static enum status check_depth(const struct job *job, const struct settings *set
 /* True if no option changes samples or their coding. */
 static bool keeps_coding(const struct settings *settings)
 {
-    return settings->quality == 0 && settings->subsampling <= SUBSAMPLING_AUTO && !settings->range.given &&
-           settings->depth == DEPTH_OPTION_ABSENT;
+    return settings->quality == 0 && !settings->lossless && settings->subsampling <= SUBSAMPLING_AUTO &&
+           !settings->range.given && settings->depth == DEPTH_OPTION_ABSENT;
 }
 
 bool job_keeps_coding(const struct job *job, const struct worker *worker)
@@ -372,6 +378,7 @@ static struct writer_options writer_options(const struct job *job, const struct 
     return (struct writer_options){.format = job->format,
                                    .compression = worker->context->settings->compression,
                                    .quality = worker->context->settings->quality,
+                                   .lossless = worker->context->settings->lossless,
                                    .subsampling = worker->context->settings->subsampling,
                                    .progressive = worker->context->settings->progressive,
                                    .jobs = worker->share.threads,
@@ -398,7 +405,8 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
                                                       worker->context->settings->range.given || job->pyramid,
                                          .reader_memory = reader_memory(job->reader),
                                          .writer = writer_options(job, worker),
-                                         .compression = in->compression};
+                                         .compression = in->compression,
+                                         .lossless = in->lossless};
     return plan_make(plan, &request, &worker->run, error);
 }
 

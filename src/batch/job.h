@@ -69,8 +69,8 @@ enum status job_check(const struct job *job, struct error *error);
  * --depth. Passes if the input decides about the format. Opens nothing. */
 enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error);
 
-/* Returns the first of --quality, --subsampling, --progressive and --compression that is given and that the
- * format does not have, or NULL. */
+/* Returns the first of the options on coding, such as --quality, that is given and that the format does
+ * not have, or NULL. */
 const char *coding_option_without_use(const struct format *format, const struct settings *settings);
 
 /* Creates the output's folders, opens the input, reads its header, and fails if the command cannot be done

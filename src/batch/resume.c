@@ -293,6 +293,13 @@ void resume_note(const struct resume *resume, const struct job *job)
 /* Pixels. --max-pixels limits inputs; outputs may have more pixels, but not so many that bytes overflow. */
 static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
 
+/* True if files of the format can name their work. */
+static bool holds_work(const struct format *format)
+{
+    const struct text_entry text = {.key = (char *)(uintptr_t)KEY, .value = (char *)(uintptr_t) ""};
+    return format->holds.texts && (format->holds_text == NULL || format->holds_text(&text));
+}
+
 /* True if the output's own metadata has this work and it can be read to its end. Formats without texts, and
  * files made with --strip, do not name their work; then the caller's comparison of times decides. */
 static bool output_is_done(const struct resume *resume, const char *path)
@@ -305,7 +312,7 @@ static bool output_is_done(const struct resume *resume, const char *path)
         return false;
     const char *software = metadata_text(&reader_info(reader)->metadata, KEY);
     const char *work = software ? find_work(software) : NULL;
-    bool made = resume->settings->strip || !reader_format(reader)->holds.texts ||
+    bool made = resume->settings->strip || !holds_work(reader_format(reader)) ||
                 (work && strcmp(work, find_work(resume->provenance)) == 0);
     bool whole = made && reader_pass(reader, &ignored) == STATUS_OK;
     reader_close(reader);
@@ -353,7 +360,7 @@ static bool can_name_its_work(const struct settings *settings, const char *outpu
     const struct format *format = settings->format ? settings->format : format_by_path(output);
     if (!format)
         format = format_by_content(output);
-    return !settings->strip && (!format || format->holds.texts);
+    return !settings->strip && (!format || holds_work(format));
 }
 
 enum status resume_check(const struct settings *settings, const struct list *list, struct error *error)

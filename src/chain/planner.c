@@ -67,7 +67,8 @@ static uint64_t count_written(const struct plan *plan, const struct plan_request
                               .height = (uint32_t)out->height,
                               .channels = out->channels,
                               .type = out->kind == KIND_PYRAMID ? SAMPLE_COMPLEX : plan->out,
-                              .compression = request->compression};
+                              .compression = request->compression,
+                              .lossless = request->lossless};
     return request->writer.format ? writer_memory(&request->writer, &info) : 0;
 }
 

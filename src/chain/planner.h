@@ -14,6 +14,7 @@ struct plan_request {
     uint64_t reader_memory;       /* bytes that reading takes */
     struct writer_options writer; /* bytes of writing are counted if it names a format */
     int compression;              /* of the input, which a writer may follow */
+    bool lossless;                /* so may it: see struct image_info */
 };
 
 /* Follows the input's shape through the chain and chooses the slices. On CPU devices a slice fits the caches;

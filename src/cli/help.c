@@ -15,6 +15,7 @@
 #include <png.h>
 #include <string.h>
 #include <tiffio.h>
+#include <webp/decode.h>
 
 /* Writes each command and, below it, its purpose. */
 static void write_examples(FILE *file, const struct example *examples)
@@ -156,8 +157,10 @@ static void write_version(FILE *file)
     const char *number = strpbrk(tiff, "0123456789");
     if (number == NULL)
         number = tiff;
-    fprintf(file, "climg %s\nlibpng %s\nlibjpeg-turbo %s\nlibtiff %.*s\n%s\n", CLIMG_VERSION,
-            png_get_libpng_ver(NULL), TEXT_OF(LIBJPEG_TURBO_VERSION), (int)strcspn(number, "\n"), number,
+    const unsigned webp = (unsigned)WebPGetDecoderVersion(); /* 0x010204 */
+    fprintf(file, "climg %s\nlibpng %s\nlibjpeg-turbo %s\nlibtiff %.*s\nlibwebp %u.%u.%u\n%s\n",
+            CLIMG_VERSION, png_get_libpng_ver(NULL), TEXT_OF(LIBJPEG_TURBO_VERSION),
+            (int)strcspn(number, "\n"), number, webp >> 16, webp >> 8 & 0xff, webp & 0xff,
             "jansson " JANSSON_VERSION);
 }
 

@@ -22,8 +22,8 @@ struct reader {
     char *name; /* the path, or "standard input" */
     struct reader_options options;
     FILE *file;
-    unsigned char head[SIGNATURE_SIZE]; /* the file's first bytes, which were read to recognise it */
-    size_t head_size;                   /* 0 if the class seeks: the file is at its start again */
+    unsigned char head[RIFF_SIGNATURE_SIZE]; /* the file's first bytes, which were read to recognise it */
+    size_t head_size; /* at most SIGNATURE_SIZE; 0 if the class seeks: the file is at its start again */
     struct prefetch prefetch;
     struct metadata trailing; /* only left_out and warning: see reader_trailing_warnings */
     bool copied;              /* reader_copy was called: the output has the data after the picture, too */

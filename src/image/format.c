@@ -47,7 +47,7 @@ const struct format *format_by_signature(const unsigned char *head, size_t size)
 
 const struct format *format_by_content(const char *path)
 {
-    unsigned char head[SIGNATURE_SIZE];
+    unsigned char head[RIFF_SIGNATURE_SIZE];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe must not wait for a writer */
     ssize_t size = file < 0 ? -1 : read(file, head, sizeof head);
     if (file >= 0)
@@ -173,7 +173,6 @@ static const struct {
     const char *extensions;   /* each followed by a space */
 } foreign_formats[] = {
     {0, "GIF8", "GIF", "gif "},
-    {8, "WEBP", "WebP", "webp "},
     {4, "ftypavif", "AVIF", "avif "},
     {4, "ftyphei", "HEIF", "heic heif "},
     {4, "ftypmif1", "HEIF", ""},

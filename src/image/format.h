@@ -30,14 +30,25 @@ struct lossless_move {
     char obstacle[120]; /* why not: "its width, 173, is no multiple of 16"; "" if it was not tried */
 };
 
+/* Options of the command line that have a meaning only in some formats. */
+enum coding_option {
+    CODING_QUALITY = 1 << 0,
+    CODING_SUBSAMPLING = 1 << 1,
+    CODING_PROGRESSIVE = 1 << 2,
+    CODING_LOSSLESS = 1 << 3,
+    CODING_COMPRESSION = 1 << 4,
+};
+
 /* A format. Constant; defined in its folder. */
 struct format {
     const char *name;              /* in messages: "PNG" */
     const char *const *extensions; /* in lower case, without dots, ending with NULL; outputs get the first */
     bool lossy; /* encoding changes pixels; so if no stage or option changes a file, its bytes are copied */
+    unsigned coding; /* options of the command that the writer follows: enum coding_option */
     struct capacity holds;
-    /* True if a file that begins with `head` has this format; `size` is at most SIGNATURE_SIZE. NULL if
-     * another format's reader reads such files. */
+    /* True if a file that begins with `head` has this format; `size` is SIGNATURE_SIZE or
+     * RIFF_SIGNATURE_SIZE, or less if the file is shorter. NULL if another format's reader reads such files.
+     */
     bool (*recognise)(const unsigned char *head, size_t size);
     /* Returns the name of the file's compression, or NULL. May be NULL. */
     const char *(*compression)(const struct image_info *info);
@@ -56,7 +67,9 @@ struct format {
     const struct writer_class *writer;
 };
 
-enum { SIGNATURE_SIZE = 8 };
+/* Bytes of a file by which its format is recognised. RIFF names its content after its size; formats that need
+ * so many bytes must seek, as only SIGNATURE_SIZE bytes are kept for readers of pipes. */
+enum { SIGNATURE_SIZE = 8, RIFF_SIGNATURE_SIZE = 12 };
 
 /* In the order of their folders' names, ending with NULL. */
 extern const struct format *const formats[];
@@ -128,7 +141,8 @@ struct reader_options {
 };
 
 enum compression_preset {
-    COMPRESSION_PRESET_DEFAULT = -1, /* PNG: fast and small for photos; TIFF: as the input, or none */
+    COMPRESSION_PRESET_DEFAULT = -1, /* PNG: fast and small for photos; TIFF: as the input, or none; WebP:
+                                        libwebp's default */
     /* 0 none, 1 fast ... 9 best: zlib's level */
 };
 
@@ -136,7 +150,8 @@ struct writer_options {
     const struct format *format;
     int compression;         /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
     uint64_t expected_bytes; /* of all pages, uncompressed: beyond 4 GiB TIFF becomes BigTIFF; 0: unknown */
-    int quality;             /* of JPEG, 1 to 100; 0: as the input, or 90 */
+    int quality;             /* 1 to 100; 0: of JPEG as the input, or 90, of WebP 80 */
+    bool lossless;           /* WebP without loss, as also if the input was and `quality` is 0 */
     int subsampling;         /* of JPEG, enum subsampling */
     bool progressive;        /* JPEG in scans of more and more detail */
     int jobs;                /* threads that compress; 0: one for each processor */

@@ -39,7 +39,7 @@ struct image_info {
     bool alpha;             /* the last channel is alpha */
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
-    /* The next six describe the file that was read. */
+    /* The next seven describe the file that was read. */
     int bits;                     /* bits of its samples, if `type` has more; else 0 */
     bool palette;                 /* its pixels are indices into a palette */
     bool inverted;                /* its 0 is white, which became full scale; alpha is as it was */
@@ -48,6 +48,7 @@ struct image_info {
     int quality;                  /* of a JPEG, 1 to 100; 0: another format */
     int colour_quality;           /* quality of the tables for colour; equal to quality without such tables */
     enum subsampling subsampling; /* of a JPEG */
+    bool lossless;                /* a WebP that was compressed without loss */
     const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct video video;
     /* After reader_reduce: a pixel is the mean of `reduction` x `reduction` pixels of the file, which has

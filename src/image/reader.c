@@ -108,8 +108,13 @@ static enum status identify(struct reader *common, const char *path, struct erro
     common->file = common->name == NULL ? NULL : open_file(path, error);
     if (common->file == NULL)
         return STATUS_FAILED;
-    common->head_size = fread(common->head, 1, sizeof common->head, common->file);
+    common->head_size = fread(common->head, 1, SIGNATURE_SIZE, common->file);
     common->format = format_by_signature(common->head, common->head_size);
+    if (common->format == NULL && common->head_size == SIGNATURE_SIZE) {
+        common->head_size +=
+            fread(common->head + SIGNATURE_SIZE, 1, RIFF_SIGNATURE_SIZE - SIGNATURE_SIZE, common->file);
+        common->format = format_by_signature(common->head, common->head_size);
+    }
     return common->format != NULL ? STATUS_OK : refuse(common, path, error);
 }
 
@@ -119,7 +124,7 @@ static enum status open_page(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
     if (!class->seeks && reader->head_size == 0)
-        reader->head_size = fread(reader->head, 1, sizeof reader->head, reader->file);
+        reader->head_size = fread(reader->head, 1, SIGNATURE_SIZE, reader->file);
     return class->open(reader, error);
 }
 

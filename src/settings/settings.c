@@ -235,7 +235,9 @@ const struct option global_options[] = {
      .print = print_compression, .help = "how much time to spend on making the output small"},
     {.name = "quality", .type = OPTION_INTEGER, FIELD(quality), .min = 1, .max = 100, .value = "N",
      .effect = EFFECT_OUTPUT,
-     .help = "JPEG quality; by default the input's, found from its tables, or 90 if the input is not JPEG"},
+     .help = "quality of JPEG and WebP; by default that of a JPEG that becomes a JPEG, found from its tables, else 90 for JPEG and 80 for WebP"},
+    {.name = "lossless", .type = OPTION_FLAG, FIELD(lossless), .effect = EFFECT_OUTPUT,
+     .help = "write WebP without loss, as from a lossless WebP without --quality; colours of transparent pixels stay, too"},
     {.name = "subsampling", .type = OPTION_CHOICE, FIELD(subsampling), .choices = "|auto|4:4:4|4:2:2|4:2:0",
      .effect = EFFECT_OUTPUT,
      .help = "colour resolution of JPEG: 4:2:0 keeps a quarter, 4:2:2 half, 4:4:4 all; auto: as the input, or if "
@@ -330,6 +332,8 @@ enum status settings_resolve(struct settings *settings, struct error *error)
     if (settings->noise && settings->info == INFO_ABSENT)
         return fail(error, STATUS_USAGE,
                     "--noise requires --info; of a chain, --denoise -v prints the noise");
+    if (settings->lossless && settings->quality > 0)
+        return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
     return shard_parse(settings->shard, &settings->part, error);
 }
 

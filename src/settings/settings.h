@@ -91,7 +91,8 @@ struct settings {
     /* Output format. */
     const struct format *format;
     int compression;  /* zlib level, 0 to 9; -1: the format's default */
-    int quality;      /* of JPEG, 1 to 100; 0: not given */
+    int quality;      /* of JPEG and WebP, 1 to 100; 0: not given */
+    bool lossless;    /* WebP */
     int subsampling;  /* of JPEG, enum subsampling of image/image.h */
     bool progressive; /* JPEG */
     bool strip;       /* drop most metadata */

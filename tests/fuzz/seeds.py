@@ -51,6 +51,17 @@ def pngs(rng):
         yield f"{name}.png", stream.getvalue()
 
 
+def webps(rng):
+    """Lossy and lossless, with and without alpha and metadata, and an animation."""
+    for channels in (3, 4):
+        pictures = [PIL.Image.fromarray(rng.integers(0, 256, (9, 11, channels), np.uint8)) for _ in range(2)]
+        for name, options in (("lossy", {"quality": 30}), ("lossless", {"lossless": True, "exif": b"MM\0*\0\0\0\10" + bytes(6), "xmp": b"<x/>"}),
+                              ("frames", {"save_all": True, "append_images": pictures[1:]})):
+            stream = io.BytesIO()
+            pictures[0].save(stream, "WEBP", **options)
+            yield f"{name}-{channels}.webp", stream.getvalue()
+
+
 def jpegs(rng):
     """JPEGs of every coding, one with all metadata, and one that several threads decode."""
     colour, exif = rng.integers(0, 256, (33, 35, 3), np.uint8), PIL.Image.Exif()
@@ -164,7 +175,7 @@ def main():
     said = list(metadata(rng))
     choices = {name: rng.bytes(8) for name, _ in said}
     for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_update", [(name, choices[name] + data) for name, data in said]),
-                        ("images", [*tiffs(rng), *pngs(rng), *netpbm(rng), *y4m(rng)]), ("jpeg", list(jpegs(rng))), ("pieces", list(pieces(rng))), ("arguments", list(command_lines())),
+                        ("images", [*tiffs(rng), *pngs(rng), *webps(rng), *netpbm(rng), *y4m(rng)]), ("jpeg", list(jpegs(rng))), ("pieces", list(pieces(rng))), ("arguments", list(command_lines())),
                         ("lists", list(lists())), ("streams", list(streams(rng)))):
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for name, data in files:

@@ -385,7 +385,8 @@ static int enter(void **state)
                                        "in/color.ppm --wavelet=2 in/coefficients.tif",
                                        "in/said.tif in/said.png",
                                        "in/said.tif in/said.jpg",
-                                       "in/tall.ppm in/tall.jpg"};
+                                       "in/tall.ppm in/tall.jpg",
+                                       "in/said.jpg --auto-orient --invert in/said.webp"};
     void *frames[4];
     struct error error;
     (void)state;
@@ -492,6 +493,9 @@ static void each_call_fails(void **state)
         "in/said.tif in/said.png --info",
         "in/said.jpg --auto-orient --invert out/said.jpg",
         "in/said.jpg out/copy.jpg",
+        "in/said.webp --invert out/said.webp",
+        "in/said.jpg --lossless out/exact.webp",
+        "- --format webp |in/said.webp >out/stdout",
         "in/tall.jpg --invert -j 2 out/tall.jpg",
         "- --format jpeg |in/said.jpg >out/stdout",
         "- --invert |in/said.tif >out/stdout",

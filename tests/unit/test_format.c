@@ -22,9 +22,9 @@ static void words_are_extensions(void **state)
     (void)state;
     static const struct {
         const char *word, *name;
-    } words[] = {{"png", "PNG"},    {"PNG", "PNG"},   {".png", "PNG"}, {"tif", "TIFF"}, {"tiff", "TIFF"},
-                 {".TIF", "TIFF"},  {"pam", "PAM"},   {"jpg", "JPEG"}, {"", "none"},    {".", "none"},
-                 {"..png", "none"}, {"tif ", "none"}, {"ti", "none"}};
+    } words[] = {{"png", "PNG"},   {"PNG", "PNG"},    {".png", "PNG"},  {"tif", "TIFF"}, {"tiff", "TIFF"},
+                 {".TIF", "TIFF"}, {"pam", "PAM"},    {"jpg", "JPEG"},  {"", "none"},    {".", "none"},
+                 {"webp", "WebP"}, {"..png", "none"}, {"tif ", "none"}, {"ti", "none"}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         assert_format(format_by_word(words[i].word), words[i].name);
 }
@@ -62,6 +62,9 @@ static void first_bytes_are_recognised(void **state)
                  {"P\0 ", 3, "none"},
                  {"P8 ", 3, "none"},
                  {"P5", 2, "none"},
+                 {"RIFFsizeWEBP", 12, "WebP"},
+                 {"RIFFsizeWEBP", 8, "none"},
+                 {"RIFFsizeAVI ", 12, "none"},
                  {"", 0, "none"}};
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         assert_format(format_by_signature((const unsigned char *)heads[i].bytes, heads[i].size),
@@ -82,8 +85,8 @@ static void samples_lose_as_little_as_can_be(void **state)
         assert_int_equal(format_sample_type(format_by_word(cases[i].word), cases[i].wanted), cases[i].given);
 }
 
-/* Checks that each format is complete: names in capitals and digits, extensions as format_by_word finds them,
- * and both ways.
+/* Checks that each format is complete: names of letters and digits that begin with a capital, extensions as
+ * format_by_word finds them, and both ways.
  */
 static void every_format_is_whole(void **state)
 {
@@ -93,8 +96,9 @@ static void every_format_is_whole(void **state)
         assert_non_null((*format)->writer);
         assert_true((*format)->holds.types != 0 && (*format)->holds.channels != 0);
         assert_non_null(strstr(format_names(NULL, "and").text, (*format)->name));
+        assert_true(isupper((unsigned char)(*format)->name[0]));
         for (const char *c = (*format)->name; *c != '\0'; c++)
-            assert_true(isupper((unsigned char)*c) || isdigit((unsigned char)*c));
+            assert_true(isalnum((unsigned char)*c));
         assert_non_null((*format)->extensions[0]);
         for (const char *const *word = (*format)->extensions; *word != NULL; word++) {
             assert_ptr_equal(format_by_word(*word), *format);
@@ -110,7 +114,8 @@ static void names_are_listed(void **state)
     const struct capacity impossible = {.channels = 1u << 5};
     assert_string_equal(format_names(&complex, "or").text, "TIFF");
     assert_string_equal(format_names(&floats, "or").text, "PFM or TIFF");
-    assert_string_equal(format_names(NULL, "and").text, "JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF and Y4M");
+    assert_string_equal(format_names(NULL, "and").text,
+                        "JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP and Y4M");
     assert_string_equal(format_names(&impossible, "or").text, "nothing");
 }
 

@@ -228,8 +228,8 @@ static void what_is_absurd_is_refused(void **state)
         {"P7\nWIDTH\nHEIGHT 1\nDEPTH 1\nMAXVAL 1\nENDHDR\n",
          "image: damaged PAM: invalid number in the header"},
         {"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nMAXVAL 1\n", "image: damaged PAM: its header is broken"},
-        {"P7 332\n#XVVERSION", "image: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF or Y4M"},
-        {"P5ive things", "image: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF or Y4M"},
+        {"P7 332\n#XVVERSION", "image: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
+        {"P5ive things", "image: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         assert_refused(files[i].bytes, strlen(files[i].bytes), files[i].message);
@@ -267,10 +267,10 @@ static void what_a_kind_cannot_hold_is_refused(void **state)
     } cases[] = {
         {"pgm",
          {.channels = 3},
-         "image: PGM does not hold RGB of 8 bit samples; write JPEG, PAM, PNM, PPM, PNG or TIFF"},
+         "image: PGM does not hold RGB of 8 bit samples; write JPEG, PAM, PNM, PPM, PNG, TIFF or WebP"},
         {"ppm",
          {.channels = 1},
-         "image: PPM does not hold gray of 8 bit samples; write JPEG, PAM, PGM, PNM, PNG, TIFF or Y4M"},
+         "image: PPM does not hold gray of 8 bit samples; write JPEG, PAM, PGM, PNM, PNG, TIFF, WebP or Y4M"},
         {"pnm",
          {.channels = 2, .alpha = true, .type = SAMPLE_UINT16},
          "image: PNM does not hold gray with alpha of 16 bit samples; write PAM, PNG or TIFF"},

@@ -207,13 +207,10 @@ enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool 
     return status;
 }
 
-/* The profile must fit 255 segments and be for gray or RGB, as the picture is. Its header names the colour
- * space at byte 16 (ICC.1, 7.2.6), and "acsp" at byte 36 marks a profile. */
+/* The profile must fit 255 segments and be for gray or RGB, as the picture is. */
 bool jpeg_metadata_holds_icc(const struct blob *icc, int channels)
 {
-    enum { HEADER = 128, COLOURS = 16, SIGNATURE = 36, MOST = ICC_PARTS_MAX * (SEGMENT_SIZE_MAX - ICC_HEAD) };
-    return icc->size >= HEADER && icc->size <= MOST && memcmp(icc->data + SIGNATURE, "acsp", 4) == 0 &&
-           memcmp(icc->data + COLOURS, channels <= 2 ? "GRAY" : "RGB ", 4) == 0;
+    return icc->size <= ICC_PARTS_MAX * (SEGMENT_SIZE_MAX - ICC_HEAD) && icc_is_for(icc, channels);
 }
 
 void jpeg_metadata_leave_out(struct image_info *info)

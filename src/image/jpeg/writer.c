@@ -331,6 +331,7 @@ const struct format format_jpeg = {
     .lossy = true,
     .name = "JPEG",
     .extensions = extensions,
+    .coding = CODING_QUALITY | CODING_SUBSAMPLING | CODING_PROGRESSIVE,
     .holds =
         {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .flat = true, .texts = true, .tags = true},
     .recognise = jpeg_recognise,

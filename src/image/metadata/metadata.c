@@ -69,6 +69,14 @@ void blob_free(struct blob *blob)
     *blob = (struct blob){NULL, 0};
 }
 
+/* The header names the colour space at byte 16 (ICC.1, 7.2.6), and "acsp" at byte 36 marks a profile. */
+bool icc_is_for(const struct blob *icc, int channels)
+{
+    enum { HEADER = 128, COLOURS = 16, SIGNATURE = 36 };
+    return icc->size >= HEADER && memcmp(icc->data + SIGNATURE, "acsp", 4) == 0 &&
+           memcmp(icc->data + COLOURS, channels <= 2 ? "GRAY" : "RGB ", 4) == 0;
+}
+
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error)
 {
     unsigned char *copy = NULL;

@@ -96,6 +96,9 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
 /* Frees the data and zeroes the blob. */
 void blob_free(struct blob *blob);
 
+/* True for an ICC profile of gray (one or two channels) or RGB (three or four). */
+bool icc_is_for(const struct blob *icc, int channels);
+
 /* Replaces the blob by a copy of the data; without bytes it becomes absent. */
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 

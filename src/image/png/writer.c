@@ -334,6 +334,7 @@ static const char *compression_name(const struct image_info *info)
 const struct format format_png = {
     .name = "PNG",
     .extensions = extensions,
+    .coding = CODING_COMPRESSION,
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
               .channels = CHANNELS_ALL,
               .texts = true,

@@ -365,6 +365,7 @@ static void tiff_leave_out(struct image_info *info)
 const struct format format_tiff = {
     .name = "TIFF",
     .extensions = extensions,
+    .coding = CODING_COMPRESSION,
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16 | 1u << SAMPLE_UINT32 | 1u << SAMPLE_HALF |
                        1u << SAMPLE_FLOAT | 1u << SAMPLE_COMPLEX | 1u << SAMPLE_INT8 | 1u << SAMPLE_INT16 |
                        1u << SAMPLE_INT32,

@@ -12,7 +12,7 @@ ln -s ../in in/loop
 mkfifo in/pipe.png
 mkdir others
 cp in/README.txt others/b.gif
-cp in/README.txt others/a.webp
+cp in/README.txt others/a.heic
 climg others --scale 1/2 out
 mv others/* in
 climg in --scale 1/2 out

@@ -48,7 +48,7 @@ GUESSES = {
     "climg list-devices": "climg --list-devices", "climg info in.png": "climg --info in.png", "climg identify in.png": "climg --info in.png",
     "climg in.png": "climg in.png out.png", "climg": "climg in.png --blur 2 out.png", "climg --blur": "climg in.png --blur 2 out.png",
     "climg photo.gif out.png": "climg photo.png out.png", "climg missing.gif out.png": "climg missing.png out.png",
-    "climg in.png out.gif": "climg in.png out.png", "climg photo.gif photo.webp": "climg photo.png --in-place photo.png",
+    "climg in.png out.gif": "climg in.png out.png", "climg photo.gif photo.heic": "climg photo.png --in-place photo.png",
     "climg *.png --scale 1/2": "climg a.png b.png in.png --scale 1/2 out/", "climg a.png b.png --blur 1": "climg a.png b.png --blur 1 out/",
     "climg folder --invert": "climg folder --invert out/", "climg in.png --blur 2 in.png": "climg in.png --blur 2 --in-place in.png",
     "climg in.png --sigma 2 out.png": "climg in.png --blur 2 out.png", "climg in.png --blr 2 out.png": "climg in.png --blur 2 out.png",

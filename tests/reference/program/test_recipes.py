@@ -16,7 +16,7 @@ from program.test_documents import make_files, make_programs
 TEXT = (harness.ROOT / "docs" / "recipes.md").read_text()
 RECIPES = re.findall(r"(?:^ {4}.*\n)+", TEXT, re.M)
 OTHERS = ("vips", "vipsthumbnail", "vipsheader", "magick", "gmic", "jpegtran")
-OUTPUT = re.compile(r"[\w$-]+\.(?:png|jpg|tif)(?=$|[ \[])")
+OUTPUT = re.compile(r"[\w$-]+\.(?:png|jpg|webp|tif)(?=$|[ \[])")
 
 
 def lines(recipe):
