@@ -166,10 +166,11 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         const struct option *option = global_find_letter(*letter);
         /* A word such as -resise resembles a name; else the letter is wrong. */
-        if (option == NULL && strlen(name.name) > 2 && strncmp(hint.text, "see", 3) != 0)
+        if (option == NULL && strlen(name.name) > 2 && strncmp(hint.text, "climg", 5) != 0)
             return fail(error, STATUS_USAGE, "unknown option -%s; %s", name.name, hint.text);
         if (option == NULL)
-            return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", *letter);
+            return fail(error, STATUS_USAGE, "unknown option -%c; climg --help=all lists stages and options",
+                        *letter);
         const char what[] = {'-', *letter, '\0'};
         const char *rest = letter + 1;
         bool needs_value = option->type != OPTION_FLAG && !option->optional;

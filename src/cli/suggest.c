@@ -69,6 +69,7 @@ const struct alias aliases[] = {
     {"upscale", "scale"},
     {"thumbnail", "resize"},
     {"size", "resize"},
+    {"fit", "write --resize 800x600,fit=cover (or inside, exact)"},
     {"lanczos", "resize"},
     {"gaussian", "blur"},
     {"gaussblur", "blur"},
@@ -79,6 +80,9 @@ const struct alias aliases[] = {
     {"kernel", "convolve"},
     {"nlmeans", "denoise"},
     {"max", "rank"},
+    {"rolling-ball", "background"},
+    {"subtract-background", "background"},
+    {"flatten", "JPEG has no alpha: --format jpeg puts the picture on white"},
     {"register", "align"},
     {"threads", "jobs"},
     {"overwrite", "yes"},
@@ -136,7 +140,7 @@ struct hint suggest(const char *before, const char *typed)
     if (answer == NULL)
         answer = nearest_name(unknown);
     if (answer == NULL)
-        text_append(hint.text, sizeof hint.text, "see climg --help");
+        text_append(hint.text, sizeof hint.text, "climg --help=all lists stages and options");
     else if (strchr(answer, ' ') != NULL)
         text_append(hint.text, sizeof hint.text, "%s", answer);
     else
