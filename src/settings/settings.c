@@ -261,8 +261,8 @@ const struct option global_options[] = {
     {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(null),
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
-     .help = "overwrite a last name that could be an input: needed only in climg a.jpg b.jpg --blur 2, if b.jpg exists, and for "
-             "--in-place folder/"},
+     .help = "go ahead in two doubtful cases: climg a.jpg b.jpg --blur 2 overwrites b.jpg if it exists; with --in-place "
+             "the last of several names may be folder/"},
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
      .help = "replace each input once its output is complete; every name is an input and must exist"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),
