@@ -166,7 +166,7 @@ try = @echo 'climg $(1)'; echo '    $(2)'; $(BUILD)/climg $(1)
 demo: $(BUILD)/climg
 	@mkdir -p $(DEMO)
 	$(call try,samples/night.jpg --denoise $(DEMO)/night.png,removed the noise of a camera at night)
-	$(call try,samples/page.jpg --rotate 2.3 --crop 400x560 --gray --background 20$(comma)method=divide$(comma)light=yes --threshold otsu $(DEMO)/page.png,made a page in uneven light black and white)
+	$(call try,samples/page.jpg --rotate 2.3 --crop 400x560 --gray --background 40$(comma)method=divide$(comma)light=yes --threshold otsu $(DEMO)/page.png,made a page in uneven light black and white)
 	$(call try,samples/gel.png --background 40$(comma)light=yes --levels auto $(DEMO)/gel.png,removed the uneven background of a gel)
 	$(call try,samples/shots/*.jpg --align samples/shots/1.jpg $(DEMO)/shots/,lined up five shaken shots)
 	$(call try,samples/valley.jpg --wavelet --mosaic=gain=2 $(DEMO)/valley.png,drew the wavelet transform: four sizes and six directions of detail)

@@ -123,13 +123,14 @@ static enum status dry_run(const struct resume *resume, const struct list *list,
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
     if (!list->several || results->settings->quiet)
         return STATUS_OK;
-    /* "climg: 7 files, 2 done before, 1 left out" */
+    /* "climg: 7 files", or "climg: 5 of 7 files to do; 2 done before; 1 left out: not pictures ..." */
     char line[128];
     snprintf(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
     if (done > 0)
-        text_append(line, sizeof line, ", %zu done before", done);
+        snprintf(line, sizeof line, "climg: %zu of %zu files to do; %zu done before", files, files + done,
+                 done);
     if (list->skipped > 0)
-        text_append(line, sizeof line, ", %zu left out", list->skipped);
+        text_append(line, sizeof line, "; %zu left out: not pictures that climg reads", list->skipped);
     fprintf(stderr, "%s\n", line);
     return STATUS_OK;
 }

@@ -311,8 +311,8 @@ static enum status check_output(const struct command *command, struct error *err
         return STATUS_OK;
     return fail(
         error, STATUS_USAGE,
-        "%s: exists and comes before the first stage, like an input; to overwrite it, name it last or by "
-        "--output, or add --yes",
+        "%s: exists and comes before the first stage, like an input; to overwrite it, name it after the "
+        "stages or by --output, or add --yes",
         command->output);
 }
 

@@ -179,10 +179,11 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 /* The same for a file that is copied. */
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Prints "about 1.3 of 255; by size of detail (2, 4 pixels): brightness 1.05 2.31; red - blue ..." into
+/* Prints "about 1.3 of 255; by size of detail (2, 4 pixels), standard deviation of white noise as
+ * strong there: brightness 1.05 2.31; red - blue ..." into
  * `text`: the standard deviation of a sample, then that of white noise of the same strength by level, finest
  * first. */
-enum { NOISE_TEXT_SIZE = 384 };
+enum { NOISE_TEXT_SIZE = 448 };
 void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE]);
 
 /* Warns of NaN and infinite values that stages left out: of a page, or of image `image` of a group. */

@@ -35,13 +35,14 @@ static void print_page(const struct job *job, const struct worker *worker, const
     if (in->images > 1)
         snprintf(group, sizeof group, ", a group of %d images", in->images);
     job_print(job,
-              "%s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
+              "%s of %dx%d, %d channel%s%s, %s; to %s, %s of %ux%u, %d channel%s, %s; on %s, %s memory, "
               "%d rows at once%s",
               in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
-              in->alpha ? " with alpha" : "", sample_name(page->from.type), job->format->name,
-              plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
-              out->channels, sample_name(out->type), worker->device.name,
-              worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
+              in->channels == 1 ? "" : "s", in->alpha ? " with alpha" : "", sample_name(page->from.type),
+              job->format->name, plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image",
+              out->width, out->height, out->channels, out->channels == 1 ? "" : "s", sample_name(out->type),
+              worker->device.name, worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice,
+              group);
     if (out->palette || out->bits > 0)
         job_print(job, "%d-bit %s become %s samples", out->bits > 0 ? out->bits : 8,
                   out->palette ? "palette indices" : "samples", sample_name(page->from.type));
@@ -158,7 +159,7 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
     text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255; by size of detail (", sqrt(variance / shares));
     for (int level = 0; level < result->noise_levels; level++)
         text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
-    text_append(text, NOISE_TEXT_SIZE, " pixels): ");
+    text_append(text, NOISE_TEXT_SIZE, " pixels), standard deviation of white noise as strong there: ");
     for (int i = 0; i < result->noise_count; i++) {
         const char *name = result->noise_count == 3   ? colours[result->noise_separate][i]
                            : result->noise_count == 1 ? "gray"

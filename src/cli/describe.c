@@ -11,7 +11,8 @@
 #include <string.h>
 
 const struct example overview_examples[] = {
-    {"climg in.png --wavelet --scale 4 out.png", "transform, show the coefficients, enlarge that"},
+    {"climg in.png --wavelet --mosaic=gain=4 out.png",
+     "the wavelet transform as a picture, details amplified"},
     {"climg scan.tif --blur 1.5 --scale 1/2 small.png", "smooth, halve, change the format"},
     {"curl ... | climg --blur 1.5 | other-tool", "stdin to stdout"},
     {"climg a.png b.tif c.png --scale 1/2 thumbs/", "several files into a directory"},

@@ -180,6 +180,14 @@ static void print_value(FILE *out, const char *text)
     putc('\n', out);
 }
 
+/* Converts from pixels a metre. PNG stores these as a whole number: 300 an inch as 11811, which are 299.9994.
+ * Returns the whole number that PNG would store in the same way, if there is one. */
+static double pixels_an_inch(double per_metre)
+{
+    const double inch = 0.0254, whole = round(inch * per_metre);
+    return fabs(whole / inch - per_metre) <= 0.5 ? whole : inch * per_metre;
+}
+
 /* Prints colour, resolution, orientation and texts, a line for each that the file has. */
 static void print_metadata(FILE *out, const struct metadata *metadata)
 {
@@ -190,10 +198,10 @@ static void print_metadata(FILE *out, const struct metadata *metadata)
         fputs("  colour: sRGB\n", out);
     else if (metadata->gamma > 0)
         fprintf(out, "  colour: gamma %.5g\n", metadata->gamma);
-    /* Geometry. Resolution is stored in pixels a metre. */
+    /* Geometry. Resolution is stored in pixels a metre, in PNG as a whole number. */
     const double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_PER_METRE)
-        fprintf(out, "  resolution: %.6g x %.6g pixels an inch\n", 0.0254 * x, 0.0254 * y);
+        fprintf(out, "  resolution: %.6g x %.6g pixels an inch\n", pixels_an_inch(x), pixels_an_inch(y));
     else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != y)
         fprintf(out, "  resolution: %.6g to %.6g, of no unit\n", x, y);
     if (metadata->orientation > 1)
@@ -227,9 +235,10 @@ static void print_lines(FILE *out, const struct file_info *facts)
     else
         fprintf(out, "%s%s\n", sample_name(info->type), info->palette ? ", from a palette" : "");
     if (facts->is_pyramid)
-        fprintf(out, "  coefficients: of %d x %d, %d channels, %s; %d levels, biort %s, qshift %s\n",
-                shape->width, shape->height, shape->channels, sample_name(facts->pyramid.samples),
-                shape->levels, biorts[shape->biort].name, qshifts[shape->qshift].name);
+        fprintf(out, "  coefficients: of %d x %d, %d channel%s, %s; %d level%s, biort %s, qshift %s\n",
+                shape->width, shape->height, shape->channels, shape->channels == 1 ? "" : "s",
+                sample_name(facts->pyramid.samples), shape->levels, shape->levels == 1 ? "" : "s",
+                biorts[shape->biort].name, qshifts[shape->qshift].name);
     /* The number of pages, if it is not one. Streams do not say it. */
     if (facts->pages <= 0)
         fputs("  pages: one or more\n", out);

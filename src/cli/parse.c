@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAME_SIZE = 64 }; /* bytes; a longer name is cut off, which makes it unknown */
@@ -167,10 +168,11 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         const struct option *option = global_find_letter(*letter);
         /* A word such as -resise resembles a name; else the letter is wrong. */
-        if (option == NULL && strlen(name.name) > 2 && strncmp(hint.text, "see", 3) != 0)
+        if (option == NULL && strlen(name.name) > 2 && strncmp(hint.text, "climg", 5) != 0)
             return fail(error, STATUS_USAGE, "unknown option -%s; %s", name.name, hint.text);
         if (option == NULL)
-            return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", *letter);
+            return fail(error, STATUS_USAGE, "unknown option -%c; climg --help=all lists stages and options",
+                        *letter);
         const char what[] = {'-', *letter, '\0'};
         const char *rest = letter + 1;
         bool needs_value = option->type != OPTION_FLAG && !option->optional;
@@ -355,6 +357,23 @@ static enum status check_output_folder(const struct command *command, struct err
                 absent != NULL ? absent : "");
 }
 
+/* Fails if the only name is probably the output of a pipe, as in `cat in.png | climg --blur 2 out.png`: no
+ * such file exists, a format can be written by that name, and standard input is a pipe or a file. */
+static enum status check_only_name(const struct command *command, struct error *error)
+{
+    struct stat there;
+    const char *name = command->inputs[0];
+    const bool is_only =
+        command->input_count == 1 && command->output != NULL && strcmp(command->output, "-") == 0;
+    if (!is_only || command->settings.output != NULL || format_by_path(name) == NULL ||
+        access(name, F_OK) == 0 || fstat(STDIN_FILENO, &there) != 0 ||
+        !(S_ISFIFO(there.st_mode) || S_ISREG(there.st_mode)))
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "%s: no such file; a single name is the input. To read standard input: climg - ... %s", name,
+                name);
+}
+
 /* Assigns the positional arguments and checks all arguments together. Information needs neither. */
 static enum status resolve(const struct parser *parser, struct error *error)
 {
@@ -375,6 +394,8 @@ static enum status resolve(const struct parser *parser, struct error *error)
         status = check_names(command, error);
     if (status == STATUS_OK)
         status = check_output_folder(command, error);
+    if (status == STATUS_OK)
+        status = check_only_name(command, error);
     return status == STATUS_OK ? check_chain(command, error) : status;
 }
 

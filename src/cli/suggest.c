@@ -72,6 +72,7 @@ const struct alias aliases[] = {
     {"upscale", "scale"},
     {"thumbnail", "resize"},
     {"size", "resize"},
+    {"fit", "write --resize 800x600,fit=cover (or inside, exact)"},
     {"lanczos", "resize"},
     {"gaussian", "blur"},
     {"gaussblur", "blur"},
@@ -82,6 +83,9 @@ const struct alias aliases[] = {
     {"kernel", "convolve"},
     {"nlmeans", "denoise"},
     {"max", "rank"},
+    {"rolling-ball", "background"},
+    {"subtract-background", "background"},
+    {"flatten", "JPEG has no alpha: --format jpeg puts the picture on white"},
     {"register", "align"},
     {"threads", "jobs"},
     {"overwrite", "yes"},
@@ -137,7 +141,7 @@ struct hint suggest(const char *before, const char *typed)
     }
     /* A sentence, a name, or nothing. */
     if (answer == NULL)
-        text_append(hint.text, sizeof hint.text, "see climg --help");
+        text_append(hint.text, sizeof hint.text, "climg --help=all lists stages and options");
     else if (strchr(answer, ' ') != NULL)
         text_append(hint.text, sizeof hint.text, "%s", answer);
     else

@@ -422,7 +422,7 @@ static void print_device(FILE *out, const struct device_table *table, int index,
     if (!device_is_exact(device))
         fputs("   results may differ from those of other devices in the last bit\n", out);
     if (!result.known)
-        fputs("   --selftest was not run with this driver\n", out);
+        fputs("   --selftest (optional) was not run with this driver\n", out);
     else if (result.passed)
         fprintf(out, "   --selftest passed on %s, largest error %.1e\n", result.date, result.error);
     else

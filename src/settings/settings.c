@@ -245,7 +245,8 @@ const struct option global_options[] = {
     {.name = "progressive", .type = OPTION_FLAG, FIELD(progressive), .effect = EFFECT_OUTPUT,
      .help = "write JPEG in scans of more and more detail, as web pages show it; mostly 2 to 8% smaller"},
     {.name = "auto-orient", .type = OPTION_FLAG, FIELD(auto_orient), .effect = EFFECT_OUTPUT,
-     .help = "turn pixels as the file's orientation says, and drop the orientation; stages such as --crop and --resize 300x do so without it"},
+     .help = "always turn pixels as the file's orientation says, and drop the orientation; without it stages such as "
+             "--crop, --rotate and --resize 300x do so, and others, also --resize 50%, keep it"},
     {.name = "stored-orientation", .type = OPTION_FLAG, FIELD(stored_orientation), .effect = EFFECT_OUTPUT,
      .help = "never turn pixels before a stage: left, top, width and height are those of the rows as the file stores them"},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the ICC profile and the orientation stay"},
@@ -256,13 +257,14 @@ const struct option global_options[] = {
      .help = "one page of a file, or several: 2-4, 2- (to the last), -4 (from the first); a range may end "
              "beyond the last page"},
     {.name = "output", .letter = 'o', .type = OPTION_TEXT, FIELD(output), .value = "PATH",
-     .help = "where the output goes; all file names are inputs then; a directory if it exists as one or ends in /"},
+     .help = "where the output goes; all file names are inputs then; a directory if it exists as one, ends in /, or there are several inputs"},
     {.name = "files-from", .type = OPTION_TEXT, FIELD(files_from), .value = "FILE",
      .help = "read more inputs from FILE, a name a line; - is stdin; the outputs go to a directory"},
     {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(null),
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
-     .help = "overwrite an existing output even where its name comes before the first stage, among the inputs"},
+     .help = "go ahead in two doubtful cases: climg a.jpg b.jpg --blur 2 overwrites b.jpg if it exists; with --in-place "
+             "the last of several names may be folder/"},
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
      .help = "replace each input once its output is complete; every name is an input and must exist"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),

@@ -190,11 +190,10 @@ static enum status run_align(struct run *run, const void *params, const struct v
     if (!run->results.alignment.found) /* the first page's, for -v and --report */
         run->results.alignment = (struct alignment){found.affine, found.confidence, .found = true};
     if (!(found.confidence >= align->confidence))
-        return fail(
-            error, STATUS_FAILED,
-            "cannot be aligned to %s: confidence %.2f, and confidence=%.2g is asked for; do both show "
-            "the same?",
-            align->path, found.confidence, align->confidence);
+        return fail(error, STATUS_FAILED,
+                    "cannot be aligned to %s: confidence %.2f, the least is %.2g (confidence=); do both show "
+                    "the same?",
+                    align->path, found.confidence, align->confidence);
     /* No antialiasing if it would widen the filter by less than a tenth: it would hardly change the result,
      * and take several times as long. */
     const struct affine *affine = &found.affine;

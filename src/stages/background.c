@@ -56,7 +56,10 @@ static const struct option options[] = {
      .min = 1,
      .max = MAX_RADIUS,
      .value = "RADIUS",
-     .help = "in pixels: at least the full width of the largest thing to keep (a cell 100 pixels wide: 100)"},
+     .help = "in pixels; ball, tophat: the full width of the largest thing to keep, or more (a cell 100 "
+             "pixels wide: "
+             "100); divide: a standard deviation, 2 to 3 lines of text high",
+     .hint = "--background removes an uneven background; a canvas colour is --extend WxH,color=white"},
     {.name = "method",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct background, method),
@@ -84,7 +87,7 @@ static const struct example examples[] = {
     {"climg samples/cells.png --background 50 nuclei.png", "bright nuclei on an even black ground"},
     {"climg samples/gradient16.png --background 15,method=tophat spots.png",
      "bright objects smaller than 31x31 pixels"},
-    {"climg samples/page.jpg --background 60,method=divide,light=yes page.png",
+    {"climg samples/page.jpg --background 40,method=divide,light=yes page.png",
      "a page that is lit unevenly: paper becomes white"},
     {NULL, NULL},
 };
@@ -329,7 +332,8 @@ const struct stage stage_background = {
         "--edge.\n\n"
         "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
         "uneven light. Pixels as bright as their surroundings become half of full scale; with light=yes "
-        "white.",
+        "white. First cut off what is not paper, also the black corners of --rotate (crop=inside there): "
+        "they darken the blur.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct background),

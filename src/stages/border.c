@@ -64,7 +64,8 @@ const struct stage stage_border = {
     .brief = "a border around the picture",
     .manual =
         "Adds N pixels on every side of the picture, or W at its left and right and H at its top and "
-        "bottom. This is --extend to a canvas that is larger by these pixels; its help explains color=. "
+        "bottom. This is --extend to a canvas that is larger by these pixels; its help explains color=, and "
+        "each stage has its own color=. "
         "Samples are copied unchanged, but 64-bit floats become 32-bit.",
     .examples = examples,
     .options = options,

@@ -19,7 +19,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"climg samples/scene.png --extend 110%,color=white framed.png", "a white margin around a picture"},
     {"climg samples/soft-alpha.png --extend 640x480+20+40,color=#204060 card.png",
-     "on a blue canvas, 20 pixels from the left and 40 from the top"},
+     "a blue margin, 20 pixels at the left and 40 at the top; what is transparent in the picture stays so"},
     {"climg samples/scene.png --extend 120%x100%,color=edge,gravity=west --edge mirror wide.png",
      "wider to the right, by the picture's mirror image"},
     {NULL, NULL},

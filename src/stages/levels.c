@@ -80,7 +80,7 @@ static const struct option options[] = {
      .offset = offsetof(struct levels, ends),
      .choices = "auto",
      .value = "BLACK,WHITE|auto",
-     .help = "what becomes black and what white: numbers of samples (0 to 255 of 8 bit, 65535 of 16 bit), or "
+     .help = "what becomes black and what white: sample values (0 to 255 in 8 bit, 0 to 65535 in 16 bit), or "
              "percent of full scale; auto finds them",
      .parse = parse_ends,
      .print = print_ends},
@@ -107,7 +107,8 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/scene.png --levels auto clear.png", "as much contrast as there is"},
-    {"climg samples/gradient16.png --levels 1000,60000 clear.png", "black and white at numbers of 16 bit"},
+    {"climg samples/gradient16.png --levels 1000,60000 clear.png",
+     "black and white at sample values of 16 bit"},
     {"climg samples/scene.png --levels 5%,90%,gamma=1.4 light.png", "lighter, above all in the middle"},
     {NULL, NULL},
 };

@@ -49,7 +49,7 @@ static const struct option options[] = {
      .offset = offsetof(struct rotate, crop),
      .choices = "|inside",
      .unused = needs_no_size,
-     .help = "cut to the largest rectangle without empty corners"},
+     .help = "cut to the largest rectangle without empty corners; sets outside=edge"},
     WARP_OPTIONS,
     {.type = OPTION_END},
 };

@@ -192,8 +192,8 @@ static void short_options(void **state)
     refuse("-m", "-m needs a value: -m auto|buffer|image");
     refuse("-mfast", "-m fast: not one of auto, buffer, image");
     refuse("-q=1", "-q takes no value");
-    refuse("-qz", "unknown option -z; see climg --help");
-    refuse("-1", "unknown option -1; see climg --help");
+    refuse("-qz", "unknown option -z; climg --help=all lists stages and options");
+    refuse("-1", "unknown option -1; climg --help=all lists stages and options");
     refuse("-blur|2", "unknown option -blur; did you mean --blur?");
 }
 
@@ -392,7 +392,7 @@ static void aliases_lead_somewhere(void **state)
     }
     assert_string_equal(suggest("--", "negate").text, "did you mean --invert?");
     assert_string_equal(suggest("--help=", "blurr").text, "did you mean --help=blur?");
-    assert_string_equal(suggest("--", "qqqqqqqq").text, "see climg --help");
+    assert_string_equal(suggest("--", "qqqqqqqq").text, "climg --help=all lists stages and options");
 }
 
 static void bad_stages(void **state)
@@ -406,8 +406,8 @@ static void bad_stages(void **state)
     refuse("in|\u2014-blur=3",
            "\u2014-blur=3 begins with a typographic dash, not with hyphens; did you mean --blur?");
     refuse("--tim", "unknown stage or option --tim; did you mean --timing?");
-    refuse("--qqqqqqqq", "unknown stage or option --qqqqqqqq; see climg --help");
-    refuse("--=3", "unknown stage or option --; see climg --help");
+    refuse("--qqqqqqqq", "unknown stage or option --qqqqqqqq; climg --help=all lists stages and options");
+    refuse("--=3", "unknown stage or option --; climg --help=all lists stages and options");
     refuse("in|--blur", "--blur needs a value: --blur SIGMA");
     refuse("--blur|--scale|2", "--blur needs a value: --blur SIGMA");
     refuse("--memory", "--memory needs a value: --memory auto|buffer|image");

@@ -133,5 +133,5 @@ def test_noise(tmp_path):
         for name, noise in found.items():
             assert np.allclose(noise, expected[name], atol=2e-3), name
     lines = harness.run("--info", "--noise", files[0]).out.decode().splitlines()
-    assert sum(line.startswith("  noise: about ") and " (2, 4, 8, 16, 32, 64 pixels): brightness " in line for line in lines) == 1
+    assert sum(line.startswith("  noise: about ") and " (2, 4, 8, 16, 32, 64 pixels), standard deviation of white noise as strong there: brightness " in line for line in lines) == 1
     assert "--noise requires --info" in harness.run("--noise", files[0], tmp_path / "out.png", status=2).err

@@ -112,7 +112,7 @@ READINGS = [
     (r"^--format (\S+): climg writes (\w+),", lambda words, m: replace(words, m[1], [m[2]])),
     (r"see (--list-devices)$", lambda words, m: ["climg", m[1]]),
     (r"no output is named, .*name one at the end: climg .* (\S+)$", lambda words, m: [*words, m[1]]),
-    (r"to overwrite it, name it last|give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
+    (r"to overwrite it, name it after the stages|give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
     (r"is also the input; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
 ]
 
