@@ -28,8 +28,7 @@ struct job {
     bool is_duplicate; /* another job has the same input and output */
 
     /* The outcome so far. */
-    size_t
-        made_from; /* length of the part of `output` that is the first folder created for the job; 0: none */
+    size_t made_from;   /* length of the part of `output` that is the first folder created for it; 0: none */
     struct stat before; /* of the input, before it was opened; st_mode 0: stat failed */
     bool skipped;       /* an earlier run has done it */
     bool rounded;       /* some samples did not fit into 32-bit floats */
