@@ -12,6 +12,7 @@
 #include "batch/resume.h"
 #include "chain/page.h"
 #include "chain/slice.h"
+#include "image/output/output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -291,9 +292,11 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     return status;
 }
 
-/* Converts all pages. The device is opened for the first one. */
+/* Converts all pages. The device is opened for the first one, but not if a single output has no folder. */
 static enum status convert_pages(struct worker *worker, struct job *job, struct result *result)
 {
+    if (job->is_single && output_check(job->output, &result->error) != STATUS_OK)
+        return STATUS_FAILED;
     read_ahead(worker, job);
     enum status status = worker_open(worker, &result->error);
     for (bool more = true; status == STATUS_OK && more;) {
