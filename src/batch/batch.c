@@ -299,6 +299,8 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         status =
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
         bool opened = status == STATUS_OK;
+        if (opened && settings->resume)
+            progress_leave_out_done(&results.progress, &resume, &list);
         if (opened)
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
         status = results_end(&results, status, error);

@@ -31,6 +31,7 @@ struct job {
     size_t made_from;   /* length of the part of `output` that is the first folder created for it; 0: none */
     struct stat before; /* of the input, before it was opened; st_mode 0: stat failed */
     bool skipped;       /* an earlier run has done it */
+    bool is_left_out;   /* probably skipped: not part of the progress's work; protected by its lock */
     bool rounded;       /* some samples did not fit into 32-bit floats */
 
     /* Valid while the job is open. */

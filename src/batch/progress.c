@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "base/timing.h"
+#include "batch/resume.h"
 #include "device/profile.h"
 #include "engine/stage.h"
 
@@ -137,6 +138,16 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     compiling_watch(watch_compiler);
 }
 
+void progress_leave_out_done(struct progress *progress, const struct resume *resume, const struct list *list)
+{
+    for (size_t i = 0; progress->draws && i < list->count; i++) {
+        struct job *job = &list->jobs[i];
+        job->is_left_out = resume_expects_done(resume, job);
+        if (job->is_left_out)
+            progress->left -= weight(job);
+    }
+}
+
 /* Appends "0:07", or "1:02:03". */
 static void append_time(char *line, double seconds)
 {
@@ -187,10 +198,14 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu failed", failed);
 }
 
-/* Returns the seconds since the first output, and sets *done to the bytes since then. */
+/* Returns the seconds since the first output, and sets *done to the bytes since then; both are 0 before it.
+ */
 static double since_first(struct progress *progress, double now, double *done)
 {
     const double all = progress->done + progress->under_way;
+    *done = 0;
+    if (all == 0)
+        return 0;
     if (progress->first == 0) {
         progress->first = now;
         progress->first_done = all;
@@ -252,6 +267,9 @@ void progress_rows(void *context, int rows, const struct shape *of)
     struct progress *progress = job->progress;
     const double share = (double)rows / of->height;
     pthread_mutex_lock(&progress->lock);
+    if (job->is_left_out) /* the output was changed, and is made again */
+        progress->left += weight(job);
+    job->is_left_out = false;
     if (share > job->share) { /* false for later pages, and for a second try */
         progress->under_way += (share - job->share) * weight(job);
         job->share = share;
@@ -290,13 +308,15 @@ void progress_add(struct progress *progress, const struct job *job, const struct
     atomic_fetch_add(&counts.failed, result->status != STATUS_OK);
     atomic_fetch_add(&counts.skipped, result->skipped);
     pthread_mutex_lock(&progress->lock);
-    /* The rate of the first file counts from the time when the device was ready. */
-    if (progress->first == 0)
+    /* The rate of the first file counts from the time when the device was ready. A skipped file says nothing
+     * about the rate. */
+    if (progress->first == 0 && !result->skipped)
         progress->first = now - fmax(result->times.total - result->times.seconds[PART_START] -
                                          result->times.seconds[PART_BUILD],
                                      0);
-    /* The job's bytes are done. A skipped file says nothing about the rate. */
-    progress->left -= weight(job);
+    /* The job's bytes are done. */
+    if (!job->is_left_out)
+        progress->left -= weight(job);
     progress->under_way -= job->share * weight(job);
     if (!result->skipped) {
         progress->done += weight(job);
