@@ -3,7 +3,7 @@
  *
  *     climg: 12 of 40 files, 1 failed, 85.2 MP/s, 120.4 MB/s, 0:07 left      several files
  *     climg: 800 of 4096 rows, 85.2 MP/s, 0:03 left: scan.tif                a single file
- *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, mostly reading (61%)
+ *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, longest part: reading, 61%
  *
  * The time left is the number of input bytes that are left, divided by the rate since the first output. The
  * time before that is for starting and compiling, which happens once. A thread prints a line in one call, and
@@ -166,9 +166,11 @@ static void append_bottleneck(char *line, const struct progress *progress)
         const char *name;
         double seconds;
     } shares[] = {
-        {"reading", seconds[PART_DECODE]},
-        {"on the device", seconds[PART_UPLOAD] + seconds[PART_STAGES] + seconds[PART_DOWNLOAD]},
+        {"reading", seconds[PART_DECODE] + seconds[PART_PREPARE]},
+        {"the device", seconds[PART_UPLOAD] + seconds[PART_STAGES] + seconds[PART_DOWNLOAD]},
+        {"aligning", seconds[PART_REGISTRATION]},
         {"writing", seconds[PART_ENCODE]},
+        {"verifying", seconds[PART_VERIFY]},
         {"starting", seconds[PART_START] + seconds[PART_BUILD]},
     };
     size_t most = 0;
@@ -176,7 +178,7 @@ static void append_bottleneck(char *line, const struct progress *progress)
         most = shares[i].seconds > shares[most].seconds ? i : most;
     double share = progress->work_seconds > 0 ? shares[most].seconds / progress->work_seconds : 0;
     if (share > 0) /* parts of a file overlap, and several threads decode it: the share may exceed 100% */
-        text_append(line, LINE_SIZE, ", mostly %s (%.0f%%)", shares[most].name,
+        text_append(line, LINE_SIZE, ", longest part: %s, %.0f%%", shares[most].name,
                     share < 1 ? 100 * share : 100);
 }
 
