@@ -50,7 +50,9 @@ struct job {
 
     struct job *next;          /* the next deferred job; protected by the worker pool's lock */
     struct progress *progress; /* may be NULL */
-    double share;              /* fraction of the job that is done; protected by the progress's lock */
+    int page, pages; /* for progress: number of pages or frames done, and of those to do; 0: unknown */
+    double share;    /* fraction of the job that is done, or if `pages` is unknown, of one page; protected by
+                      * the progress's lock */
 };
 
 /* Returns the input's name for messages. */

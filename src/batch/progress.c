@@ -2,7 +2,9 @@
  * message of a run that a signal ends.
  *
  *     climg: 12 of 40 files, 1 failed, 85.2 MP/s, 120.4 MB/s, 0:07 left      several files
- *     climg: 800 of 4096 rows, 85.2 MP/s, 0:03 left: scan.tif                a single file
+ *     climg: 800 of 4096 rows, 85.2 MP/s, 0:03 left: scan.tif                a single file of one page
+ *     climg: 2 of 12 pages, 85.2 MP/s, 0:03 left: scan.tif                   of several pages
+ *     climg: 240 frames, 85.2 MP/s: standard input                           of unknown number
  *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, longest part: reading, 61%
  *
  * The time left is the number of input bytes that are left, divided by the rate since the first output. The
@@ -239,17 +241,27 @@ static void draw_files(struct progress *progress, double now)
     draw_line(line);
 }
 
-/* Draws the line for a single file, of whose output `rows` rows are done. */
+/* Draws the line for a single file, of whose current page `rows` output rows are done. Without a known number
+ * of pages, as in a stream of pictures, there is no time left. */
 static void draw_rows(struct progress *progress, const struct job *job, int rows, const struct shape *of,
                       double now)
 {
     char line[LINE_SIZE] = "";
     double done, elapsed = since_first(progress, now, &done);
-    text_append(line, sizeof line, "climg: %d of %d rows", rows, of->height);
+    const int pages = job->page + (rows == of->height);
+    if (job->pages == 1)
+        text_append(line, sizeof line, "climg: %d of %d rows", rows, of->height);
+    else if (job->pages > 0)
+        text_append(line, sizeof line, "climg: %d of %d pages", pages, job->pages);
+    else
+        text_append(line, sizeof line, "climg: %d %s%s", pages,
+                    reader_info(job->reader)->video.header ? "frame" : "page", pages == 1 ? "" : "s");
     if (done > 0)
         text_append(line, sizeof line, ", %.1f MP/s",
-                    1e-6 * done / weight(job) * of->width * of->height / elapsed);
-    append_time_left(line, progress, elapsed, done);
+                    1e-6 * done / weight(job) * (job->pages > 0 ? job->pages : 1) * of->width * of->height /
+                        elapsed);
+    if (job->pages > 0)
+        append_time_left(line, progress, elapsed, done);
     text_append(line, sizeof line, ": %s", job_input_name(job));
     draw_line(line);
 }
@@ -267,18 +279,23 @@ void progress_rows(void *context, int rows, const struct shape *of)
 {
     struct job *job = context;
     struct progress *progress = job->progress;
-    const double share = (double)rows / of->height;
+    const bool several = atomic_load(&counts.total) > 0;
+    double share = job->page + (double)rows / of->height;
+    if (job->pages > 0)
+        share /= job->pages;
+    else if (several)
+        share = 0; /* it would exceed the file's weight */
     pthread_mutex_lock(&progress->lock);
     if (job->is_left_out) /* the output was changed, and is made again */
         progress->left += weight(job);
     job->is_left_out = false;
-    if (share > job->share) { /* false for later pages, and for a second try */
+    if (share > job->share) { /* false for a second try */
         progress->under_way += (share - job->share) * weight(job);
         job->share = share;
     }
     const double now = clock_seconds();
-    if (rows < of->height && is_due(progress, now)) {
-        if (atomic_load(&counts.total) > 0)
+    if ((rows < of->height || job->pages != 1) && is_due(progress, now)) {
+        if (several)
             draw_files(progress, now);
         else
             draw_rows(progress, job, rows, of, now);
