@@ -57,6 +57,27 @@ void make_folders_above(char *path)
     }
 }
 
+enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error)
+{
+    enum status status = STATUS_OK;
+    char *slash = strchr(path + (from > 0 ? from : 1), '/'); /* "/" exists */
+    for (; slash && status == STATUS_OK; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        struct stat there;
+        const bool is_made = mkdir(path, 0777) == 0;
+        const int cause = errno;
+        if (is_made && *made_from == 0)
+            *made_from = (size_t)(slash - path);
+        /* Some network file systems refuse to make what exists with another error. */
+        if (!is_made && cause != EEXIST && (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))) {
+            status = fail(error, STATUS_FAILED, "cannot make the folder: %s", strerror(cause));
+            error_prefix(error, path);
+        }
+        *slash = '/';
+    }
+    return status;
+}
+
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error)
 {
     size_t length = strlen(path) + 48;

@@ -27,6 +27,11 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
  * modified while the function runs. */
 void make_folders_above(char *path);
 
+/* Creates the missing folders of `path` that end in a slash at offset `from` or later. Other processes may
+ * create them at the same time. If *made_from is 0, it becomes the length of the first created folder's path,
+ * also on failure. `path` is modified while the function runs. */
+enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error);
+
 /* Writes a file, and the directories above it. It is replaced atomically (rename): another process sees the
  * old file or the new one. */
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error);

@@ -144,15 +144,15 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
     return STATUS_OK;
 }
 
-/* Creates the output folder unless it exists; *is_made is set if it was created. */
-static enum status make_output_folder(const char *path, bool *is_made, struct error *error)
+/* Creates the output folder and those above it unless they exist. *made_from: see create_folders. */
+static enum status make_output_folder(const char *path, size_t *made_from, struct error *error)
 {
     struct stat info;
-    *is_made = mkdir(path, 0777) == 0;
-    if (*is_made)
-        return STATUS_OK;
-    if (errno != EEXIST)
-        return fail(error, STATUS_FAILED, "%s: cannot make the folder: %s", path, strerror(errno));
+    char *folder = text_print(error, "%s/", path);
+    enum status status = folder ? create_folders(folder, 0, made_from, error) : STATUS_FAILED;
+    free(folder);
+    if (status != STATUS_OK)
+        return status;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
@@ -170,16 +170,13 @@ static void remove_empty_folders(struct list *list)
             char *slash = job->made_from > 0 ? strrchr(job->output, '/') : NULL;
             while (slash && (size_t)(slash - job->output) >= job->made_from) {
                 *slash = '\0';
-                const bool is_removed = rmdir(job->output) == 0;
+                is_any = rmdir(job->output) == 0 || is_any;
                 char *above = strrchr(job->output, '/');
                 *slash = '/';
-                is_any = is_any || is_removed;
-                slash = is_removed ? above : NULL;
+                slash = above;
             }
         }
     }
-    if (list->has_made_output)
-        rmdir(list->output);
 }
 
 /* Fails if the folder of an auxiliary output is missing. Such files are written at the end. */
@@ -252,7 +249,7 @@ static enum status begin_batch(const struct command *command, struct list *list,
 {
     const struct settings *settings = &command->settings;
     if (!settings->dry_run && list->output_is_directory &&
-        make_output_folder(list->output, &list->has_made_output, error) != STATUS_OK)
+        make_output_folder(list->output, &list->jobs[0].made_from, error) != STATUS_OK)
         return STATUS_FAILED;
     if (!settings->dry_run && list->several &&
         list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
@@ -303,6 +300,8 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         status =
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
         bool opened = status == STATUS_OK;
+        if (opened && settings->resume)
+            progress_leave_out_done(&results.progress, &resume, &list);
         if (opened)
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
         status = results_end(&results, status, error);

@@ -12,6 +12,7 @@
 #include "batch/resume.h"
 #include "chain/page.h"
 #include "chain/slice.h"
+#include "image/output/output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -251,14 +252,16 @@ static void begin_frame(struct worker *worker, const struct job *job, struct res
 static enum status convert_page(struct worker *worker, struct job *job, struct result *result)
 {
     struct plan plan;
+    const bool is_chroma = reader_info(job->reader)->video.part > 0; /* its frame is counted with the luma */
     struct page page = {.run = &worker->run,
                         .plan = &plan,
                         .reader = job->reader,
                         .timing = &worker->timing,
-                        .watch = worker->context->progress ? progress_rows : NULL,
+                        .watch = worker->context->progress && !is_chroma ? progress_rows : NULL,
                         .watcher = job,
                         .clipping = &result->clipping};
     job->progress = worker->context->progress;
+    job->pages = job->pyramid ? 1 : reader_pages_wanted(job->reader);
     begin_frame(worker, job, result);
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
@@ -292,9 +295,12 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     return status;
 }
 
-/* Converts all pages. The device is opened for the first one. */
+/* Converts all pages. The device is opened for the first one, but not if a single output has no folder. */
 static enum status convert_pages(struct worker *worker, struct job *job, struct result *result)
 {
+    if (job->is_single && output_check(job->output, &result->error) != STATUS_OK)
+        return STATUS_FAILED;
+    job->page = 0;
     read_ahead(worker, job);
     enum status status = worker_open(worker, &result->error);
     for (bool more = true; status == STATUS_OK && more;) {
@@ -304,6 +310,7 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
         const struct video *video = &reader_info(job->reader)->video;
         if (video->part + 1 >= video->parts || video->across * video->down == 1)
             run_trim(&worker->run);
+        job->page += video->part + 1 >= video->parts;
         if (status == STATUS_OK)
             status = reader_next_page(job->reader, &more, &result->error);
         if (status == STATUS_OK && more)

@@ -20,8 +20,7 @@ struct list {
 
     const char *output; /* of the command; NULL: each input's path */
     bool output_is_directory;
-    bool has_made_output; /* the output folder was created by this run */
-    bool several;         /* messages name files; with a single file the message is the command's */
+    bool several; /* messages name files; with a single file the message is the command's */
 };
 
 /* Finds every input of the command and names its output.

@@ -7,6 +7,7 @@
  * chain for chroma is created when the first page of luma has a plan. Only job_plan needs a device. */
 #include "batch/job.h"
 
+#include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
 #include "chain/planner.h"
@@ -217,26 +218,15 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
     return status == STATUS_OK ? check_pages(job, error) : status;
 }
 
-/* Creates the folders of the job's name below the output folder. Other processes may create them at the same
- * time, which is no failure. */
+/* Creates the folders of the job's name below the output folder. */
 static enum status make_folders(struct job *job, struct error *error)
 {
     const char *last = strrchr(job->name, '/');
     char *folder = last ? copy_text(job->output, error) : NULL;
     if (!folder)
         return last ? STATUS_FAILED : STATUS_OK;
-    enum status status = STATUS_OK;
-    char *end = strrchr(folder, '/') - (last - job->name);
-    for (end = strchr(end, '/'); end && status == STATUS_OK; end = strchr(end + 1, '/')) {
-        *end = '\0';
-        if (mkdir(folder, 0777) == 0) {
-            job->made_from = job->made_from > 0 ? job->made_from : (size_t)(end - folder);
-        } else if (errno != EEXIST) {
-            status = fail(error, STATUS_FAILED, "cannot make the folder: %s", strerror(errno));
-            error_prefix(error, folder);
-        }
-        *end = '/';
-    }
+    const char *below = strrchr(folder, '/') - (last - job->name);
+    enum status status = create_folders(folder, (size_t)(below - folder), &job->made_from, error);
     free(folder);
     return status;
 }

@@ -28,10 +28,10 @@ struct job {
     bool is_duplicate; /* another job has the same input and output */
 
     /* The outcome so far. */
-    size_t
-        made_from; /* length of the part of `output` that is the first folder created for the job; 0: none */
+    size_t made_from;   /* length of the part of `output` that is the first folder created for it; 0: none */
     struct stat before; /* of the input, before it was opened; st_mode 0: stat failed */
     bool skipped;       /* an earlier run has done it */
+    bool is_left_out;   /* probably skipped: not part of the progress's work; protected by its lock */
     bool rounded;       /* some samples did not fit into 32-bit floats */
 
     /* Valid while the job is open. */
@@ -50,7 +50,9 @@ struct job {
 
     struct job *next;          /* the next deferred job; protected by the worker pool's lock */
     struct progress *progress; /* may be NULL */
-    double share;              /* fraction of the job that is done; protected by the progress's lock */
+    int page, pages; /* for progress: number of pages or frames done, and of those to do; 0: unknown */
+    double share;    /* fraction of the job that is done, or if `pages` is unknown, of one page; protected by
+                      * the progress's lock */
 };
 
 /* Returns the input's name for messages. */

@@ -2,8 +2,10 @@
  * message of a run that a signal ends.
  *
  *     climg: 12 of 40 files, 1 failed, 85.2 MP/s, 120.4 MB/s, 0:07 left      several files
- *     climg: 800 of 4096 rows, 85.2 MP/s, 0:03 left: scan.tif                a single file
- *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, mostly reading (61%)
+ *     climg: 800 of 4096 rows, 85.2 MP/s, 0:03 left: scan.tif                a single file of one page
+ *     climg: 2 of 12 pages, 85.2 MP/s, 0:03 left: scan.tif                   of several pages
+ *     climg: 240 frames, 85.2 MP/s: standard input                           of unknown number
+ *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, longest part: reading, 61%
  *
  * The time left is the number of input bytes that are left, divided by the rate since the first output. The
  * time before that is for starting and compiling, which happens once. A thread prints a line in one call, and
@@ -12,6 +14,7 @@
 
 #include "base/text.h"
 #include "base/timing.h"
+#include "batch/resume.h"
 #include "device/profile.h"
 #include "engine/stage.h"
 
@@ -137,6 +140,16 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     compiling_watch(watch_compiler);
 }
 
+void progress_leave_out_done(struct progress *progress, const struct resume *resume, const struct list *list)
+{
+    for (size_t i = 0; progress->draws && i < list->count; i++) {
+        struct job *job = &list->jobs[i];
+        job->is_left_out = resume_expects_done(resume, job);
+        if (job->is_left_out)
+            progress->left -= weight(job);
+    }
+}
+
 /* Appends "0:07", or "1:02:03". */
 static void append_time(char *line, double seconds)
 {
@@ -155,9 +168,11 @@ static void append_bottleneck(char *line, const struct progress *progress)
         const char *name;
         double seconds;
     } shares[] = {
-        {"reading", seconds[PART_DECODE]},
-        {"on the device", seconds[PART_UPLOAD] + seconds[PART_STAGES] + seconds[PART_DOWNLOAD]},
+        {"reading", seconds[PART_DECODE] + seconds[PART_PREPARE]},
+        {"the device", seconds[PART_UPLOAD] + seconds[PART_STAGES] + seconds[PART_DOWNLOAD]},
+        {"aligning", seconds[PART_REGISTRATION]},
         {"writing", seconds[PART_ENCODE]},
+        {"verifying", seconds[PART_VERIFY]},
         {"starting", seconds[PART_START] + seconds[PART_BUILD]},
     };
     size_t most = 0;
@@ -165,7 +180,7 @@ static void append_bottleneck(char *line, const struct progress *progress)
         most = shares[i].seconds > shares[most].seconds ? i : most;
     double share = progress->work_seconds > 0 ? shares[most].seconds / progress->work_seconds : 0;
     if (share > 0) /* parts of a file overlap, and several threads decode it: the share may exceed 100% */
-        text_append(line, LINE_SIZE, ", mostly %s (%.0f%%)", shares[most].name,
+        text_append(line, LINE_SIZE, ", longest part: %s, %.0f%%", shares[most].name,
                     share < 1 ? 100 * share : 100);
 }
 
@@ -187,10 +202,14 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu failed", failed);
 }
 
-/* Returns the seconds since the first output, and sets *done to the bytes since then. */
+/* Returns the seconds since the first output, and sets *done to the bytes since then; both are 0 before it.
+ */
 static double since_first(struct progress *progress, double now, double *done)
 {
     const double all = progress->done + progress->under_way;
+    *done = 0;
+    if (all == 0)
+        return 0;
     if (progress->first == 0) {
         progress->first = now;
         progress->first_done = all;
@@ -222,17 +241,27 @@ static void draw_files(struct progress *progress, double now)
     draw_line(line);
 }
 
-/* Draws the line for a single file, of whose output `rows` rows are done. */
+/* Draws the line for a single file, of whose current page `rows` output rows are done. Without a known number
+ * of pages, as in a stream of pictures, there is no time left. */
 static void draw_rows(struct progress *progress, const struct job *job, int rows, const struct shape *of,
                       double now)
 {
     char line[LINE_SIZE] = "";
     double done, elapsed = since_first(progress, now, &done);
-    text_append(line, sizeof line, "climg: %d of %d rows", rows, of->height);
+    const int pages = job->page + (rows == of->height);
+    if (job->pages == 1)
+        text_append(line, sizeof line, "climg: %d of %d rows", rows, of->height);
+    else if (job->pages > 0)
+        text_append(line, sizeof line, "climg: %d of %d pages", pages, job->pages);
+    else
+        text_append(line, sizeof line, "climg: %d %s%s", pages,
+                    reader_info(job->reader)->video.header ? "frame" : "page", pages == 1 ? "" : "s");
     if (done > 0)
         text_append(line, sizeof line, ", %.1f MP/s",
-                    1e-6 * done / weight(job) * of->width * of->height / elapsed);
-    append_time_left(line, progress, elapsed, done);
+                    1e-6 * done / weight(job) * (job->pages > 0 ? job->pages : 1) * of->width * of->height /
+                        elapsed);
+    if (job->pages > 0)
+        append_time_left(line, progress, elapsed, done);
     text_append(line, sizeof line, ": %s", job_input_name(job));
     draw_line(line);
 }
@@ -250,15 +279,23 @@ void progress_rows(void *context, int rows, const struct shape *of)
 {
     struct job *job = context;
     struct progress *progress = job->progress;
-    const double share = (double)rows / of->height;
+    const bool several = atomic_load(&counts.total) > 0;
+    double share = job->page + (double)rows / of->height;
+    if (job->pages > 0)
+        share /= job->pages;
+    else if (several)
+        share = 0; /* it would exceed the file's weight */
     pthread_mutex_lock(&progress->lock);
-    if (share > job->share) { /* false for later pages, and for a second try */
+    if (job->is_left_out) /* the output was changed, and is made again */
+        progress->left += weight(job);
+    job->is_left_out = false;
+    if (share > job->share) { /* false for a second try */
         progress->under_way += (share - job->share) * weight(job);
         job->share = share;
     }
     const double now = clock_seconds();
-    if (rows < of->height && is_due(progress, now)) {
-        if (atomic_load(&counts.total) > 0)
+    if ((rows < of->height || job->pages != 1) && is_due(progress, now)) {
+        if (several)
             draw_files(progress, now);
         else
             draw_rows(progress, job, rows, of, now);
@@ -290,13 +327,15 @@ void progress_add(struct progress *progress, const struct job *job, const struct
     atomic_fetch_add(&counts.failed, result->status != STATUS_OK);
     atomic_fetch_add(&counts.skipped, result->skipped);
     pthread_mutex_lock(&progress->lock);
-    /* The rate of the first file counts from the time when the device was ready. */
-    if (progress->first == 0)
+    /* The rate of the first file counts from the time when the device was ready. A skipped file says nothing
+     * about the rate. */
+    if (progress->first == 0 && !result->skipped)
         progress->first = now - fmax(result->times.total - result->times.seconds[PART_START] -
                                          result->times.seconds[PART_BUILD],
                                      0);
-    /* The job's bytes are done. A skipped file says nothing about the rate. */
-    progress->left -= weight(job);
+    /* The job's bytes are done. */
+    if (!job->is_left_out)
+        progress->left -= weight(job);
     progress->under_way -= job->share * weight(job);
     if (!result->skipped) {
         progress->done += weight(job);

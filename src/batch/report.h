@@ -40,6 +40,12 @@ struct progress {
  */
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list);
 
+struct resume;
+
+/* Leaves out of the work the files that earlier runs have done, as far as their records tell without reading
+ * files. Call it before the workers start. */
+void progress_leave_out_done(struct progress *progress, const struct resume *resume, const struct list *list);
+
 /* Sent when the driver has compiled for more than half a second. The thread that waits for signals then calls
  * progress_show_compiling, which shows the user why nothing happens. */
 #define PROGRESS_SIGNAL SIGRTMIN

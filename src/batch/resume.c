@@ -354,6 +354,15 @@ bool resume_finds_done(const struct resume *resume, struct job *job)
     return done;
 }
 
+bool resume_expects_done(const struct resume *resume, const struct job *job)
+{
+    struct stat input;
+    const struct done_record *record = record_find(resume, job->output);
+    return record && record->work == resume->work && stat(job->input, &input) == 0 &&
+           record->input_size == (uint64_t)input.st_size &&
+           record->input_time == nanoseconds(&input.st_mtim) && access(job->output, F_OK) == 0;
+}
+
 /* True if outputs in this file's format have texts, and --strip does not remove them. */
 static bool can_name_its_work(const struct settings *settings, const char *output)
 {

@@ -53,6 +53,10 @@ enum status resume_load(struct resume *resume, const struct settings *settings, 
 /* True if the job's output is done. Sets job->before. May read the whole output. */
 bool resume_finds_done(const struct resume *resume, struct job *job);
 
+/* True if resume_finds_done will probably find the output done: the record has it for this work and input.
+ * Reads no file. */
+bool resume_expects_done(const struct resume *resume, const struct job *job);
+
 /* Records the job's output, which was just committed. If that fails (a read-only folder, a full disk), the
  * next run reads the output itself. */
 void resume_note(const struct resume *resume, const struct job *job);

@@ -172,6 +172,27 @@ enum status output_open(struct output *output, const char *path, const char *spo
     return status;
 }
 
+enum status output_check(const char *path, struct error *error)
+{
+    struct stat existing;
+    const bool exists = stat(path, &existing) == 0;
+    const int cause = errno;
+    if (strcmp(path, "-") == 0 || (exists && !S_ISREG(existing.st_mode)))
+        return STATUS_OK;
+    char *target = resolve_links(path, error);
+    char *folder = target ? text_print(error, "%.*s.", folder_length(target), target) : NULL;
+    enum status status = folder ? STATUS_OK : STATUS_FAILED;
+    if (folder && !exists && cause != ENOENT)
+        status = fail_writing(error, cause);
+    else if (folder && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+        status = folder_failed(target, errno, error);
+    free(folder);
+    free(target);
+    if (status != STATUS_OK)
+        error_prefix(error, path);
+    return status;
+}
+
 /* Writes all buffered bytes, and syncs to disk if the output is durable. */
 static enum status flush_output(const struct output *output, struct error *error)
 {

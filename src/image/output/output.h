@@ -33,6 +33,10 @@ struct output {
  * left, and nothing needs to be abandoned. */
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error);
 
+/* Fails if output_open would fail because of the folder of a file: it is missing or cannot be written.
+ * Creates nothing, so that a wrong path is reported before the work starts. */
+enum status output_check(const char *path, struct error *error);
+
 /* Flushes, checks for write errors (a full disk), then renames or copies. Closes the file in any case. The
  * caller calls output_abandon afterwards. */
 enum status output_commit(struct output *output, struct error *error);
