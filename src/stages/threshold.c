@@ -95,7 +95,7 @@ static const struct option options[] = {
      .offset = offsetof(struct threshold, limit),
      .choices = "otsu|sauvola|niblack|wolf",
      .value = "V|otsu|sauvola|niblack|wolf",
-     .help = "what is above becomes white: a number of samples (0 to 255 of 8 bit, 65535 of 16 bit), or "
+     .help = "what is above becomes white: a sample value (0 to 255 in 8 bit, 0 to 65535 in 16 bit), or "
              "percent of full scale; otsu finds it, the others find it for each pixel, for uneven light",
      .parse = parse_limit,
      .print = print_limit},

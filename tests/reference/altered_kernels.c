@@ -1,4 +1,5 @@
-/* A layer over OpenCL (LD_PRELOAD) under which the text of kernels has $ALTERED_TO in place of $ALTERED_FROM. */
+/* A layer over OpenCL (LD_PRELOAD) under which the text of kernels has $ALTERED_TO in place of $ALTERED_FROM.
+ */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -19,8 +20,8 @@ static char *alter(const char *text, const char *from, const char *to)
     return altered;
 }
 
-cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts, const size_t *lengths,
-                                     cl_int *code)
+cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,
+                                     const size_t *lengths, cl_int *code)
 {
     cl_program (*real)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
     *(void **)&real = dlsym(RTLD_NEXT, "clCreateProgramWithSource");

@@ -1,5 +1,5 @@
-/* Between climg and the C library: a file system that no test could mount. A folder named caseless/ does not tell
- * "A.png" from "a.png": its names are made small on their way. */
+/* Between climg and the C library: a file system that no test could mount. A folder named caseless/ does not
+ * tell "A.png" from "a.png": its names are made small on their way. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -28,7 +28,8 @@ static cl_int answer(const void *what, size_t length, size_t size, void *value, 
     return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL platform_info(cl_platform_id id, cl_platform_info what, size_t size, void *value, size_t *needed)
+static cl_int CL_API_CALL platform_info(cl_platform_id id, cl_platform_info what, size_t size, void *value,
+                                        size_t *needed)
 {
     const char *text = what == CL_PLATFORM_EXTENSIONS       ? "cl_khr_icd"
                        : what == CL_PLATFORM_ICD_SUFFIX_KHR ? "IMG"
@@ -39,7 +40,8 @@ static cl_int CL_API_CALL platform_info(cl_platform_id id, cl_platform_info what
     return answer(text, strlen(text) + 1, size, value, needed);
 }
 
-static cl_int CL_API_CALL device_ids(cl_platform_id id, cl_device_type type, cl_uint most, cl_device_id *devices, cl_uint *count)
+static cl_int CL_API_CALL device_ids(cl_platform_id id, cl_device_type type, cl_uint most,
+                                     cl_device_id *devices, cl_uint *count)
 {
     const int there = !getenv("IMAGINED_GONE") && (type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)) != 0;
     (void)id;
@@ -50,7 +52,8 @@ static cl_int CL_API_CALL device_ids(cl_platform_id id, cl_device_type type, cl_
     return there ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
-static cl_int CL_API_CALL device_info(cl_device_id id, cl_device_info what, size_t size, void *value, size_t *needed)
+static cl_int CL_API_CALL device_info(cl_device_id id, cl_device_info what, size_t size, void *value,
+                                      size_t *needed)
 {
     const cl_ulong number = what == CL_DEVICE_TYPE ? CL_DEVICE_TYPE_GPU : 1 << 30;
     (void)id;
@@ -68,8 +71,10 @@ static cl_int CL_API_CALL device_info(cl_device_id id, cl_device_info what, size
     return answer(&number, size < sizeof number ? size : sizeof number, size, value, needed);
 }
 
-static cl_context CL_API_CALL no_context(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
-                                         void(CL_CALLBACK *tell)(const char *, const void *, size_t, void *), void *data, cl_int *code)
+static cl_context CL_API_CALL no_context(const cl_context_properties *properties, cl_uint count,
+                                         const cl_device_id *devices,
+                                         void(CL_CALLBACK *tell)(const char *, const void *, size_t, void *),
+                                         void *data, cl_int *code)
 {
     (void)properties;
     (void)count;
