@@ -41,7 +41,7 @@ VALUES = {
 
 def entries(text):
     """(letter or "", name, whether its value may be left out, what stands for its value or "") of each line of a list."""
-    found = re.findall(r"^ {2,6}(?:-(\w), )?--([a-z-]+)(\[=| |$)(.*?)(?:  .*)?$", text, re.M)
+    found = re.findall(r"^ {2,6}(?:-(\w), )?--([a-z-]+)(\[=| (?! )|(?=  )|$)(.*?)(?:  .*)?$", text, re.M)
     return [(letter, name, mark == "[=", value.removesuffix("]") if mark == "[=" else value.strip())
             for letter, name, mark, value in found]
 
