@@ -2,7 +2,7 @@
  *
  *     for each stage ─▶ example ─▶ kind of samples ─▶ unsliced, in slices: parse ─▶ plan ─▶ run in memory
  *
- * Each example runs on the kind of its own file and on the five usual kinds of samples, unsliced and in
+ * Each example runs on the kind of its own file and on the usual kinds of samples, unsliced and in
  * slices, since these select different programs. The images are 192x160, the smallest size at which all parts
  * of an example still run, as only the compilation matters. Files that examples read are replaced by files in
  * memory. */
@@ -41,6 +41,9 @@ static const struct image_info usual[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 4, .alpha = true, .type = SAMPLE_UINT8},
     {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT16},
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT16},
+    {.width = WIDTH, .height = HEIGHT, .channels = 2, .alpha = true, .type = SAMPLE_UINT8},
+    {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_FLOAT},
+    {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_FLOAT},
 };
 
 /* Files that --convolve and --align read in examples, and the content of the former. */
@@ -168,7 +171,8 @@ static enum status run_command(struct worker *worker, struct command *command, c
     worker->run.edge = worker->verifier.run.edge = edge;
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
-        status = chain_resolve(&command->chain, KIND_IMAGE, false, &chain, error);
+        status = chain_resolve(&command->chain, KIND_IMAGE,
+                               format_holds_coefficients(format_by_path(command->output)), &chain, error);
 
     /* Fill the input with the texture. */
     if (status == STATUS_OK)
@@ -177,8 +181,10 @@ static enum status run_command(struct worker *worker, struct command *command, c
         const int pixel = i / info.channels, value = texture(pixel % WIDTH, pixel / WIDTH, i % info.channels);
         if (info.type == SAMPLE_UINT8)
             input.samples[i] = (unsigned char)value;
-        else
+        else if (info.type == SAMPLE_UINT16)
             ((uint16_t *)(void *)input.samples)[i] = (uint16_t)(value * 257);
+        else
+            ((float *)(void *)input.samples)[i] = (float)value / 255;
     }
 
     /* Run the chain, and with --verify the second computation. */

@@ -59,6 +59,7 @@ static const struct example examples[] = {
     {"climg samples/scene.png --rotate -3.5 level.png", "a slanting horizon made level, on a larger canvas"},
     {"climg samples/tilted.png --rotate 3.2,crop=inside straight.png",
      "straightened, and the empty corners cut off"},
+    {"climg samples/tilted.png --rotate 3.2,filter=lanczos sharp.png", "sharper than the bicubic filter"},
     {"climg samples/soft-alpha.png --rotate 30,size=200x160 tilted.png",
      "the middle of it, transparent around the picture"},
     {NULL, NULL},

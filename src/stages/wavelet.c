@@ -52,6 +52,8 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/scene.png --wavelet levels.png", "all levels and orientations in one picture"},
+    {"climg samples/scene.png --wavelet coefficients.tif",
+     "every coefficient, for --inverse-wavelet and Python"},
     {"climg samples/scene.png --wavelet=5 --inverse-wavelet --depth float same.tif",
      "transform and reconstruct"},
     {NULL, NULL},

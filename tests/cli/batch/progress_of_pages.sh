@@ -9,7 +9,7 @@ climg=$!
 exec 3>stream
 for count in '1 page' '2 pages' '3 pages'; do
     cat page.ppm >&3
-    wait_for grep -q "$count" shown
+    wait_for grep -qs "$count" shown
     sleep 0.2
 done
 exec 3>&-

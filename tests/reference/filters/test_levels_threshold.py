@@ -124,9 +124,11 @@ def groups_of(samples, each):
 
 
 def fineness_of(samples):
+    """Distances are those from a sample of the first row, or from 0 if that is transparent."""
     colours, there = seen(samples)
     is_float = np.issubdtype(samples.dtype, np.floating) and there.any()
-    return FINENESS * np.ptp(colours[there].astype(float)) if is_float else 0
+    values = colours[there].astype(float)
+    return FINENESS * np.ptp(values if there[0].any() else np.append(values, 0)) if is_float else 0
 
 
 def find_ends(values, percent):
