@@ -44,7 +44,7 @@ BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev l
                   ocl-icd-libopencl1 pocl-opencl-icd
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg x264 python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \
-                  fish zsh python3-yaml libjpeg-turbo-progs
+                  fish zsh python3-yaml libjpeg-turbo-progs python3-skimage
 DOCS_PACKAGES := pandoc python3-numpy python3-pil fonts-dejavu-core
 DEB_PACKAGES := debhelper dpkg-dev lintian
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
@@ -208,7 +208,7 @@ check: tools $(BUILD)/climg $(UNIT_TESTS) $(FUZZERS:%=$(OBJ)/replay/%) $(BUILD)/
 	tests/results $(RESULTS) $$status
 # Programs and Python modules that tests use.
 TEST_PROGRAMS := ffmpeg x264 pamtopfm exiftool file script fish zsh parallel
-TEST_MODULES := numpy scipy PIL tifffile pytest xdist pywt yaml
+TEST_MODULES := numpy scipy PIL tifffile pytest xdist pywt yaml skimage
 FIND_MODULES := 'import importlib.util, sys; print(*(name for name in sys.argv[1:] if not importlib.util.find_spec(name)))'
 tools: | $(if $(filter deps,$(MAKECMDGOALS)),deps-check)
 	@missing=$$($(PYTHON) -c $(FIND_MODULES) $(TEST_MODULES)) || missing=$(PYTHON); \

@@ -58,7 +58,7 @@ struct conversion {
 #define TYPE_OF(conversion) (conversion).type
 #endif
 
-/* How often loops over channels with a long body are unrolled: not at all if the program has the code of all types. */
+/* Unrolling of loops over channels with a long body: not at all if the program has the code of all types. */
 #if LANES == 16 && !defined(SAMPLE)
 #define UNROLLED 1
 #else

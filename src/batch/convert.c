@@ -95,7 +95,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     /* Warn if --linear decodes by another curve than the file names. */
     const struct tone_curve curve = metadata_tone_curve(in);
     char warning[128];
-    snprintf(warning, sizeof warning, "--linear decodes it by sRGB's curve, and %s tells of another one",
+    snprintf(warning, sizeof warning, "--linear decodes it by sRGB's curve, and %s names another one",
              curve.unknown ? curve.unknown : "");
     if (status == STATUS_OK && page->from.linear && curve.unknown)
         metadata_warn(metadata, warning);

@@ -146,7 +146,7 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
 {
     static const char *const colours[][3] = {{"brightness", "red - blue", "green - magenta"},
                                              {"red", "green", "blue"}};
-    /* Of white noise, a level holds 3/4 of the variance that the finer levels leave. With these weights the
+    /* A level of white noise holds 3/4 of the variance that the finer levels leave. With these weights the
      * sum over the levels is the variance of a sample. Opponent colours have the same mean variance as red,
      * green and blue, because their matrix is orthonormal. */
     double variance = 0, share = 0.75, shares = 0;
@@ -156,10 +156,11 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
         shares += share;
     }
     text[0] = '\0';
-    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255; by size of detail (", sqrt(variance / shares));
+    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255; white noise as strong at details of ",
+                sqrt(variance / shares));
     for (int level = 0; level < result->noise_levels; level++)
         text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
-    text_append(text, NOISE_TEXT_SIZE, " pixels), standard deviation of white noise as strong there: ");
+    text_append(text, NOISE_TEXT_SIZE, " pixels: ");
     for (int i = 0; i < result->noise_count; i++) {
         const char *name = result->noise_count == 3   ? colours[result->noise_separate][i]
                            : result->noise_count == 1 ? "gray"

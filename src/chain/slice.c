@@ -133,7 +133,7 @@ static const struct step *analysis_owner(const struct plan *analysis, struct run
 }
 
 /* Enqueues a part of an analysis pass: `value` has the rows that it needs. */
-static enum status analysis_add(const struct slice *slice, const struct value *value, struct error *error)
+static enum status slice_analyse(const struct slice *slice, const struct value *value, struct error *error)
 {
     const struct step *step = analysis_owner(slice->plan, slice->run);
     enum status status = step->stage->analysis->add(slice->run, step->params, value, slice->out,
@@ -234,7 +234,7 @@ enum status slice_run(struct slice *slice, struct error *error)
     if (status == STATUS_OK && slice->ends.reads)
         status = slice->io->release_input(slice->context, error);
     if (status == STATUS_OK)
-        status = plan->analysis ? analysis_add(slice, &value, error) : store_output(slice, &value, error);
+        status = plan->analysis ? slice_analyse(slice, &value, error) : store_output(slice, &value, error);
     value_release(run, &value);
     planes_release(&run->pool, &moved);
     return status;

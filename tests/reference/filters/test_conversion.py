@@ -211,7 +211,7 @@ def test_linear_goes_by_the_profile(tmp_path, name):
     samples = np.repeat(np.indices((16, 16)).sum(0)[..., None] % 2 * 255, 3, axis=2).astype(np.uint8)
     Image.fromarray(samples).save(tmp_path / "in.png", icc_profile=profile)
     said = harness.run("--linear", tmp_path / "in.png", "--scale", "1/2,filter=bilinear", tmp_path / "out.png").err
-    assert said == ("" if exponent != "?" else f"climg: {tmp_path}/in.png: warning: --linear decodes it by sRGB's curve, and its ICC profile tells of another one\n")
+    assert said == ("" if exponent != "?" else f"climg: {tmp_path}/in.png: warning: --linear decodes it by sRGB's curve, and its ICC profile names another one\n")
     expected = 0.5 ** (1 / exponent) if exponent not in (None, "?") else reference.srgb_encode(0.5)
     assert abs(harness.read_samples(tmp_path / "out.png")[4, 4, 0] - 255 * expected) <= 0.8
 
@@ -222,7 +222,7 @@ def test_linear_goes_by_cicp(tmp_path, transfer, exponent):
     samples = np.repeat(np.indices((16, 16)).sum(0)[..., None] % 2 * 255, 3, axis=2).astype(np.uint8)
     pngfile.write_png(tmp_path / "in.png", samples, chunks=[("cICP", bytes([1, transfer, 0, 1])), ("gAMA", struct.pack(">I", 60000))])
     said = harness.run("--linear", tmp_path / "in.png", "--scale", "1/2,filter=bilinear", tmp_path / "out.png").err
-    assert said == ("" if exponent != "?" else f"climg: {tmp_path}/in.png: warning: --linear decodes it by sRGB's curve, and cICP tells of another one\n")
+    assert said == ("" if exponent != "?" else f"climg: {tmp_path}/in.png: warning: --linear decodes it by sRGB's curve, and cICP names another one\n")
     expected = 0.5 ** (1 / exponent) if exponent not in (None, "?") else reference.srgb_encode(0.5)
     assert abs(harness.read_samples(tmp_path / "out.png")[4, 4, 0] - 255 * expected) <= 0.8
 

@@ -1,8 +1,9 @@
-"""--threshold sauvola, niblack and wolf: beside float64, and beside scikit-image; what does not change a result; NaN."""
+"""--threshold sauvola, niblack and wolf: against float64 and scikit-image; slices, variants and memories; NaN."""
 
 import numpy as np
 import pytest
 from scipy import ndimage
+from skimage import filters
 
 import harness
 import reference
@@ -41,7 +42,7 @@ def assert_above(out, samples, chosen, context):
 @pytest.mark.some(4)
 @every_type
 @pytest.mark.parametrize("method", METHODS)
-def test_beside_float64(tmp_path, rng, dtype, method):
+def test_against_float64(tmp_path, rng, dtype, method):
     for samples in pictures(rng, dtype):
         chain, chosen = draw_chain(rng, method)
         out, done = result(tmp_path, rng, samples, *chain)
@@ -51,9 +52,8 @@ def test_beside_float64(tmp_path, rng, dtype, method):
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 @pytest.mark.parametrize("method", ["sauvola", "niblack"])
-def test_beside_scikit_image(tmp_path, rng, dtype, method):
+def test_against_scikit_image(tmp_path, rng, dtype, method):
     """Its windows are mirrored about the centre of the last pixel, which no --edge does, so the picture is extended before."""
-    filters = pytest.importorskip("skimage.filters", reason="python3-skimage is not installed")
     full = reference.full_scale(np.dtype(dtype))
     for edge, border in BORDERS.items():
         radius, k = int(rng.choice([1, 4, 25])), round(float(rng.uniform(0.05, 0.6)), 2)

@@ -8,12 +8,11 @@ import subprocess
 
 import numpy as np
 import pytest
-from PIL import Image, ImageCms, features
+from PIL import Image, ImageCms
 
 import harness
 import pngfile
 
-pytestmark = pytest.mark.skipif(not features.check("webp_mux") or not features.check("webp_anim"), reason="Pillow has no WebP")
 XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF/></x:xmpmeta>'
 
 
