@@ -50,6 +50,13 @@ static enum status run_auto_orient(struct run *run, const void *params, const st
     return move_image(run, &centres, in, out, error);
 }
 
+static struct stage_caps auto_orient_caps(const void *params)
+{
+    struct stage_caps caps = move_caps(params);
+    caps.moves_reduced = true;
+    return caps;
+}
+
 const struct stage stage_auto_orient = {
     .name = "auto-orient",
     .options = options,
@@ -58,7 +65,7 @@ const struct stage stage_auto_orient = {
     .out = KIND_IMAGE,
     .shape = auto_orient_shape,
     .rows = rows_all,
-    .caps = move_caps,
+    .caps = auto_orient_caps,
     .inverse_map = auto_orient_inverse_map,
     .run = run_auto_orient,
 };

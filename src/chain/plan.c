@@ -197,12 +197,12 @@ int chain_reduction(const struct chain *chain, const struct shape *shape)
     struct error ignored;
     for (size_t i = 0; i < chain->count; i++, in = out) {
         const struct step *step = &chain->steps[i];
-        const bool turns = step->stage == &stage_auto_orient;
+        const struct stage_caps caps = step_caps(step);
         out = in;
-        if ((!turns && !step_caps(step).reads_reduced) ||
+        if ((!caps.moves_reduced && !caps.reads_reduced) ||
             step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK)
             return 1;
-        if (turns)
+        if (caps.moves_reduced)
             continue;
         const struct affine map = step_inverse_map(step, &in, &out);
         const double factor = fmin(map.xx, map.yy);

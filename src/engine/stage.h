@@ -47,7 +47,7 @@ static inline int ceil_div(int n, int by)
 struct reduction {
     int by;            /* 2, 4 or 8; 0: not reduced */
     int width, height; /* of the full picture */
-    /* Part of the first pixel that is outside of the full picture: 0 unless the picture was turned. */
+    /* Part of the first pixel that is outside of the full picture: 0 unless it was turned or cropped. */
     double left, top;
 };
 
@@ -147,8 +147,8 @@ struct stage_caps {
 
     /* Outputs are means weighted over a neighbourhood that grows as the picture shrinks. As the first stage
      * it accepts a picture that the reader reduced (shape.reduced), and returns the size and the positions
-     * that the full picture has. */
-    bool reads_reduced;
+     * that the full picture has. moves_reduced: may stand before it, and returns a reduced picture. */
+    bool reads_reduced, moves_reduced;
 
     /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
     double relative_cost;

@@ -38,14 +38,25 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Callback `inverse_map`: returns the map from the part to the picture. */
+/* Returns the place of the part in the picture and sets its size, both in pixels of the full picture. */
+static struct place crop_place(const struct crop *crop, const struct shape *in, struct shape *part)
+{
+    const struct shape full = shape_full(in);
+    *part = full;
+    box_set_size(&crop->box, &full, part);
+    return box_place(&crop->box, part, &full);
+}
+
+/* Callback `inverse_map`: returns the map from the part to the picture. The part of a reduced picture begins
+ * with the pixel that has its first column and row. */
 static struct affine crop_map(const void *params, const struct shape *in)
 {
-    const struct crop *crop = params;
-    struct shape part = *in;
-    box_set_size(&crop->box, in, &part);
-    const struct place at = box_place(&crop->box, &part, in);
-    return (struct affine){1, 0, at.x, 0, 1, at.y};
+    struct shape part;
+    const struct place at = crop_place(params, in, &part);
+    if (in->reduced.by == 0)
+        return (struct affine){1, 0, at.x, 0, 1, at.y};
+    return (struct affine){1, 0, floor(in->reduced.left + (double)at.x / in->reduced.by),
+                           0, 1, floor(in->reduced.top + (double)at.y / in->reduced.by)};
 }
 
 /* Divides the box by the subsampling. */
@@ -54,18 +65,31 @@ static enum status crop_adapt_to_chroma(void *params, const struct chroma *chrom
     return box_adapt_to_chroma(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
 }
 
-/* Sets the size of the part. Fails if the part is not inside the picture. */
+/* Sets the size of the part, which of a reduced picture has all pixels that it touches. Fails if the part is
+ * not inside the picture. */
 static enum status crop_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
-    const struct crop *crop = params;
-    const struct affine at = crop_map(crop, in);
-    box_set_size(&crop->box, in, out);
-    if (at.x >= 0 && at.y >= 0 && at.x + out->width <= in->width && at.y + out->height <= in->height)
+    const struct shape full = shape_full(in);
+    struct shape part;
+    const struct place at = crop_place(params, in, &part);
+    if (at.x < 0 || at.y < 0 || (int64_t)at.x + part.width > full.width ||
+        (int64_t)at.y + part.height > full.height)
+        return fail(error, STATUS_FAILED,
+                    "--crop: the picture is %dx%d, which does not hold %dx%d from +%d+%d", full.width,
+                    full.height, part.width, part.height, at.x > 0 ? at.x : 0, at.y > 0 ? at.y : 0);
+    out->width = part.width;
+    out->height = part.height;
+    if (in->reduced.by == 0)
         return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "--crop: the picture is %dx%d, which does not hold %dx%d from +%.0f+%.0f", in->width,
-                in->height, out->width, out->height, fmax(at.x, 0), fmax(at.y, 0));
+    const int by = in->reduced.by;
+    const struct affine first = crop_map(params, in);
+    const double left = in->reduced.left + (double)at.x / by, top = in->reduced.top + (double)at.y / by;
+    out->reduced = (struct reduction){
+        .by = by, .width = part.width, .height = part.height, .left = left - first.x, .top = top - first.y};
+    out->width = (int)(fmin(ceil(left + (double)part.width / by), in->width) - first.x);
+    out->height = (int)(fmin(ceil(top + (double)part.height / by), in->height) - first.y);
+    return STATUS_OK;
 }
 
 static struct rows crop_rows(const void *params, const struct shape *in, struct rows out)
@@ -79,6 +103,13 @@ static enum status run_crop(struct run *run, const void *params, const struct va
 {
     const struct affine affine = crop_map(params, &in->shape);
     return move_image(run, &affine, in, out, error);
+}
+
+static struct stage_caps crop_caps(const void *params)
+{
+    struct stage_caps caps = move_caps(params);
+    caps.moves_reduced = true;
+    return caps;
 }
 
 const struct stage stage_crop = {
@@ -98,7 +129,7 @@ const struct stage stage_crop = {
     .shape = crop_shape,
     .rows = crop_rows,
     .inverse_map = crop_map,
-    .caps = move_caps,
+    .caps = crop_caps,
     .adapt_to_chroma = crop_adapt_to_chroma,
     .run = run_crop,
 };

@@ -228,7 +228,8 @@ const struct stage stage_scale = {
         "meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated from the "
         "corners, at (d + 0.5) / FACTOR of them. The result is softer, and has the same size and position "
         "as with centers. Both steps run as one. filter=nearest has no corners.\n\n"
-        "As the first stage, 1/4 and smaller factors decode a JPEG at 1/2, 1/4 or 1/8, as --resize does. "
+        "As the first stage or after --crop, 1/4 and smaller factors decode a JPEG at 1/2, 1/4 or 1/8, as "
+        "--resize does. "
         "full=yes decodes all pixels, and so do antialias=no, grid=corners, bspline, nearest, --linear and "
         "--range.",
     .examples = examples,

@@ -146,7 +146,31 @@ def test_turned_first(tmp_path, rng, orientation):
     assert np.abs(assert_like(made, samples, by=4, mirrored=mirrored)).max() < 0.02
 
 
-@pytest.mark.parametrize("words", [("--resize", "40x40,fit=cover"), ("--resize", "60x20,fit=exact"), ("--scale", "1/8,filter=lanczos")])
+@pytest.mark.some(4)
+@pytest.mark.parametrize("orientation", [1, 3, 6])
+@pytest.mark.parametrize("crop", [(301, 211, 37, 45), (320, 208, 32, 48), (100, 160, 0, 113), (237, 330, 206, 1), (64, 64, 77, 99)])
+def test_cropped_first(tmp_path, rng, crop, orientation):
+    """The part has every pixel that it touches, and begins within the first one. Its border mixes in what is beyond."""
+    width, height, left, top = crop
+    exif = Image.Exif()
+    exif[274] = orientation
+    data = jpegfile.encode(picture(rng, *((443, 331) if orientation == 6 else (331, 443))), quality=92, subsampling=0, exif=exif.tobytes())
+    (tmp_path / "in.jpg").write_bytes(data)
+    image = Image.fromarray(jpegfile.decode(data))
+    image.getexif()[274] = orientation
+    samples = np.asarray(ImageOps.exif_transpose(image))[top:top + height, left:left + width]
+    size = (round(width / 8), round(height / 8))
+    said = harness.run(tmp_path / "in.jpg", "-v", "--crop", f"{width}x{height}+{left}+{top}", "--resize", "{}x{},fit=exact".format(*size),
+                       tmp_path / "out.png").err
+    assert "is decoded at 1/" in said, said
+    made, whole = read(tmp_path / "out.png"), np.clip(resized(samples, size), 0, 255)
+    assert made.shape[:2] == size[::-1]
+    assert psnr(made, whole) > 36 and psnr(made[1:-1, 1:-1], whole[1:-1, 1:-1]) > 40, (psnr(made, whole), psnr(made[1:-1, 1:-1], whole[1:-1, 1:-1]))
+    assert np.abs(shift(whole, made)).max() < 0.04
+
+
+@pytest.mark.parametrize("words", [("--resize", "40x40,fit=cover"), ("--resize", "60x20,fit=exact"), ("--scale", "1/8,filter=lanczos"),
+                                   ("--crop", "71%x53%+21+17", "--resize", "20x20")])
 def test_same_bits(tmp_path, rng, words):
     """On kernels for CPUs and GPUs, in buffers and images, in slices and groups; --verify agrees."""
     files = make(tmp_path / "in", rng)
@@ -175,7 +199,8 @@ def test_group_of_different_sizes(tmp_path, rng):
     ("--resize", "20x20,full=yes"), ("--scale", "1/16,full=yes"), ("--resize", "20x20,filter=box"), ("--linear", "--resize", "20x20"),
     ("--range", "10,200", "--resize", "20x20"), ("--blur", "1", "--resize", "20x20"), ("--resize", "150x150"),
     ("--scale", "1/8,filter=nearest"), ("--scale", "1/8,antialias=no"), ("--scale", "1/8,grid=corners"), ("--scale", "1/8,filter=bspline"),
-    ("--crop", "300x300+20+20", "--resize", "20x20")])
+    ("--crop", "300x300+20+20", "--resize", "160x160"), ("--crop", "300x300+20+20", "--blur", "1", "--resize", "20x20"),
+    ("--crop", "300x300+20+20")])
 def test_decodes_all(tmp_path, rng, words):
     """The same samples as of a PNG, which is never reduced."""
     (tmp_path / "in.jpg").write_bytes(jpegfile.encode(picture(rng, 401, 399), subsampling=2))
