@@ -209,6 +209,7 @@ static struct workload estimate_workload(const struct command *command, const st
     const struct settings *settings = &command->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
+                                           .only = settings->only,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = 1,
                                            .spool = settings->environment.spool};

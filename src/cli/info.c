@@ -320,6 +320,7 @@ static enum status write_file_info(const struct command *command, const struct j
     const struct settings *settings = &command->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
+                                           .only = settings->only,
                                            .max_pixels = settings->max_pixels,
                                            .spool = settings->environment.spool};
     struct reader *reader = NULL;
