@@ -300,6 +300,9 @@ const struct option global_options[] = {
     {.name = "only", .type = OPTION_CUSTOM, FIELD(only), .words = format_words, .value = "FORMAT[,FORMAT]...",
      .parse = parse_only, .print = print_only,
      .help = "accept inputs of these formats alone, as png,jpeg; a file's content decides, not its name"},
+    {.name = "no-confine", .type = OPTION_FLAG, FIELD(no_confine),
+     .help = "keep all rights of the user; without it climg can open only what the command names, drivers and its cache, and "
+             "no sockets"},
     {.name = "max-pixels", .type = OPTION_SIZE, FIELD(max_pixels), .fallback = "2G", .min = 1,
      .max = INFINITY, .value = "N", .help = "refuse inputs with more pixels; K, M and G multiply by powers of 1024"},
     {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .help = "print only errors"},

@@ -76,6 +76,7 @@ struct settings {
     bool force;            /* use a device that failed --selftest */
     int memory;            /* enum memory_option */
     uint64_t memory_limit; /* bytes; 0: none */
+    bool no_confine;       /* keep all rights of the user */
     format_set only;       /* formats of inputs; 0: all */
     uint64_t max_pixels;   /* maximum of an input */
     int jobs;              /* threads that decode, encode and register; 0: one for each processor */
