@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "batch/command.h"
 #include "batch/report.h"
+#include "batch/rights.h"
 #include "cli/cli.h"
 #include "device/choose.h"
 #include "device/device.h"
@@ -69,15 +70,10 @@ static void *await_signals(void *context)
     return NULL;
 }
 
-/* Starts the thread that waits for signals and installs the handlers of crashes. Handlers for the other
- * signals are used only if the thread cannot be started: LLVM, in OpenCL drivers, replaces them, and the
- * first SIGQUIT or SIGXCPU would be lost. */
-static void handle_signals(void)
+/* Installs the handlers of crashes and blocks the signals that await_signals will wait for. */
+static void block_signals(void)
 {
     static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
-    struct sigaction action = {.sa_handler = interrupted};
-    struct error ignored;
-    pthread_t thread;
     sigset_t blocked;
 
     /* Wait for those signals that were neither ignored (nohup: SIGHUP) nor blocked when the program started.
@@ -92,12 +88,16 @@ static void handle_signals(void)
     }
     sigaddset(&awaited, PROGRESS_SIGNAL);
     crashes_handle(interrupted, &awaited);
-
-    /* Writing to a closed pipe, or beyond the limit of a file's size, then fails with EPIPE or EFBIG. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-
     pthread_sigmask(SIG_BLOCK, &awaited, NULL);
+}
+
+/* Starts the thread that waits for signals. Handlers are used only if the thread cannot be started: LLVM, in
+ * OpenCL drivers, replaces them, and the first SIGQUIT or SIGXCPU would be lost. */
+static void handle_signals(void)
+{
+    struct sigaction action = {.sa_handler = interrupted};
+    struct error ignored;
+    pthread_t thread;
     if (thread_start(&thread, await_signals, NULL, &ignored) == STATUS_OK) {
         pthread_detach(thread);
         return;
@@ -129,14 +129,22 @@ static enum status written(enum status status, struct error *error)
     return status;
 }
 
-/* Prepares the OpenCL drivers, before the first OpenCL call. To process files, batch_run calls device_start
- * itself when it knows the work; the work of --info --noise is small. */
-static void start_drivers(const struct settings *settings)
+/* Prepares the OpenCL drivers, confines the process if it processes files, and starts the thread that waits
+ * for signals. Until then signals end the process at once: nothing is to be removed. */
+static enum status begin(const struct command *command, const struct list *list, struct error *error)
 {
     static const struct workload none;
-    pocl_start(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
-    if (settings->list_devices || settings->selftest || settings->warm || settings->info != INFO_ABSENT)
-        device_start(settings, settings->info != INFO_ABSENT ? &none : NULL);
+    const struct settings *settings = &command->settings;
+    block_signals();
+    if (!settings->dry_run)
+        pocl_start(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
+    enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
+    handle_signals();
+    /* To process files, batch_run calls device_start itself when it knows the work; the work of --info
+     * --noise is small. */
+    if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
+        device_start(settings, list ? &none : NULL);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -150,16 +158,20 @@ int main(int argc, char **argv)
     for (int i = 0, opened = 0; i <= 2 && opened >= 0; i++)
         if (fcntl(i, F_GETFD) < 0)
             opened = open("/dev/null", i == 0 ? O_WRONLY : O_RDONLY);
-    handle_signals();
     atexit(at_exit);
+
+    /* Writing to a closed pipe, or beyond the limit of a file's size, then fails with EPIPE or EFBIG. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 
     /* Write each line of stderr with one write(), as other processes may write there, too. */
     setvbuf(stderr, line, _IOLBF, sizeof line);
 
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
-    if (status == STATUS_OK && !settings_want_information(settings) && !settings->dry_run)
-        start_drivers(settings);
+    command.begin = begin;
+    if (status == STATUS_OK && (settings->list_devices || settings->selftest || settings->warm))
+        status = begin(&command, NULL, &error);
     if (status == STATUS_OK && settings_want_information(settings))
         status = help_write(stdout, settings, &error);
     else if (status == STATUS_OK && settings->info != INFO_ABSENT)

@@ -1,6 +1,7 @@
 /* Runs a command, in four steps.
  *
- *     check ─▶ begin: output folder, device, report ─▶ worker pool ─▶ end: report, times, empty folders
+ *     check ─▶ begin: output folder, confinement, device, report ─▶ worker pool ─▶ end: report, times, empty
+ * folders
  *
  * All checks are made before anything is written: a batch of hours must not fail at its end for a reason that
  * was known at its start. The device starts in the background while the first file is opened. A dry run ends
@@ -74,20 +75,12 @@ static enum status check_coding_options(const struct list *list, const struct se
                    : STATUS_OK;
 }
 
-/* Checks the command and makes the list of jobs. *provenance is to be freed by the caller, also after a
- * failure. */
-static enum status check_command(struct command *command, struct list *list, char **provenance,
-                                 struct error *error)
+/* Checks the command and makes the list of jobs. */
+static enum status check_command(const struct command *command, struct list *list, struct error *error)
 {
-    enum status status = chain_prepare(&command->chain, &command->settings, error);
-    if (status == STATUS_OK)
-        status = conflicts_check_names(command, error);
+    enum status status = conflicts_check_names(command, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
-    if (status == STATUS_OK) {
-        *provenance = provenance_describe(&command->chain, &command->settings, error);
-        status = *provenance ? STATUS_OK : STATUS_FAILED;
-    }
     if (status == STATUS_OK)
         status = list_make(list, command, error);
     /* A single file fails here, before its report overwrites an older one. In a batch, it is a line of the
@@ -209,6 +202,7 @@ static struct workload estimate_workload(const struct command *command, const st
     const struct settings *settings = &command->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
+                                           .only = settings->only,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = 1,
                                            .spool = settings->environment.spool};
@@ -243,14 +237,29 @@ static struct workload estimate_workload(const struct command *command, const st
     return chain_workload(&command->chain, &shape, size, pages);
 }
 
-/* Creates the output folder, prints which files are left out, and starts the device and the report. */
+/* Creates the output folder, confines the process, and prepares the stages, which may decode a picture
+ * (--align). *provenance is to be freed by the caller, also after a failure. */
+static enum status prepare_command(struct command *command, struct list *list, char **provenance,
+                                   struct error *error)
+{
+    enum status status = STATUS_OK;
+    if (!command->settings.dry_run && list->output_is_directory)
+        status = make_output_folder(list->output, &list->jobs[0].made_from, error);
+    if (status == STATUS_OK && command->begin)
+        status = command->begin(command, list, error);
+    if (status == STATUS_OK)
+        status = chain_prepare(&command->chain, &command->settings, error);
+    if (status != STATUS_OK)
+        return status;
+    *provenance = provenance_describe(&command->chain, &command->settings, error);
+    return *provenance ? STATUS_OK : STATUS_FAILED;
+}
+
+/* Prints which files are left out, and starts the device and the report. */
 static enum status begin_batch(const struct command *command, struct list *list, struct results *results,
                                void (*complain)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
-    if (!settings->dry_run && list->output_is_directory &&
-        make_output_folder(list->output, &list->jobs[0].made_from, error) != STATUS_OK)
-        return STATUS_FAILED;
     if (!settings->dry_run && list->several &&
         list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -288,7 +297,9 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     double began = clock_seconds();
     if (settings->verbose && !settings->quiet)
         settings_print(stderr, settings);
-    enum status status = check_command(command, &list, &provenance, error);
+    enum status status = check_command(command, &list, error);
+    if (status == STATUS_OK)
+        status = prepare_command(command, &list, &provenance, error);
     if (status == STATUS_OK && settings->resume)
         status = resume_load(&resume, settings, provenance, &list, error);
     if (status == STATUS_OK)

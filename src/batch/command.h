@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct list;
+
 struct command {
     struct settings settings;
     struct chain chain; /* as written; fits images or coefficient files */
@@ -20,6 +22,10 @@ struct command {
 
     const char *output;       /* "-" is stdout; NULL: each input's own path */
     bool output_is_directory; /* there are several inputs, or it ends in a slash */
+    /* Called once, when the files are known and before anything is decoded and any thread is started: takes
+     * rights away from the process. NULL: nothing is to be done. */
+    enum status (*begin)(const struct command *command, const struct list *list, struct error *error);
+
     bool output_may_be_input; /* it comes before the first stage: if the file exists, it may be an input */
 };
 

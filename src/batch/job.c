@@ -302,6 +302,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     const struct settings *settings = worker->context->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
+                                           .only = settings->only,
                                            .rewinds = settings->range.automatic,
                                            .copies =
                                                worker->context->chain->count == 0 && keeps_coding(settings),

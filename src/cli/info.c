@@ -320,6 +320,7 @@ static enum status write_file_info(const struct command *command, const struct j
     const struct settings *settings = &command->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
+                                           .only = settings->only,
                                            .max_pixels = settings->max_pixels,
                                            .spool = settings->environment.spool};
     struct reader *reader = NULL;
@@ -349,6 +350,8 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = list_make(&list, command, error);
+    if (status == STATUS_OK && command->begin)
+        status = command->begin(command, &list, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
         if (write_file_info(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
             continue;

@@ -9,6 +9,7 @@
  * PNG takes 0.05 s instead of 0.31. */
 #include "device/choose.h"
 
+#include "base/confine.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/threads.h"
@@ -35,6 +36,7 @@ static struct {
     bool trusts_all;      /* --force or --selftest: also use devices that failed --selftest */
     bool verbose;         /* -v without -q */
     bool quiet;           /* -q */
+    bool cpu_only;        /* only the CPU's driver is loaded */
     bool has_work;        /* `work` is known */
     struct workload work; /* the command's work */
 } startup;
@@ -256,6 +258,20 @@ static enum status fail_no_platform(int code, const char *loading, struct error 
                 "that `clinfo -l` lists it");
 }
 
+/* Fails if a driver cannot start because the process is confined. Another device would be used silently. */
+static enum status check_denied(const struct environment *environment, struct error *error)
+{
+    struct driver_denial denial = {""};
+    if (confine_is_on() && !startup.cpu_only)
+        denial = drivers_find_denied(environment);
+    return denial.text[0]
+               ? fail(
+                     error, STATUS_FAILED,
+                     "an OpenCL driver cannot start, as climg is confined: %s; --no-confine keeps all rights",
+                     denial.text)
+               : STATUS_OK;
+}
+
 /* Finds all devices of the loaded drivers, in the order of their numbers. */
 static enum status find_devices(struct device_table *table, const struct environment *environment,
                                 struct error *error)
@@ -266,8 +282,15 @@ static enum status find_devices(struct device_table *table, const struct environ
     errno = 0;
     dlerror(); /* clears earlier errors */
     cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
+    const int cause = errno;
+    const char *failure = dlerror();
+    char loading[1024] = ""; /* of a later dlopen, the message would be another one */
+    if (failure)
+        snprintf(loading, sizeof loading, "%s", failure);
+    if (check_denied(environment, error) != STATUS_OK)
+        return STATUS_FAILED;
     if (code != CL_SUCCESS || found == 0)
-        return fail_no_platform(errno, dlerror(), error);
+        return fail_no_platform(cause, failure ? loading : NULL, error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
         if (i == 0 || platforms[i] != platforms[i - 1]) /* drivers.c: ocl-icd may list one twice */
             add_platform(table, environment, platforms[i]);
@@ -317,7 +340,8 @@ void device_start(const struct settings *settings, const struct workload *work)
     const bool is_for_cpu = strcasecmp(settings->device, "cpu") == 0 ||
                             (is_automatic(settings->device) && startup.has_work &&
                              cost_is_below_gpu_start((unsigned)workers_available(), &startup.work));
-    if (is_for_cpu && drivers_load_only(drivers.cpu) && startup.verbose)
+    startup.cpu_only = is_for_cpu && drivers_load_only(drivers.cpu);
+    if (startup.cpu_only && startup.verbose)
         fprintf(stderr, "climg: only the CPU's OpenCL driver is loaded, %s; --list-devices loads all\n",
                 drivers.cpu);
 }

@@ -8,21 +8,19 @@
  */
 #include "device/drivers.h"
 
+#include "base/confine.h"
+#include "base/files.h"
+#include "base/text.h"
+
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Counts a driver. Stores its library if it is the first one for CPUs. */
-static void add_library(struct drivers *drivers, const char *library)
-{
-    drivers->count++;
-    if (!drivers->cpu[0] && (strstr(library, "pocl") || strstr(library, "intelocl")))
-        snprintf(drivers->cpu, sizeof drivers->cpu, "%s", library);
-}
+#include <unistd.h>
 
 static bool is_directory(const char *path)
 {
@@ -45,24 +43,26 @@ static void find_icd_directory(char directory[PATH_MAX])
     strcpy(directory, "/etc/OpenCL/vendors");
 }
 
-void drivers_find(const struct environment *environment, struct drivers *drivers)
+/* Calls `visit` with the library of each driver that the loader would load. None, if OCL_ICD_VENDORS names a
+ * library or file: a single driver. */
+static void each_library(const struct environment *environment,
+                         void (*visit)(void *context, const char *library), void *context)
 {
     char directory[PATH_MAX], pattern[PATH_MAX + 8], library[PATH_MAX];
     glob_t found;
-    *drivers = (struct drivers){.count = 0};
     if (environment->icd_directory && !is_directory(environment->icd_directory))
-        return; /* OCL_ICD_VENDORS names a library or file: a single driver */
+        return;
 
-    /* Add the libraries of OCL_ICD_FILENAMES. */
+    /* The libraries of OCL_ICD_FILENAMES. */
     const char *list = environment->icd_filenames ? environment->icd_filenames : "";
     for (size_t length; *list; list += length + (list[length] == ':')) {
         length = strcspn(list, ":");
         snprintf(library, sizeof library, "%.*s", (int)length, list);
         if (length > 0)
-            add_library(drivers, library);
+            visit(context, library);
     }
 
-    /* Add the library in the first line of each .icd file. */
+    /* The library in the first line of each .icd file. */
     if (!environment->icd_directory)
         find_icd_directory(directory);
     snprintf(pattern, sizeof pattern, "%s/*.icd",
@@ -73,12 +73,27 @@ void drivers_find(const struct environment *environment, struct drivers *drivers
         FILE *file = fopen(found.gl_pathv[i], "r");
         if (file && fgets(library, sizeof library, file)) {
             library[strcspn(library, "\r\n")] = '\0';
-            add_library(drivers, library);
+            visit(context, library);
         }
         if (file)
             fclose(file);
     }
     globfree(&found);
+}
+
+/* Counts a driver. Stores its library if it is the first one for CPUs. */
+static void add_library(void *context, const char *library)
+{
+    struct drivers *drivers = context;
+    drivers->count++;
+    if (!drivers->cpu[0] && (strstr(library, "pocl") || strstr(library, "intelocl")))
+        snprintf(drivers->cpu, sizeof drivers->cpu, "%s", library);
+}
+
+void drivers_find(const struct environment *environment, struct drivers *drivers)
+{
+    *drivers = (struct drivers){.count = 0};
+    each_library(environment, add_library, drivers);
 }
 
 bool drivers_load_only(const char *library)
@@ -88,4 +103,124 @@ bool drivers_load_only(const char *library)
     // cppcheck-suppress resourceLeak
     return loaded && setenv("OCL_ICD_VENDORS", library, 1) == 0 &&
            setenv("OCL_ICD_FILENAMES", library, 1) == 0;
+}
+
+/* ---------------------------------------------------------------- confined processes */
+
+enum { ALL_RIGHTS = CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE };
+
+/* Folders in which drivers keep what they compiled. Without them every run compiles again. */
+static const struct {
+    const char *library;  /* part of the driver's name */
+    const char *variable; /* names the folder */
+    const char *folder;   /* otherwise: below climg's cache, or, if `below_home`, below HOME */
+    bool below_home;
+} caches[] = {
+    {"nvidia", "CUDA_CACHE_PATH", ".nv", true},
+    {"amdocl", "AMD_COMGR_CACHE_DIR", "../comgr", false},
+    {"igdrcl", "NEO_CACHE_DIR", "../neo_compiler_cache", false},
+    {"Mesa", "MESA_SHADER_CACHE_DIR", "../mesa_shader_cache", false},
+    {"Rusticl", "MESA_SHADER_CACHE_DIR", "../mesa_shader_cache", false},
+};
+
+/* Allows the path FOLDER/NAME. */
+static void allow_joined(const char *folder, const char *name, unsigned rights)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) < PATH_MAX)
+        confine_allow(path, rights);
+}
+
+/* Allows a driver's library, those next to it, its data and its linker in the same prefix, and its cache. */
+static void allow_library(void *context, const char *library)
+{
+    const struct environment *environment = context;
+    const char *slash = strrchr(library, '/');
+    char folder[PATH_MAX];
+    if (slash) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - library), library);
+        confine_allow(folder, CONFINE_READ);
+        allow_joined(folder, "../share/pocl", CONFINE_READ);
+        allow_joined(folder, "../etc/OpenCL", CONFINE_READ);
+        allow_joined(folder, "../bin/ld", CONFINE_READ | CONFINE_EXECUTE);
+    }
+    for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
+        const char *named = getenv(caches[i].variable);
+        struct error ignored;
+        if (!strstr(library, caches[i].library))
+            continue;
+        const char *home = environment->home ? environment->home : "";
+        char *cache = named ? copy_text(named, &ignored)
+                      : caches[i].below_home
+                          ? text_print(&ignored, "%s/%s", home, caches[i].folder)
+                          : cache_path(environment->cache, home, caches[i].folder, &ignored);
+        if (cache) {
+            mkdir(cache, 0700);
+            confine_allow(cache, ALL_RIGHTS);
+        }
+        free(cache);
+    }
+}
+
+void drivers_allow(const struct environment *environment)
+{
+    struct error ignored = {.text = ""};
+    Dl_info loader;
+
+    /* climg's cache, that of all users, and PoCL's, which pocl_start has chosen. */
+    char *own = cache_path(environment->cache, environment->home, "", &ignored);
+    const char *pocl = getenv("POCL_CACHE_DIR");
+    if (own)
+        confine_allow(own, ALL_RIGHTS);
+    free(own);
+    char *kernels = pocl ? copy_text(pocl, &ignored) : NULL;
+    if (kernels) {
+        make_folders_above(kernels);
+        mkdir(kernels, 0700);
+        confine_allow(kernels, ALL_RIGHTS);
+    }
+    free(kernels);
+    allow_joined(environment->system_cache, "climg", CONFINE_READ);
+
+    /* The loader of drivers, its list of them, and the drivers. */
+    if (dladdr((void *)(uintptr_t)clGetPlatformIDs, &loader) != 0)
+        allow_library((void *)(uintptr_t)environment, loader.dli_fname);
+    if (environment->icd_directory) {
+        confine_allow(environment->icd_directory, CONFINE_READ);
+        if (!is_directory(environment->icd_directory))
+            allow_library((void *)(uintptr_t)environment, environment->icd_directory);
+    }
+    each_library(environment, allow_library, (void *)(uintptr_t)environment);
+    const char *list = getenv("LD_LIBRARY_PATH");
+    struct word word;
+    while (list && text_next_word(&list, ':', &word)) {
+        char folder[PATH_MAX];
+        snprintf(folder, sizeof folder, "%.*s", (int)word.length, word.start);
+        confine_allow(folder, CONFINE_READ);
+    }
+}
+
+/* Fills in the denial of the first driver that has one. */
+static void find_denied(void *context, const char *library)
+{
+    struct driver_denial *denial = context;
+    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
+    const void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    const char *problem = loaded ? NULL : dlerror();
+    if (!denial->text[0] && problem && strstr(problem, strerror(EACCES)))
+        snprintf(denial->text, sizeof denial->text, "%s", problem);
+    const bool needs_nodes =
+        loaded && strstr(library, "nvidia") && access("/proc/driver/nvidia/version", F_OK) == 0;
+    for (size_t i = 0; needs_nodes && i < sizeof nodes / sizeof nodes[0]; i++)
+        if (!denial->text[0] && access(nodes[i], F_OK) != 0)
+            snprintf(denial->text, sizeof denial->text,
+                     "%s: does not exist; nvidia-modprobe -u -c 0 makes it", nodes[i]);
+    // cppcheck-suppress resourceLeak
+}
+
+struct driver_denial drivers_find_denied(const struct environment *environment)
+{
+    struct driver_denial denial = {""};
+    each_library(environment, find_denied, &denial);
+    return denial;
 }

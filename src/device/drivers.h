@@ -23,4 +23,17 @@ void drivers_find(const struct environment *environment, struct drivers *drivers
  * library cannot be loaded; then all drivers are. */
 bool drivers_load_only(const char *library);
 
+/* Allows a process that is to be confined (base/confine.h) what drivers read, and the caches that they and
+ * climg write. Creates missing folders of caches. */
+void drivers_allow(const struct environment *environment);
+
+/* The path that a driver wanted and could not have, with the reason; "" if there is none. */
+struct driver_denial {
+    char text[PATH_MAX + 128];
+};
+
+/* Returns why a driver cannot start in this confined process: a library that may not be read, or NVIDIA's
+ * devices, which its driver has made by a program with root's rights if they are missing. */
+struct driver_denial drivers_find_denied(const struct environment *environment);
+
 #endif

@@ -65,6 +65,41 @@ const char *format_words(void)
     return words;
 }
 
+bool format_set_parse(const char *text, format_set *set)
+{
+    struct word word;
+    *set = 0;
+    while (text_next_word(&text, ',', &word)) {
+        char name[16];
+        snprintf(name, sizeof name, "%.*s", (int)(word.length < sizeof name ? word.length : 0), word.start);
+        const struct format *named = format_by_word(name);
+        if (named == NULL)
+            return false;
+        for (size_t i = 0; formats[i] != NULL; i++)
+            if (formats[i] == named || (named->recognise == NULL && formats[i]->reader == named->reader))
+                *set |= 1u << i;
+    }
+    return *set != 0;
+}
+
+void format_set_print(FILE *file, format_set set)
+{
+    const char *comma = "";
+    for (size_t i = 0; formats[i] != NULL; i++)
+        if ((set & 1u << i) != 0) {
+            fprintf(file, "%s%s", comma, formats[i]->extensions[0]);
+            comma = ",";
+        }
+}
+
+bool format_set_accepts(format_set set, const struct format *format)
+{
+    size_t i = 0;
+    while (formats[i] != format)
+        i++;
+    return set == 0 || (set & 1u << i) != 0;
+}
+
 bool format_holds(const struct format *format, const struct capacity *content)
 {
     const struct capacity *held = &format->holds;

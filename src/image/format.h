@@ -6,6 +6,8 @@
 
 #include "image/image.h"
 
+#include <stdio.h>
+
 enum { CHANNELS_ALL = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 
 /* Kinds of data that a file can hold. */
@@ -87,6 +89,19 @@ const struct format *format_by_signature(const unsigned char *head, size_t size)
 /* Returns the format by the first bytes of the file at that path; NULL also if it cannot be read. */
 const struct format *format_by_content(const char *path);
 
+/* A set of formats of inputs: bits 1u << index in `formats`. */
+typedef unsigned format_set;
+
+/* Parses a list of extensions, as --only takes it: "png,jpeg". A name that is for output only, pnm, stands
+ * for the formats that its reader reads. Returns false for an unknown name. */
+bool format_set_parse(const char *text, format_set *set);
+
+/* Prints the first extension of each format of the set, separated by commas. */
+void format_set_print(FILE *file, format_set set);
+
+/* True if the format is in the set, or the set is empty. */
+bool format_set_accepts(format_set set, const struct format *format);
+
 /* Returns all extensions, for --format: "png|tif|tiff". Valid until the next call; not thread-safe. */
 const char *format_words(void);
 
@@ -130,6 +145,7 @@ struct foreign_hint foreign_reading(const char *name, const char *path);
 struct foreign_hint foreign_writing(const char *name, const char *path);
 
 struct reader_options {
+    format_set only;     /* other formats are refused by the file's first bytes; 0: all are read */
     int page;            /* the first page to read, from 1 on; 0: all pages */
     int last_page;       /* the last page to read; the file may have fewer; 0: only `page` */
     bool rewinds;        /* reader_measure() will be called, so the file is read twice */

@@ -115,7 +115,11 @@ static enum status identify(struct reader *common, const char *path, struct erro
             fread(common->head + SIGNATURE_SIZE, 1, RIFF_SIGNATURE_SIZE - SIGNATURE_SIZE, common->file);
         common->format = format_by_signature(common->head, common->head_size);
     }
-    return common->format != NULL ? STATUS_OK : refuse(common, path, error);
+    if (common->format == NULL)
+        return refuse(common, path, error);
+    return format_set_accepts(common->options.only, common->format)
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "is %s, which --only does not accept", common->format->name);
 }
 
 /* Reads the header of the first page. A class that does not seek finds the file's first bytes in

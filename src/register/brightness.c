@@ -184,6 +184,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
                             int *reduction, int *width, int *height, struct error *error)
 {
     const struct reader_options options = {.page = 1,
+                                           .only = settings->only,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = settings->jobs,
                                            .spool = settings->environment.spool};

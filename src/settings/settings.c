@@ -60,6 +60,19 @@ static void print_format(FILE *file, const void *fields)
     fputs(format != NULL ? format->name : "", file);
 }
 
+static enum status parse_only(const char *text, void *field, struct error *error)
+{
+    return format_set_parse(text, field)
+               ? STATUS_OK
+               : fail(error, STATUS_USAGE, "not a list of formats, as in png,jpeg; climg reads %s",
+                      format_names(NULL, "and").text);
+}
+
+static void print_only(FILE *file, const void *fields)
+{
+    format_set_print(file, ((const struct settings *)fields)->only);
+}
+
 static const char *const timing_forms[] = {[TIMING_TABLE] = "table", [TIMING_JSON] = "json"};
 
 /* "table", "json:FILE" */
@@ -284,6 +297,12 @@ const struct option global_options[] = {
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
      .help = "limit on climg's own memory for pixels, besides what the OpenCL driver takes: 512M, 2G"},
+    {.name = "only", .type = OPTION_CUSTOM, FIELD(only), .words = format_words, .value = "FORMAT[,FORMAT]...",
+     .parse = parse_only, .print = print_only,
+     .help = "accept inputs of these formats alone, as png,jpeg; a file's content decides, not its name"},
+    {.name = "no-confine", .type = OPTION_FLAG, FIELD(no_confine),
+     .help = "keep all rights of the user; without it climg can open only what the command names, drivers and its cache, and "
+             "no sockets"},
     {.name = "max-pixels", .type = OPTION_SIZE, FIELD(max_pixels), .fallback = "2G", .min = 1,
      .max = INFINITY, .value = "N", .help = "refuse inputs with more pixels; K, M and G multiply by powers of 1024"},
     {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .help = "print only errors"},

@@ -8,14 +8,12 @@
 #define CLIMG_SETTINGS_SETTINGS_H
 
 #include "base/error.h"
-#include "image/sample.h"
+#include "image/format.h"
 #include "settings/environment.h"
 #include "settings/option.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct format;
 
 /* --range: the sample values that become 0 and full scale. */
 struct range {
@@ -78,6 +76,8 @@ struct settings {
     bool force;            /* use a device that failed --selftest */
     int memory;            /* enum memory_option */
     uint64_t memory_limit; /* bytes; 0: none */
+    bool no_confine;       /* keep all rights of the user */
+    format_set only;       /* formats of inputs; 0: all */
     uint64_t max_pixels;   /* maximum of an input */
     int jobs;              /* threads that decode, encode and register; 0: one for each processor */
     struct verify_option verify;

@@ -19,8 +19,8 @@ climg -j 1 in/b.png in/d.png --blur 2 out
 climg -j 1 --progress always in/b.png in/d.png --blur 2 out 2>&1 | grep -c $'\r\e\\[Kclimg: 1 of 2 files'
 climg in/b.png --blur 2 --progress always b.png
 echo --- verbose
-on_terminal climg -j 1 -v in/d.png in/b.png --blur 2 out | sed -E '/OpenCL driver/d; s/ (XDG_CACHE_HOME|TMPDIR)=[^ ]*//g; s/: image of .*//; s/[0-9.]+ s.*/N s .../'
-on_terminal climg -j 1 -v --resume in/d.png in/b.png --blur 2 out | sed '/OpenCL driver/d' | sed -n 2p
+on_terminal climg -j 1 -v in/d.png in/b.png --blur 2 out | sed -E '/OpenCL driver|confined:/d; s/ (XDG_CACHE_HOME|TMPDIR)=[^ ]*//g; s/: image of .*//; s/[0-9.]+ s.*/N s .../'
+on_terminal climg -j 1 -v --resume in/d.png in/b.png --blur 2 out | sed -E '/OpenCL driver|confined:/d' | sed -n 2p
 rm shown
 echo --- one file, by its rows
 export CLIMG_SLICE=64

@@ -6,4 +6,5 @@ OCL_ICD_VENDORS=$PWD/missing/ climg "$SAMPLES/scene.png" --blur 1 out.png
 echo "This is no library, but a text of more than sixty-four bytes, as ELF wants it." >damaged.so
 echo "$PWD/damaged.so" >damaged/driver.icd
 OCL_ICD_VENDORS=$PWD/damaged/ climg "$SAMPLES/scene.png" --blur 1 out.png
+(ulimit -n 6; climg "$SAMPLES/scene.png" --blur 1 out.png)
 (ulimit -n 5; climg "$SAMPLES/scene.png" --blur 1 out.png)

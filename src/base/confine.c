@@ -1,0 +1,351 @@
+/* Landlock and a seccomp filter, by their system calls.
+ *
+ * Landlock names what may be opened: a list of files and folders with rights, which hold for everything below
+ * a folder. A right that no rule gives is refused with EACCES. It cannot except a part of a folder, and it
+ * needs no privileges. Each version of its interface (ABI) brought further rights; all that the kernel knows
+ * are used. Version 1 refuses every rename into another folder, which PoCL needs for what it has compiled, so
+ * Linux 5.19 (version 2) is the oldest kernel whose Landlock is used.
+ *
+ * The seccomp filter is a list of system calls that are refused, in the language of packet filters (BPF).
+ * They fail with EPERM and do not end the process, as drivers try calls to see what there is. A list of
+ * allowed calls would be shorter to check and break with the next version of a driver.
+ *
+ * PoCL links what it compiles with /usr/bin/ld. Landlock allows that program alone; it is confined like
+ * climg.
+ *
+ * Not refused: reading of names, sizes and times of files (stat), and changes of time stamps. */
+#include "base/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Rights of later versions than linux/landlock.h of Debian 12 has. */
+enum {
+    ACCESS_REFER = 1 << 13,
+    ACCESS_TRUNCATE = 1 << 14,
+    ACCESS_IOCTL_DEVICE = 1 << 15,
+    ACCESS_FILE = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
+                  ACCESS_TRUNCATE | ACCESS_IOCTL_DEVICE,
+};
+
+/* struct landlock_ruleset_attr of version 6. Older kernels accept it if the fields that they do not know are
+ * zero. */
+struct ruleset {
+    uint64_t files, network, scopes;
+};
+
+/* Rules of the process. Set before there are threads. */
+static int rules = -1;   /* descriptor of Landlock's rules; -1: none */
+static int version;      /* of Landlock; 0: none */
+static uint64_t handled; /* rights on files that need a rule */
+static int failure;      /* errno of rules that could not be made, for lack of descriptors or memory */
+static bool is_on;
+
+/* ---------------------------------------------------------------- files */
+
+/* Read by climg's libraries, by OpenCL drivers of all makers and by the linker. Missing ones are ignored. */
+static const char *const readable[] = {
+    /* libraries and programs */
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/run/opengl-driver",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
+    /* drivers' settings */
+    "/etc/OpenCL",
+    "/etc/nvidia",
+    "/etc/drirc",
+    /* the system: clang asks for the distribution, hwloc for processors, NVIDIA for its kernel module */
+    "/etc/os-release",
+    "/etc/debian_version",
+    "/etc/lsb-release",
+    "/etc/localtime",
+    "/etc/locale.alias",
+    "/etc/passwd",
+    "/etc/nsswitch.conf",
+    "/sys",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/version",
+    "/proc/modules",
+    "/proc/devices",
+    "/proc/filesystems",
+    "/proc/driver",
+    "/proc/sys",
+};
+
+/* Devices: the usual ones, and GPUs of NVIDIA, AMD and Intel (dri), AMD (kfd) and in WSL (dxg). */
+static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+                                      "/dev/nvidia*", "/dev/dri",  "/dev/kfd",  "/dev/dxg"};
+
+/* The linkers of PoCL, and the programs that load them. */
+static const char *const programs[] = {"/usr/bin/ld", "/usr/bin/ld.lld", "/lib64/ld-linux-x86-64.so.2",
+                                       "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-*.so.1"};
+
+/* Allows all paths of a list, in which * stands for any text. */
+static void allow_list(const char *const *paths, size_t count, unsigned rights)
+{
+    for (size_t i = 0; i < count; i++) {
+        glob_t found;
+        if (!strchr(paths[i], '*'))
+            confine_allow(paths[i], rights);
+        else if (glob(paths[i], 0, NULL, &found) == 0) {
+            for (size_t j = 0; j < found.gl_pathc; j++)
+                confine_allow(found.gl_pathv[j], rights);
+            globfree(&found);
+        }
+    }
+}
+
+void confine_begin(void)
+{
+    version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (version < 2)
+        version = 0;
+    if (version == 0)
+        return;
+    const int newest_right = version >= 5 ? 15 : version >= 3 ? 14 : 13;
+    const struct ruleset ruleset = {
+        .files = handled = (UINT64_C(2) << newest_right) - 1,
+        .network = version >= 4 ? 3 : 0, /* TCP: bind, connect */
+        .scopes = version >= 6
+                      ? 3
+                      : 0, /* abstract sockets of, and signals to, processes that are not confined with it */
+    };
+    rules = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof ruleset, 0);
+    if (rules < 0)
+        failure = errno;
+    allow_list(readable, sizeof readable / sizeof readable[0], CONFINE_READ);
+    allow_list(devices, sizeof devices / sizeof devices[0], CONFINE_READ | CONFINE_WRITE);
+    allow_list(programs, sizeof programs / sizeof programs[0], CONFINE_READ | CONFINE_EXECUTE);
+}
+
+/* Adds a rule for an open file or folder. */
+static void add_rule(int file, unsigned rights)
+{
+    struct stat there;
+    uint64_t access = 0;
+    if (rights & CONFINE_READ)
+        access |= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+    if (rights & CONFINE_WRITE)
+        access |= LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEVICE;
+    if (rights & CONFINE_CREATE)
+        access |= LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | ACCESS_REFER |
+                  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR;
+    if (rights & CONFINE_REMOVE_FOLDERS)
+        access |= LANDLOCK_ACCESS_FS_REMOVE_DIR;
+    if (rights & CONFINE_EXECUTE)
+        access |= LANDLOCK_ACCESS_FS_EXECUTE;
+    if (fstat(file, &there) != 0)
+        return;
+    const struct landlock_path_beneath_attr rule = {
+        .allowed_access = access & handled & (S_ISDIR(there.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
+        .parent_fd = file};
+    /* Fails for pipes, which need no rule. After any other failure the file cannot be opened, and an error
+     * names it. */
+    (void)!syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+void confine_allow(const char *path, unsigned rights)
+{
+    const int file = rules >= 0 ? open(path, O_PATH | O_CLOEXEC) : -1;
+    if (file < 0) {
+        if (rules >= 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+            failure = errno;
+        return;
+    }
+    add_rule(file, rights);
+    close(file);
+}
+
+void confine_allow_folder(const char *path, unsigned rights)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (snprintf(folder, sizeof folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path) < PATH_MAX)
+        confine_allow(folder, rights);
+}
+
+/* ---------------------------------------------------------------- system calls */
+
+#if defined(__x86_64__)
+static const uint32_t ARCHITECTURE = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+static const uint32_t ARCHITECTURE = AUDIT_ARCH_AARCH64;
+#else
+static const uint32_t ARCHITECTURE = 0; /* no filter */
+#endif
+
+/* Numbers of calls that linux/unistd.h of Debian 12 does not have; the same on all machines. */
+enum {
+    CALL_FCHMODAT2 = 452,
+    CALL_NEWEST = 462, /* mseal, of Linux 6.10: later ones are unknown to the list */
+};
+
+/* Calls that climg, image libraries and drivers have no use for. */
+static const int refused[] = {
+/* other processes */
+#ifndef __SANITIZE_ADDRESS__ /* whose leak checker uses it */
+    SYS_ptrace,
+#endif
+    SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_getfd, SYS_kcmp, SYS_process_madvise,
+    /* sockets; a pair of them, which reaches no other process, is allowed */
+    SYS_socket, SYS_connect, SYS_bind,
+    /* identity */
+    SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setgroups,
+    SYS_setfsuid, SYS_setfsgid, SYS_capset,
+    /* namespaces and file systems */
+    SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2, SYS_move_mount, SYS_open_tree,
+    SYS_fsopen, SYS_fspick, SYS_fsconfig, SYS_fsmount, SYS_mount_setattr, SYS_quotactl, SYS_swapon,
+    SYS_swapoff, SYS_open_by_handle_at,
+    /* rights of files, by their names */
+    SYS_fchmodat, CALL_FCHMODAT2, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
+    SYS_lremovexattr,
+#ifdef SYS_chmod
+    SYS_chmod, SYS_chown, SYS_lchown,
+#endif
+    /* parts of the kernel that often had flaws */
+    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter,
+    SYS_io_uring_register, SYS_keyctl, SYS_add_key, SYS_request_key,
+    /* the machine */
+    SYS_reboot, SYS_kexec_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_acct, SYS_syslog,
+    SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname, SYS_setdomainname,
+    SYS_vhangup,
+#ifdef SYS_iopl
+    SYS_iopl, SYS_ioperm,
+#endif
+    /* execution of a file by its descriptor, which may have no name that Landlock could know */
+    SYS_execveat};
+
+/* Calls that fail as if the kernel did not have them, so that libraries take others: the flags of clone3
+ * cannot be examined, and a memory file could be executed. */
+static const int unknown[] = {SYS_clone3, SYS_memfd_create};
+
+enum { REFUSED = sizeof refused / sizeof refused[0], UNKNOWN = sizeof unknown / sizeof unknown[0] };
+
+static const uint32_t ALLOW = SECCOMP_RET_ALLOW, REFUSE = SECCOMP_RET_ERRNO | EPERM,
+                      UNKNOWN_CALL = SECCOMP_RET_ERRNO | ENOSYS;
+
+/* A filter that is being made: instructions in order. */
+struct filter {
+    struct sock_filter code[2 * (REFUSED + UNKNOWN) + 32];
+    unsigned short length;
+};
+
+static void add(struct filter *filter, unsigned code, uint32_t value, unsigned char then,
+                unsigned char otherwise)
+{
+    filter->code[filter->length++] = (struct sock_filter){(unsigned short)code, then, otherwise, value};
+}
+
+/* Adds: if the loaded word fits `value`, return `result`. `test`: BPF_JEQ, BPF_JGT, or BPF_JSET for common
+ * bits. */
+static void add_case(struct filter *filter, unsigned test, uint32_t value, uint32_t result)
+{
+    add(filter, BPF_JMP | test | BPF_K, value, 0, 1);
+    add(filter, BPF_RET | BPF_K, result, 0, 0);
+}
+
+static void add_load(struct filter *filter, size_t offset)
+{
+    add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+/* Adds: of calls of that number, test the low half of an argument. Both machines are little-endian. The last
+ * such case loads the call's number again. */
+static void add_argument(struct filter *filter, uint32_t call, int argument, unsigned test,
+                         const uint32_t *values, unsigned char count)
+{
+    add(filter, BPF_JMP | BPF_JEQ | BPF_K, call, 0, (unsigned char)(2 * count + 2));
+    add_load(filter, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)argument);
+    for (int i = 0; i < count; i++)
+        add_case(filter, test, values[i], REFUSE);
+    add_load(filter, offsetof(struct seccomp_data, nr));
+}
+
+/* Installs the filter. Returns false if the kernel or the machine has none. */
+static bool filter_install(void)
+{
+    static const uint32_t namespaces[] = {CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                          CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET};
+    static const uint32_t typing[] = {TIOCSTI, TIOCLINUX}; /* into the user's terminal */
+    struct filter filter = {.length = 0};
+    if (ARCHITECTURE == 0)
+        return false;
+
+    /* 32-bit programs have other numbers; so do those of x32, which begin at 2^30 and are above the newest.
+     */
+    add_load(&filter, offsetof(struct seccomp_data, arch));
+    add(&filter, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    add(&filter, BPF_RET | BPF_K, REFUSE, 0, 0);
+    add_load(&filter, offsetof(struct seccomp_data, nr));
+    add_case(&filter, BPF_JGT, CALL_NEWEST, UNKNOWN_CALL);
+    for (size_t i = 0; i < REFUSED; i++)
+        add_case(&filter, BPF_JEQ, (uint32_t)refused[i], REFUSE);
+    for (size_t i = 0; i < UNKNOWN; i++)
+        add_case(&filter, BPF_JEQ, (uint32_t)unknown[i], UNKNOWN_CALL);
+    add_argument(&filter, SYS_clone, 0, BPF_JSET, namespaces, 1);
+    add_argument(&filter, SYS_ioctl, 1, BPF_JEQ, typing, 2);
+    add(&filter, BPF_RET | BPF_K, ALLOW, 0, 0);
+
+    const struct sock_fprog program = {.len = filter.length, .filter = filter.code};
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+}
+
+/* ---------------------------------------------------------------- both */
+
+enum status confine_apply(const char **note, struct error *error)
+{
+    static char text[128];
+    /* This rule is for an inode that /proc would forget: the descriptor stays open. */
+    const int self = rules >= 0 ? open("/proc/self", O_PATH | O_CLOEXEC) : -1;
+    if (self >= 0)
+        add_rule(self, CONFINE_READ);
+    if (failure != 0)
+        return fail(error, STATUS_FAILED, "cannot confine the process: %s%s", strerror(failure),
+                    failure == EMFILE ? "; raise the limit (ulimit -n)" : "");
+    /* Neither needs privileges if set-user-ID programs get none, either. */
+    const bool is_possible = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    const bool files = is_possible && rules >= 0 && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+    const bool calls = is_possible && filter_install();
+    if (rules >= 0)
+        close(rules);
+    rules = -1;
+    is_on = files || calls;
+    if (files)
+        snprintf(text, sizeof text, "files by Landlock %d, system calls %s", version,
+                 calls ? "by seccomp" : "not, as this kernel has no seccomp for climg");
+    else
+        snprintf(text, sizeof text, "files not, as this kernel has no Landlock for climg; system calls %s",
+                 calls ? "by seccomp" : "not, either");
+    *note = text;
+    return STATUS_OK;
+}
+
+bool confine_is_on(void)
+{
+    return is_on;
+}

@@ -1,0 +1,118 @@
+/* The rules of a confined process: inputs are read, the folders of outputs are written.
+ *
+ * A folder's rule is for everything below it. So a folder argument needs one rule, and links in it that leave
+ * it one each. An output needs its folder, as it is written to a temporary file there and renamed. A file
+ * that already exists, of those that are not replaced but overwritten (--report), needs a rule of its own
+ * alone. */
+#include "batch/rights.h"
+
+#include "base/confine.h"
+#include "base/files.h"
+#include "device/drivers.h"
+#include "image/output/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Allows to read all inputs. */
+static void allow_inputs(const struct command *command, const struct list *list)
+{
+    struct stat there;
+    for (size_t i = 0; i < command->input_count; i++)
+        confine_allow(command->inputs[i], CONFINE_READ);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *path = list->jobs[i].input;
+        if (command->settings.files_from || (lstat(path, &there) == 0 && S_ISLNK(there.st_mode)))
+            confine_allow(path, CONFINE_READ);
+    }
+    for (size_t i = 0; i < command->chain.count; i++) {
+        const struct stage_caps caps = step_caps(&command->chain.steps[i]);
+        if (caps.file)
+            confine_allow(caps.file, CONFINE_READ);
+    }
+}
+
+/* Allows to overwrite a file, or to create it. */
+static void allow_aux_output(const char *path)
+{
+    struct stat there;
+    const unsigned rights = CONFINE_READ | CONFINE_WRITE;
+    if (!path || strcmp(path, "-") == 0)
+        return;
+    if (stat(path, &there) == 0)
+        confine_allow(path, rights);
+    else
+        confine_allow_folder(path, rights | CONFINE_CREATE);
+}
+
+/* Allows to write the job's output: a device or pipe itself, and otherwise in its folder, or if it is a link
+ * in the folder of its target. *folder is the folder of the last job, and its length. */
+static enum status allow_output(const struct job *job, struct word *folder, struct error *error)
+{
+    const unsigned rights = CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE;
+    struct stat there = {.st_mode = 0};
+    const char *path = job->output;
+    const size_t length = (size_t)folder_length(path);
+    const bool exists = lstat(path, &there) == 0, is_link = exists && S_ISLNK(there.st_mode);
+    if (strcmp(path, "-") == 0)
+        return STATUS_OK;
+    if (exists && (!is_link || stat(path, &there) == 0) && !S_ISREG(there.st_mode)) {
+        confine_allow(path, CONFINE_READ | CONFINE_WRITE);
+        return STATUS_OK;
+    }
+    if (is_link) {
+        char *target = resolve_links(path, error);
+        if (target)
+            confine_allow_folder(target, rights);
+        free(target);
+        return target ? STATUS_OK : STATUS_FAILED;
+    }
+    if (folder->start && folder->length == length && strncmp(folder->start, path, length) == 0)
+        return STATUS_OK;
+    *folder = (struct word){path, length};
+    confine_allow_folder(path, rights);
+    return STATUS_OK;
+}
+
+/* Allows to write all outputs, and to remove those folders that were made for them. */
+static enum status allow_outputs(const struct command *command, const struct list *list, struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    struct word folder = {NULL, 0};
+    if (list->output_is_directory)
+        confine_allow(list->output, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct job *job = &list->jobs[i];
+        if (allow_output(job, &folder, error) != STATUS_OK)
+            return STATUS_FAILED;
+        char *made = job->made_from > 0 ? text_print(error, "%.*s", (int)job->made_from, job->output) : NULL;
+        if (made)
+            confine_allow_folder(made, CONFINE_REMOVE_FOLDERS);
+        free(made);
+    }
+    for (size_t i = 0; i < command->chain.count; i++)
+        allow_aux_output(step_caps(&command->chain.steps[i]).writes);
+    allow_aux_output(settings->report);
+    allow_aux_output(settings->trace);
+    allow_aux_output(settings->timing.file);
+    return STATUS_OK;
+}
+
+enum status rights_confine(const struct command *command, const struct list *list, struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    confine_begin();
+    allow_inputs(command, list);
+    confine_allow(settings->environment.spool, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
+    drivers_allow(&settings->environment);
+    if (settings->info == INFO_ABSENT && allow_outputs(command, list, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const char *note;
+    if (confine_apply(&note, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (settings->verbose && !settings->quiet)
+        fprintf(stderr, "climg: confined: %s\n", note);
+    return STATUS_OK;
+}

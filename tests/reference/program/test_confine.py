@@ -1,0 +1,109 @@
+"""A confined process: what code in a decoder may do, and what climg itself opens."""
+
+import ctypes
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+from conftest import load_layer
+from harness import CLIMG, ROOT, run
+
+LANDLOCK = ctypes.CDLL(None).syscall(444, None, 0, 1)  # landlock_create_ruleset: its version
+FILES = {"read", "list", "read system", "read process", "create", "append", "truncate", "folder", "link", "device", "rename", "remove", "execute"}
+
+needs_landlock = pytest.mark.skipif(LANDLOCK < 2, reason="the kernel has no Landlock of version 2")
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home that is not below the temporary folder, which climg may use. It has a cache, as PoCL is slow without one."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="climg-home-", dir="/var/tmp"))
+    (folder / "secret").write_text("secret")
+    (folder / "removed").write_text("")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def layer(tmp_path_factory):
+    return load_layer(tmp_path_factory.mktemp("layer"), "attack.c")
+
+
+def attacks(said):
+    return dict(re.findall(r"^attack ([a-z0-9 ]+): (.*)$", said, re.M))
+
+
+COMMANDS = {
+    "png": ["scene.png", "--blur", "2"],
+    "jpeg": ["photo.jpg", "--crop", "9x9"],
+    "tiff": ["scene.tif", "--invert"],
+    "--align": ["tilted.png", "--align", str(ROOT / "samples/scene.tif")],
+    "--range auto": ["scene.png", "--range", "auto"],
+    "--info": ["photo.jpg", "--info"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_attack_in_a_decoder_is_refused(home, tmp_path, layer, command):
+    """Each thing that works without confinement is refused by the kernel."""
+    args = [ROOT / "samples" / COMMANDS[command][0], *COMMANDS[command][1:], *(["-o", tmp_path / "out.png"] if command != "--info" else [])]
+    env = {**layer, "HOME": str(home)}
+    confined = attacks(run(*args, env=env).err)
+    assert sorted(os.listdir(home)) == sorted({"secret", "removed"} | set(os.listdir(home)) & {".cache"})
+    assert (home / "secret").read_text() == "secret"
+    free = attacks(run(*args, "--no-confine", env=env).err)
+    assert free["read"] == free["create"] == free["execute"] == free["internet"] == free["user"] == free["signal"] == "done"
+    works = {name for name, answer in confined.items() if answer == "done"}
+    assert works <= (FILES if LANDLOCK < 2 else set()) | ({"signal"} if LANDLOCK < 6 else set()), confined
+    assert confined.keys() == free.keys() and len(confined) > 30
+
+
+@needs_landlock
+@pytest.mark.parametrize("args, where", [(["in.png", "--report", "../report/done.jsonl", "--invert", "../out/"], {"report", "out"}),
+                                         (["in.png", "--invert", "--in-place"], {"."})])
+def test_named_folders_can_be_written(home, layer, args, where):
+    """The named outputs' folders, and no other ones."""
+    for name in ("work", "report", "out"):
+        (home / name).mkdir()
+    shutil.copy(ROOT / "samples/scene.png", home / "work/in.png")
+    for name in ("secret", "removed"):
+        (home / "work" / name).write_text("")
+    done = attacks(run(*args, env={**layer, "HOME": str(home / "work"), "XDG_CACHE_HOME": str(home / "cache")}, cwd=home / "work").err)
+    assert (done["create"] == "done") == ("." in where)
+    assert done["execute"] != "done" and done["internet"] != "done"
+
+
+@needs_landlock
+def test_driver_that_cannot_be_read(home, tmp_path):
+    """It is not left out silently."""
+    (home / "vendors").mkdir()
+    (home / "library").mkdir()
+    (home / "library/libdriver.so").symlink_to("../secret")
+    (home / "vendors/some.icd").write_text(str(home / "library/libdriver.so"))
+    said = run(ROOT / "samples/photo.jpg", "--invert", tmp_path / "a.png", status=1, env={"OCL_ICD_VENDORS": str(home / "vendors")}).err
+    assert str(home / "library/libdriver.so") in said and "Permission denied" in said and "--no-confine" in said
+
+
+@needs_landlock
+def test_opened_files(home, tmp_path):
+    """Everything that climg and the linker open is in the list, also when PoCL compiles."""
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    folder = home / "pictures"
+    folder.mkdir()
+    shutil.copy(ROOT / "samples/scene.png", folder / "a.png")
+    env = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(home / "tmp")}
+    env.pop("POCL_CACHE_DIR", None)
+    (home / "tmp").mkdir()
+    subprocess.run(["strace", "-f", "-o", tmp_path / "trace", "-e", "trace=open,openat,execve,landlock_restrict_self", CLIMG, folder, "--sharpen", "1",
+                    "--median", "2", home / "out"], check=True, env=env)
+    trace = (tmp_path / "trace").read_text().split("landlock_restrict_self")[-1]
+    opened = set(re.findall(r'open(?:at)?\([^"]*"([^"]+)"[^\n]*\) = \d', trace))
+    allowed = ("/usr/", "/lib", "/opt", "/sys", "/proc/", "/etc/", "/dev/", str(folder), str(home / "cache"), str(home / "out"), str(home / "tmp"))
+    assert not {path for path in opened if not os.path.realpath(path).startswith(allowed) and not path.startswith(allowed)}
+    assert {os.path.realpath(path) for path in re.findall(r'execve\("([^"]+)"', trace)} <= {os.path.realpath("/usr/bin/ld"), os.path.realpath("/usr/bin/ld.lld")}
