@@ -27,6 +27,16 @@ void command_free(struct command *command);
  * Fails for an unknown topic of --help, or if the file cannot be written. */
 enum status help_write(FILE *file, const struct settings *settings, struct error *error);
 
+/* Writes --help=json: stages, options, variables, formats and the manual as one JSON object
+ * (docs/help.schema.json). */
+void help_write_json(FILE *file);
+
+/* The line of --help after "Usage: ". */
+extern const char help_usage[];
+
+/* Returns the title of the group that --help=all lists the stage in. */
+const char *stage_group(const struct stage *stage);
+
 /* Writes the manual page, from the option tables, the stages' own manuals and manual.txt. */
 void man_write(FILE *file);
 
@@ -70,11 +80,17 @@ struct description describe_variable(const struct option *option);
 /* Returns the help of a row with its range and default: "levels (1 to 16, default 4)" */
 struct description describe_help(const struct option *option);
 
+/* Returns "image" or "pyramid". */
+const char *kind_name(enum kind kind);
+
 /* Returns "image to pyramid" */
 struct description describe_kinds(const struct stage *stage);
 
 /* The examples of the overview and the manual page; a NULL command ends them. */
 extern const struct example overview_examples[];
+
+/* The meanings of the exit statuses from 0 on, for manual page and --help=json; NULL ends them. */
+extern const char *const exit_meanings[];
 
 /* Writes paragraphs (separated by blank lines) in lines of at most 78 columns, each indented. Line breaks
  * inside a paragraph count as blanks. */

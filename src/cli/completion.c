@@ -125,10 +125,10 @@ static void offer_value(struct typed *typed, struct word name, const char *value
     typed->before = (struct word){typed->word, (size_t)(value - typed->word)};
     if (stage != NULL)
         offer_stage_value(typed, stage, value);
-    else if (option != NULL && strcmp(option->name, "help") == 0)
-        offer_stages(typed);
     else if (option != NULL)
         offer_words(typed, option);
+    if (option != NULL && strcmp(option->name, "help") == 0)
+        offer_stages(typed);
 }
 
 /* Returns the name of the stage or option whose value is the argument after `argument`. Returns an empty word

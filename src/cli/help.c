@@ -1,6 +1,7 @@
 /* --help, in three lengths: eleven lines for a newcomer, all stages and options, or one stage or option with
  * its manual and examples. The eleven lines are written here; the rest comes from the tables of stages and
- * options. Also writes the other information: --version, --complete and --generate. */
+ * options. --help=json is in help_json.c. Also writes the other information: --version, --complete and
+ * --generate. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <tiffio.h>
 #include <webp/decode.h>
+
+const char help_usage[] = "climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]";
 
 /* Writes each command and, below it, its purpose. */
 static void write_examples(FILE *file, const struct example *examples)
@@ -39,15 +42,20 @@ static const struct {
 
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 
-/* Returns the index of the stage's group, or GROUPS. */
-static size_t group_of(const struct stage *stage)
+/* Returns the title of a group; GROUPS is the last one. */
+static const char *group_title(size_t index)
+{
+    return index < GROUPS ? groups[index].title : "More";
+}
+
+const char *stage_group(const struct stage *stage)
 {
     struct description name = {""};
     size_t i = 0;
     text_append(name.text, sizeof name.text, " %s ", stage->name);
     while (i < GROUPS && strstr(groups[i].names, name.text) == NULL)
         i++;
-    return i;
+    return group_title(i);
 }
 
 /* Writes a list of all stages by purpose. */
@@ -56,10 +64,10 @@ static void write_stages(FILE *file)
     for (size_t i = 0; i <= GROUPS; i++) {
         bool begun = false; /* the title was written */
         for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
-            if (group_of(*stage) != i)
+            if (stage_group(*stage) != group_title(i))
                 continue;
             if (!begun)
-                fprintf(file, "%s:\n", i < GROUPS ? groups[i].title : "More");
+                fprintf(file, "%s:\n", group_title(i));
             begun = true;
             wrap_entry(file, describe_stage(*stage).text, (*stage)->brief);
         }
@@ -89,7 +97,7 @@ static void write_overview(FILE *file)
                 "Filters, scales and transforms images (%s) with OpenCL. Without INPUT it reads stdin, "
                 "without OUTPUT it writes stdout; - means either.",
                 format_names(NULL, "and").text);
-    fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n", file);
+    fprintf(file, "Usage: %s\n\n", help_usage);
     wrap_paragraphs(file, summary, 0);
     fputs("\nExamples:\n", file);
     write_examples(file, overview_examples);
@@ -170,6 +178,8 @@ enum status help_write(FILE *file, const struct settings *settings, struct error
     /* --help without a topic is the empty string. */
     if (settings->help != NULL && strcmp(settings->help, "all") == 0)
         write_overview(file);
+    else if (settings->help != NULL && strcmp(settings->help, "json") == 0)
+        help_write_json(file);
     else if (settings->help != NULL && settings->help[0] != '\0')
         status = write_topic(file, settings->help, error);
     else if (settings->help != NULL)

@@ -135,10 +135,10 @@ static void write_list(FILE *file, struct word name)
     } else if (word_equals(name, "@examples")) {
         write_examples(file, overview_examples);
     } else if (word_equals(name, "@exit")) {
-        write_entry(file, "0", "done");
-        write_entry(file, "1", "failed");
-        write_entry(file, "2", "wrong usage; nothing was written");
-        write_entry(file, "3", "some of several files failed; the others are done");
+        for (int i = 0; exit_meanings[i] != NULL; i++) {
+            const char number[] = {(char)('0' + i), '\0'};
+            write_entry(file, number, exit_meanings[i]);
+        }
     }
 }
 

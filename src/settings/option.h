@@ -56,6 +56,7 @@ struct option {
     const char *value; /* name of the value: SIGMA; NULL for flags and choices */
     const char *help;  /* one line, lower case, no full stop */
     bool hidden;       /* left out of all three */
+    bool writes;       /* the value is the path of a file that is written */
 
     const char *hint; /* INTEGER: ends the message about a text that is not a number; may be NULL */
 
