@@ -110,7 +110,7 @@ struct settings {
     bool resume;
     const char *shard; /* as given; `part` is its meaning */
     struct shard part;
-    bool dry_run;
+    int dry_run; /* enum list_option */
 
     /* Messages and reports. */
     bool quiet;
