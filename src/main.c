@@ -158,12 +158,15 @@ int main(int argc, char **argv)
 
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
-    if (status == STATUS_OK && !settings_want_information(settings) && !settings->dry_run)
+    if (status == STATUS_OK && !settings_want_information(settings) && !settings->dry_run &&
+        settings->compare == NULL)
         start_drivers(settings);
     if (status == STATUS_OK && settings_want_information(settings))
         status = help_write(stdout, settings, &error);
     else if (status == STATUS_OK && settings->info != INFO_ABSENT)
         status = written(info_write(&command, stdout, complain, &error), &error);
+    else if (status == STATUS_OK && settings->compare != NULL)
+        status = written(compare_write(&command, stdout, complain, &error), &error);
     else if (status == STATUS_OK && settings->list_devices)
         status = written(
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);

@@ -14,7 +14,8 @@ enum status {
     STATUS_OK = 0,
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
-    STATUS_PARTIAL = 3, /* batch: some files failed, the others are done */
+    STATUS_PARTIAL = 3,   /* batch: some files failed, the others are done */
+    STATUS_DIFFERENT = 4, /* --compare: pictures differ */
 };
 
 /* Scope: the other jobs that this error also affects. */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "batch/command.h"
 #include "engine/stage.h"
+#include "image/image.h"
 #include "settings/settings.h"
 
 #include <stddef.h>
@@ -54,6 +55,14 @@ void completion_write(FILE *file, const char *before, const char *word);
  * STATUS_PARTIAL if some cannot be read, STATUS_FAILED if none can. */
 enum status info_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
                        struct error *error);
+
+/* Compares each input with the reference of --compare and prints the figures, as text, table or lines of
+ * JSON. Failures as of info_write. Otherwise returns STATUS_DIFFERENT if a pair does not pass. */
+enum status compare_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
+                          struct error *error);
+
+/* Describes the channels for people: "RGB with alpha". */
+const char *channels_name(const struct image_info *info);
 
 /* ---------------------------------------------------------------- texts from the tables */
 

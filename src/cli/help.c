@@ -113,7 +113,8 @@ static void write_overview(FILE *file)
         text_append(term.text, sizeof term.text, "%s%s", before, describe_global(option).text);
         wrap_entry(file, term.text, describe_help(option).text);
     }
-    fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed.\n"
+    fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed,\n"
+          "4 --compare: pictures differ.\n"
           "'climg --help=STAGE' is the help of a stage, 'man climg' the whole manual.\n",
           file);
 }
@@ -135,6 +136,16 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
+/* Writes a global option, and below it the keys of its value. */
+static void write_option(FILE *file, const struct option *option)
+{
+    wrap_entry(file, describe_global(option).text, describe_help(option).text);
+    if (option->keys != NULL)
+        putc('\n', file);
+    for (const struct option *key = option->keys; key != NULL && key->type != OPTION_END; key++)
+        wrap_entry(file, describe_parameter(key).text, describe_help(key).text);
+}
+
 /* Writes the help of a stage or an option: "blur", "--blur", "m". */
 static enum status write_topic(FILE *file, const char *topic, struct error *error)
 {
@@ -145,7 +156,7 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
     if (stage != NULL)
         write_stage(file, stage);
     else if (option != NULL)
-        wrap_entry(file, describe_global(option).text, describe_help(option).text);
+        write_option(file, option);
     else
         return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; %s", topic,
                     suggest("--help=", name).text);

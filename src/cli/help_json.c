@@ -59,6 +59,10 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_put_text(out, "changes", effects[option->effect]);
     json_put_truth(out, "writes", option->writes);
     json_put_text(out, "help", option->help);
+    json_begin(out, "keys", '[');
+    for (const struct option *row = option->keys; row != NULL && row->type != OPTION_END; row++)
+        put_option(out, NULL, row, describe_parameter(row), true);
+    json_end(out, ']');
     json_end(out, '}');
 }
 

@@ -96,6 +96,11 @@ static void write_options(FILE *file, const struct option *table,
     for (const struct option *option = table; option->type != OPTION_END; option++) {
         if (!option->hidden)
             write_entry(file, describe(option).text, describe_help(option).text);
+        if (option->keys != NULL) { /* indented */
+            fputs(".RS\n", file);
+            write_options(file, option->keys, describe_parameter);
+            fputs(".RE\n", file);
+        }
     }
 }
 

@@ -180,9 +180,24 @@ static void print_pages(FILE *file, const void *fields)
         fprintf(file, "%d", pages->last);
 }
 
-#define FIELD(name) .offset = offsetof(struct settings, name)
+#define FIELD(name)         .offset = offsetof(struct settings, name)
+#define COMPARE_FIELD(name) .offset = offsetof(struct compare_option, name)
 
 /* clang-format off */
+const struct option compare_options[] = {
+    {.type = OPTION_TEXT, COMPARE_FIELD(reference), .value = "REFERENCE",
+     .help = "a picture, or a folder in which each input has a picture of its name"},
+    {.name = "min-psnr", .type = OPTION_REAL, COMPARE_FIELD(min_psnr), .min = 1, .max = 1000, .value = "DB",
+     .help = "pass if the PSNR of no channel is below; otherwise only equal pictures pass"},
+    {.name = "peak", .type = OPTION_REAL, COMPARE_FIELD(peak), .min = 1e-6, .max = INFINITY, .value = "N",
+     .help = "the largest possible sample, for PSNR and SSIM; by default full scale: 255, 65535, of floats 1"},
+    {.name = "diff", .type = OPTION_TEXT, COMPARE_FIELD(diff), .value = "FILE", .writes = true,
+     .help = "write a picture of the absolute differences"},
+    {.name = "form", .type = OPTION_CHOICE, COMPARE_FIELD(form), .fallback = "text", .choices = "text|json",
+     .help = "lines or a table; or an object of JSON in a line for each picture"},
+    {0},
+};
+
 const struct option global_options[] = {
     {.name = "memory", .letter = 'm', .type = OPTION_CHOICE, FIELD(memory), .fallback = "auto",
      .choices = "auto|buffer|image",
@@ -197,6 +212,10 @@ const struct option global_options[] = {
     {.name = "noise", .type = OPTION_FLAG, FIELD(noise),
      .help = "with --info: the noise, too, as --denoise finds it: one number, then brightness and colour by size of detail; "
              "this needs a device"},
+    {.name = "compare", .type = OPTION_TEXT, FIELD(compare), .value = "REFERENCE[,KEY=VALUE]...",
+     .keys = compare_options,
+     .help = "show how much pictures differ from a reference: PSNR and SSIM (Wang 2004) of each channel, the "
+             "largest difference; exit 0 if equal or good enough, else 4; needs no device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
      .help = "the OpenCL devices, their limits, which one auto prefers for large jobs"},
@@ -403,6 +422,11 @@ enum sample_type settings_type(const struct settings *settings, enum sample_type
                                              [DEPTH_OPTION_16] = SAMPLE_UINT16,
                                              [DEPTH_OPTION_FLOAT] = SAMPLE_FLOAT};
     return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];
+}
+
+bool settings_only_look(const struct settings *settings)
+{
+    return settings->info != INFO_ABSENT || settings->compare != NULL;
 }
 
 bool settings_want_information(const struct settings *settings)

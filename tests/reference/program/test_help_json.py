@@ -86,6 +86,6 @@ def test_ranges_words_and_defaults_are_those_of_the_parser():
     assert options["quality"] | {"help": ""} == {
         "name": "quality", "letter": None, "synopsis": "--quality N", "type": "integer", "value": "N", "needs_value": True, "minimum": 1,
         "maximum": 100, "words": None, "default": None, "implied": None, "changes": "output",
-        "writes": False, "help": ""}
+        "writes": False, "help": "", "keys": []}
     assert options["info"]["implied"] == "text" and not options["info"]["needs_value"]
     assert options["memory-limit"]["maximum"] is None and options["memory-limit"]["type"] == "size"
