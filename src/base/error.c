@@ -22,6 +22,7 @@ static void set_message(struct error *error, bool memory, const char *format, va
     error->named = false;
     error->memory = memory;
     error->scope = SCOPE_FILE;
+    error->stage = NULL;
 }
 
 enum status fail(struct error *error, enum status status, const char *format, ...)
@@ -60,6 +61,7 @@ void error_prefix(struct error *error, const char *name)
     error->named = true;
     error->memory = before.memory;
     error->scope = before.scope;
+    error->stage = before.stage;
 }
 
 void error_name(struct error *error, const char *name)

@@ -14,7 +14,8 @@ enum status {
     STATUS_OK = 0,
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
-    STATUS_PARTIAL = 3, /* batch: some files failed, the others are done */
+    STATUS_PARTIAL = 3,   /* batch: some files failed, the others are done */
+    STATUS_DIFFERENT = 4, /* --compare: pictures differ */
 };
 
 /* Scope: the other jobs that this error also affects. */
@@ -32,6 +33,7 @@ struct error {
     bool named;  /* the message already starts with a name */
     bool memory; /* out of memory: the job may succeed alone, in smaller slices */
     enum error_scope scope;
+    const char *stage; /* name of the stage that failed; NULL: none, or not known */
 };
 
 /* Fills in the message and returns `status`, so that a failing function ends in `return fail(...)`. */

@@ -97,18 +97,25 @@ static enum status dry_run(const struct resume *resume, const struct list *list,
                            struct error *error)
 {
     size_t files = 0, done = 0;
+    const bool is_json = results->settings->dry_run == LIST_JSON;
     for (size_t i = 0; i < list->count; i++) {
         struct job *job = &list->jobs[i];
         struct result result = {.group = 1};
         result.status = job_check(job, &result.error);
         if (result.status == STATUS_OK) {
-            print_visible(stdout, job->input);
-            fputs(" -> ", stdout);
-            print_visible(stdout, job->output);
             const bool is_done = resume && resume_finds_done(resume, job);
-            puts(is_done ? ": skip (done)" : "");
+            if (is_json) {
+                results_print_undone(stdout, job, is_done ? "skipped" : "planned", NULL);
+            } else {
+                print_visible(stdout, job->input);
+                fputs(" -> ", stdout);
+                print_visible(stdout, job->output);
+                puts(is_done ? ": skip (done)" : "");
+            }
             done += is_done;
             files += !is_done;
+        } else if (is_json) {
+            results_print_undone(stdout, job, "failed", &result.error);
         }
         results_add(results, job, &result);
     }
@@ -306,7 +313,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         status = begin_batch(command, &list, &results, complain, error);
     if (status == STATUS_OK && settings->dry_run) {
         status = dry_run(settings->resume ? &resume : NULL, &list, &results, error);
-        status = results_end(&results, status, error);
+        status = results_end(&results, &list, status, error);
     } else if (status == STATUS_OK) {
         status =
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
@@ -315,7 +322,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             progress_leave_out_done(&results.progress, &resume, &list);
         if (opened)
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
-        status = results_end(&results, status, error);
+        status = results_end(&results, &list, status, error);
         if (opened)
             status =
                 report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, complain, error);

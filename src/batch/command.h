@@ -14,7 +14,9 @@ struct list;
 
 struct command {
     struct settings settings;
-    struct chain chain; /* as written; fits images or coefficient files */
+    struct chain chain;            /* as written; fits images or coefficient files */
+    struct compare_option compare; /* --compare; reference NULL: not given */
+    char *compare_text;            /* `compare` points into it; owned */
 
     /* The strings belong to argv; the array to the command. */
     const char **inputs; /* at least one, or none with --files-from; "-" is stdin */

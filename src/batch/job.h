@@ -33,6 +33,7 @@ struct job {
     bool skipped;       /* an earlier run has done it */
     bool is_left_out;   /* probably skipped: not part of the progress's work; protected by its lock */
     bool rounded;       /* some samples did not fit into 32-bit floats */
+    bool reported;      /* results_add has counted it */
 
     /* Valid while the job is open. */
     struct reader *reader;       /* at the next page; NULL: the job is not open */

@@ -129,16 +129,35 @@ static void put_warnings(struct json_writer *line, const char *warnings)
     json_end(line, ']');
 }
 
-/* Prints the job's line. All lines have the same keys; a value that a job does not have is null. */
-static void print_result(FILE *out, const struct job *job, const struct result *result)
+/* Returns the word for what a caller must change before it tries a failed file again; docs/cluster.md lists
+ * them. */
+static const char *failure_reason(const struct result *result)
 {
-    const bool failed = result->status != STATUS_OK, worked = !result->skipped;
+    static const char *const scopes[] = {
+        [SCOPE_FILE] = "file", [SCOPE_FOLDER] = "folder", [SCOPE_DISK] = "disk", [SCOPE_ALL] = "machine"};
+    return result->status == STATUS_USAGE ? "usage"
+           : result->error.memory         ? "memory"
+                                          : scopes[result->error.scope];
+}
+
+/* Prints the job's line. All lines have the same keys; a value that a job does not have is null. `state` is
+ * its status for a reader; a job that was not tried has no exit status. */
+static void print_result(FILE *out, const struct job *job, const struct result *result, const char *state)
+{
+    const bool failed = result->status != STATUS_OK, tried = job->reported;
+    const bool worked = tried && !result->skipped;
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
     json_put_text(&line, "input", job->input);
     json_put_text(&line, "output", job->output);
-    json_put_text(&line, "status", failed ? "failed" : worked ? "done" : "skipped");
+    json_put_text(&line, "status", state);
     json_put_text(&line, "error", failed ? result->error.text : NULL);
+    if (tried)
+        json_put_whole(&line, "exit", (long long)result->status);
+    else
+        json_put_null(&line, "exit");
+    json_put_text(&line, "reason", failed ? failure_reason(result) : NULL);
+    json_put_text(&line, "stage", failed ? result->error.stage : NULL);
     put_warnings(&line, result->warnings);
     put_sizes(&line, "from", result->width, result->height, result->channels);
     put_sizes(&line, "to", result->output_width, result->output_height, result->output_channels);
@@ -162,17 +181,30 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     fputc('\n', out);
 }
 
-/* Appends the job's line in one write. */
+void results_print_undone(FILE *out, const struct job *job, const char *status, const struct error *why)
+{
+    struct result result = {.status = why ? STATUS_FAILED : STATUS_OK, .bytes_in = job->bytes};
+    if (why)
+        result.error = *why;
+    print_result(out, job, &result, status);
+}
+
+/* Appends the job's line in one write. Without a result, it was not tried because of the error. */
 static enum status write_journal(struct journal *journal, const struct job *job, const struct result *result,
-                                 struct error *error)
+                                 const struct error *why, struct error *error)
 {
     if (!journal->path)
         return STATUS_OK;
     char *line = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&line, &size);
-    if (out)
-        print_result(out, job, result);
+    if (out && !result)
+        results_print_undone(out, job, "not tried", why);
+    else if (out)
+        print_result(out, job, result,
+                     result->status != STATUS_OK ? "failed"
+                     : result->skipped           ? "skipped"
+                                                 : "done");
     bool whole = out && !ferror(out);
     whole = out && fclose(out) == 0 && whole;
     enum status status = STATUS_OK;
@@ -224,9 +256,10 @@ static void print_warnings(struct results *results, const struct job *job, const
     }
 }
 
-void results_add(struct results *results, const struct job *job, const struct result *result)
+void results_add(struct results *results, struct job *job, const struct result *result)
 {
     struct error error;
+    job->reported = true;
     /* A failure that ended the work is printed once, as jobs that were under way fail for the same reason. */
     if (result->status != STATUS_OK) {
         results->failed++;
@@ -239,14 +272,20 @@ void results_add(struct results *results, const struct job *job, const struct re
         print_warnings(results, job, result);
     results->added++;
     progress_add(&results->progress, job, result);
-    if (write_journal(&results->journal, job, result, &error) != STATUS_OK)
+    if (write_journal(&results->journal, job, result, NULL, &error) != STATUS_OK)
         journal_lost(results, &error);
 }
 
-enum status results_end(struct results *results, enum status status, struct error *error)
+enum status results_end(struct results *results, const struct list *list, enum status status,
+                        struct error *error)
 {
     struct error lost;
     progress_end(&results->progress);
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->jobs[i].reported &&
+            write_journal(&results->journal, &list->jobs[i], NULL,
+                          status != STATUS_OK ? error : &results->single, &lost) != STATUS_OK)
+            journal_lost(results, &lost);
     /* Closing may find a write that failed. */
     if (results->journal.path && results->journal.file >= 0 && close(results->journal.file) != 0) {
         journal_failed(&results->journal, &lost);

@@ -104,14 +104,20 @@ enum status results_begin(struct results *results, const struct settings *settin
                           void (*complain)(const struct error *), struct error *error);
 
 /* Prints and counts the result of a job and writes it to the report. */
-void results_add(struct results *results, const struct job *job, const struct result *result);
+void results_add(struct results *results, struct job *job, const struct result *result);
+
+/* Prints a line of JSON for a job that was neither done nor tried: `status` is "planned" or "not tried". With
+ * an error, which may be NULL, it is the reason. */
+void results_print_undone(FILE *out, const struct job *job, const char *status, const struct error *why);
 
 /* Prints a message in place of the line of progress. */
 void results_print(const struct results *results, const struct error *error);
 
-/* Ends progress and report. Returns `status` if it is a failure of the whole command, STATUS_PARTIAL if some
- * jobs failed, STATUS_FAILED if all did; the message is then the count. */
-enum status results_end(struct results *results, enum status status, struct error *error);
+/* Ends progress and report, with a line for each job of the list that was not tried. Returns `status` if it
+ * is a failure of the whole command, STATUS_PARTIAL if some jobs failed, STATUS_FAILED if all did; the
+ * message is then the count. */
+enum status results_end(struct results *results, const struct list *list, enum status status,
+                        struct error *error);
 
 /* Writes --timing and --trace after the work, which began at `began` (clock_seconds) and ended with `status`.
  * `workers` has one worker for each device, with the measurements of all workers on it. Returns `status`, or

@@ -22,6 +22,8 @@ static void allow_inputs(const struct command *command, const struct list *list)
     struct stat there;
     for (size_t i = 0; i < command->input_count; i++)
         confine_allow(command->inputs[i], CONFINE_READ);
+    if (command->compare.reference)
+        confine_allow(command->compare.reference, CONFINE_READ);
     for (size_t i = 0; i < list->count; i++) {
         const char *path = list->jobs[i].input;
         if (command->settings.files_from || (lstat(path, &there) == 0 && S_ISLNK(there.st_mode)))
@@ -107,7 +109,9 @@ enum status rights_confine(const struct command *command, const struct list *lis
     allow_inputs(command, list);
     confine_allow(settings->environment.spool, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     drivers_allow(&settings->environment);
-    if (settings->info == INFO_ABSENT && allow_outputs(command, list, error) != STATUS_OK)
+    if (command->compare.diff)
+        confine_allow_folder(command->compare.diff, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
+    if (settings->info == INFO_ABSENT && !settings->compare && allow_outputs(command, list, error) != STATUS_OK)
         return STATUS_FAILED;
     const char *note;
     if (confine_apply(&note, error) != STATUS_OK)

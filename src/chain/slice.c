@@ -71,6 +71,8 @@ static enum status move_samples(const struct slice *slice, const struct rows *ro
     struct value after = {.shape = plan->shapes[1], .rows = rows[1], .raster = out};
     run->device->profile->owner = (struct profile_owner){0, step->stage->name};
     enum status status = step->stage->run(run, step->params, &before, &after, error);
+    if (status != STATUS_OK)
+        error->stage = step->stage->name;
     run_end_stage(run);
     return status;
 }
@@ -117,6 +119,8 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
                              .opponent = last && plan->opponent_out};
         run->device->profile->owner = (struct profile_owner){(int)i, step->stage->name};
         status = step->stage->run(run, step->params, value, &next, error);
+        if (status != STATUS_OK)
+            error->stage = step->stage->name;
         run_end_stage(run);
         value_release_except(run, value, &next);
         *value = next;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "batch/command.h"
 #include "engine/stage.h"
+#include "image/image.h"
 #include "settings/settings.h"
 
 #include <stddef.h>
@@ -27,6 +28,16 @@ void command_free(struct command *command);
  * Fails for an unknown topic of --help, or if the file cannot be written. */
 enum status help_write(FILE *file, const struct settings *settings, struct error *error);
 
+/* Writes --help=json: stages, options, variables, formats and the manual as one JSON object
+ * (docs/help.schema.json). */
+void help_write_json(FILE *file);
+
+/* The line of --help after "Usage: ". */
+extern const char help_usage[];
+
+/* Returns the title of the group that --help=all lists the stage in. */
+const char *stage_group(const struct stage *stage);
+
 /* Writes the manual page, from the option tables, the stages' own manuals and manual.txt. */
 void man_write(FILE *file);
 
@@ -44,6 +55,14 @@ void completion_write(FILE *file, const char *before, const char *word);
  * STATUS_PARTIAL if some cannot be read, STATUS_FAILED if none can. */
 enum status info_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
                        struct error *error);
+
+/* Compares each input with the reference of --compare and prints the figures, as text, table or lines of
+ * JSON. Failures as of info_write. Otherwise returns STATUS_DIFFERENT if a pair does not pass. */
+enum status compare_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
+                          struct error *error);
+
+/* Describes the channels for people: "RGB with alpha". */
+const char *channels_name(const struct image_info *info);
 
 /* ---------------------------------------------------------------- texts from the tables */
 
@@ -70,11 +89,17 @@ struct description describe_variable(const struct option *option);
 /* Returns the help of a row with its range and default: "levels (1 to 16, default 4)" */
 struct description describe_help(const struct option *option);
 
+/* Returns "image" or "pyramid". */
+const char *kind_name(enum kind kind);
+
 /* Returns "image to pyramid" */
 struct description describe_kinds(const struct stage *stage);
 
 /* The examples of the overview and the manual page; a NULL command ends them. */
 extern const struct example overview_examples[];
+
+/* The meanings of the exit statuses from 0 on, for manual page and --help=json; NULL ends them. */
+extern const char *const exit_meanings[];
 
 /* Writes paragraphs (separated by blank lines) in lines of at most 78 columns, each indented. Line breaks
  * inside a paragraph count as blanks. */

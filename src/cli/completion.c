@@ -69,16 +69,16 @@ static bool is_given(const struct typed *typed, const char *key)
 }
 
 /* Completes PRIMARY[,KEY=VALUE]..., which begins at `value`. */
-static void offer_stage_value(struct typed *typed, const struct stage *stage, const char *value)
+static void offer_keys(struct typed *typed, const struct option *table, const char *value)
 {
     /* The last part, after a comma, is a key or the value of a key; without a comma it may be PRIMARY. */
     const char *comma = strrchr(value, ','), *last = comma != NULL ? comma + 1 : value;
     const char *equals = strchr(last, '=');
-    const struct option *primary = options_primary(stage->options);
+    const struct option *primary = options_primary(table);
     typed->last = equals != NULL ? equals + 1 : last;
     typed->before = (struct word){typed->word, (size_t)(typed->last - typed->word)};
     if (equals != NULL) { /* the value of a key */
-        const struct option *key = options_find(stage->options, (struct word){last, (size_t)(equals - last)});
+        const struct option *key = options_find(table, (struct word){last, (size_t)(equals - last)});
         if (key != NULL)
             offer_words(typed, key);
         return;
@@ -86,9 +86,9 @@ static void offer_stage_value(struct typed *typed, const struct stage *stage, co
     if (last == value && primary != NULL) /* the primary value is first */
         offer_words(typed, primary);
     /* Keys that are not given yet. A required PRIMARY comes before them. */
-    if (last == value && options_need_value(stage->options))
+    if (last == value && options_need_value(table))
         return;
-    for (const struct option *key = stage->options; key->type != OPTION_END; key++)
+    for (const struct option *key = table; key->type != OPTION_END; key++)
         if (key->name != NULL && !key->hidden && !is_given(typed, key->name))
             offer_text(typed, key->name, "=", key->help);
 }
@@ -124,11 +124,13 @@ static void offer_value(struct typed *typed, struct word name, const char *value
     typed->last = value;
     typed->before = (struct word){typed->word, (size_t)(value - typed->word)};
     if (stage != NULL)
-        offer_stage_value(typed, stage, value);
-    else if (option != NULL && strcmp(option->name, "help") == 0)
-        offer_stages(typed);
+        offer_keys(typed, stage->options, value);
+    else if (option != NULL && option->keys != NULL)
+        offer_keys(typed, option->keys, value);
     else if (option != NULL)
         offer_words(typed, option);
+    if (option != NULL && strcmp(option->name, "help") == 0)
+        offer_stages(typed);
 }
 
 /* Returns the name of the stage or option whose value is the argument after `argument`. Returns an empty word

@@ -20,6 +20,13 @@ const struct example overview_examples[] = {
     {NULL, NULL},
 };
 
+const char *const exit_meanings[] = {"done",
+                                     "failed",
+                                     "wrong usage; nothing was written",
+                                     "some of several files failed; the others are done",
+                                     "--compare: pictures differ, or by more than min-psnr allows",
+                                     NULL};
+
 /* Appends a text. A text that does not fit is cut off; a unit test checks that none is. */
 static void describe_append(struct description *description, const char *text)
 {
@@ -113,7 +120,7 @@ struct description describe_help(const struct option *option)
     return description;
 }
 
-static const char *kind_name(enum kind kind)
+const char *kind_name(enum kind kind)
 {
     return kind == KIND_PYRAMID ? "pyramid" : "image";
 }

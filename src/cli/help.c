@@ -1,6 +1,7 @@
 /* --help, in three lengths: eleven lines for a newcomer, all stages and options, or one stage or option with
  * its manual and examples. The eleven lines are written here; the rest comes from the tables of stages and
- * options. Also writes the other information: --version, --complete and --generate. */
+ * options. --help=json is in help_json.c. Also writes the other information: --version, --complete and
+ * --generate. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <tiffio.h>
 #include <webp/decode.h>
+
+const char help_usage[] = "climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]";
 
 /* Writes each command and, below it, its purpose. */
 static void write_examples(FILE *file, const struct example *examples)
@@ -39,15 +42,20 @@ static const struct {
 
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 
-/* Returns the index of the stage's group, or GROUPS. */
-static size_t group_of(const struct stage *stage)
+/* Returns the title of a group; GROUPS is the last one. */
+static const char *group_title(size_t index)
+{
+    return index < GROUPS ? groups[index].title : "More";
+}
+
+const char *stage_group(const struct stage *stage)
 {
     struct description name = {""};
     size_t i = 0;
     text_append(name.text, sizeof name.text, " %s ", stage->name);
     while (i < GROUPS && strstr(groups[i].names, name.text) == NULL)
         i++;
-    return i;
+    return group_title(i);
 }
 
 /* Writes a list of all stages by purpose. */
@@ -56,10 +64,10 @@ static void write_stages(FILE *file)
     for (size_t i = 0; i <= GROUPS; i++) {
         bool begun = false; /* the title was written */
         for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
-            if (group_of(*stage) != i)
+            if (stage_group(*stage) != group_title(i))
                 continue;
             if (!begun)
-                fprintf(file, "%s:\n", i < GROUPS ? groups[i].title : "More");
+                fprintf(file, "%s:\n", group_title(i));
             begun = true;
             wrap_entry(file, describe_stage(*stage).text, (*stage)->brief);
         }
@@ -89,7 +97,7 @@ static void write_overview(FILE *file)
                 "Filters, scales and transforms images (%s) with OpenCL. Without INPUT it reads stdin, "
                 "without OUTPUT it writes stdout; - means either.",
                 format_names(NULL, "and").text);
-    fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n", file);
+    fprintf(file, "Usage: %s\n\n", help_usage);
     wrap_paragraphs(file, summary, 0);
     fputs("\nExamples:\n", file);
     write_examples(file, overview_examples);
@@ -105,7 +113,8 @@ static void write_overview(FILE *file)
         text_append(term.text, sizeof term.text, "%s%s", before, describe_global(option).text);
         wrap_entry(file, term.text, describe_help(option).text);
     }
-    fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed.\n"
+    fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed,\n"
+          "4 --compare: pictures differ.\n"
           "'climg --help=STAGE' is the help of a stage, 'man climg' the whole manual.\n",
           file);
 }
@@ -127,6 +136,16 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
+/* Writes a global option, and below it the keys of its value. */
+static void write_option(FILE *file, const struct option *option)
+{
+    wrap_entry(file, describe_global(option).text, describe_help(option).text);
+    if (option->keys != NULL)
+        putc('\n', file);
+    for (const struct option *key = option->keys; key != NULL && key->type != OPTION_END; key++)
+        wrap_entry(file, describe_parameter(key).text, describe_help(key).text);
+}
+
 /* Writes the help of a stage or an option: "blur", "--blur", "m". */
 static enum status write_topic(FILE *file, const char *topic, struct error *error)
 {
@@ -137,7 +156,7 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
     if (stage != NULL)
         write_stage(file, stage);
     else if (option != NULL)
-        wrap_entry(file, describe_global(option).text, describe_help(option).text);
+        write_option(file, option);
     else
         return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; %s", topic,
                     suggest("--help=", name).text);
@@ -170,6 +189,8 @@ enum status help_write(FILE *file, const struct settings *settings, struct error
     /* --help without a topic is the empty string. */
     if (settings->help != NULL && strcmp(settings->help, "all") == 0)
         write_overview(file);
+    else if (settings->help != NULL && strcmp(settings->help, "json") == 0)
+        help_write_json(file);
     else if (settings->help != NULL && settings->help[0] != '\0')
         status = write_topic(file, settings->help, error);
     else if (settings->help != NULL)

@@ -59,8 +59,7 @@ static struct file_info inspect(const struct job *job, struct reader *reader)
     return facts;
 }
 
-/* Describes the channels for people. */
-static const char *channels_name(const struct image_info *info)
+const char *channels_name(const struct image_info *info)
 {
     static const char *const names[] = {"gray", "gray and another", "RGB", "RGB and another"};
     if (info->video.parts > 1)

@@ -96,6 +96,11 @@ static void write_options(FILE *file, const struct option *table,
     for (const struct option *option = table; option->type != OPTION_END; option++) {
         if (!option->hidden)
             write_entry(file, describe(option).text, describe_help(option).text);
+        if (option->keys != NULL) { /* indented */
+            fputs(".RS\n", file);
+            write_options(file, option->keys, describe_parameter);
+            fputs(".RE\n", file);
+        }
     }
 }
 
@@ -135,10 +140,10 @@ static void write_list(FILE *file, struct word name)
     } else if (word_equals(name, "@examples")) {
         write_examples(file, overview_examples);
     } else if (word_equals(name, "@exit")) {
-        write_entry(file, "0", "done");
-        write_entry(file, "1", "failed");
-        write_entry(file, "2", "wrong usage; nothing was written");
-        write_entry(file, "3", "some of several files failed; the others are done");
+        for (int i = 0; exit_meanings[i] != NULL; i++) {
+            const char number[] = {(char)('0' + i), '\0'};
+            write_entry(file, number, exit_meanings[i]);
+        }
     }
 }
 

@@ -295,12 +295,13 @@ static enum status parse_argument(struct parser *parser, struct error *error)
  *     (none)          stdin to stdout
  *     FILE            FILE to stdout
  *     FILE... OUTPUT  each FILE to OUTPUT
- * With --output, --in-place or --info every argument is an input. Names of --files-from are inputs, too. */
+ * With --output, --in-place, --info or --compare every argument is an input. Names of --files-from are
+ * inputs, too. */
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
     const struct settings *settings = &command->settings;
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
-    const bool is_info = settings->info != INFO_ABSENT;
+    const bool is_info = settings_only_look(settings);
     bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !is_info;
     command->inputs = parser->positionals;
     command->input_count = listed || count > 1 ? count - last_is_output : 1;
@@ -381,8 +382,12 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (settings_want_information(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
-    if (command->settings.info != INFO_ABSENT && (parser->has_stage || command->settings.output != NULL))
-        return fail(error, STATUS_USAGE, "--info shows files as they are; leave out stages and --output");
+    const bool is_info = command->settings.info != INFO_ABSENT;
+    if (settings_only_look(&command->settings) && (parser->has_stage || command->settings.output != NULL))
+        return fail(error, STATUS_USAGE, "--%s shows files as they are; leave out stages and --output",
+                    is_info ? "info" : "compare");
+    if (is_info && command->settings.compare != NULL)
+        return fail(error, STATUS_USAGE, "--info and --compare cannot be used together; leave one out");
     if (command->settings.in_place && command->settings.output != NULL)
         return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
     if (command->settings.auto_orient && command->settings.stored_orientation)
@@ -390,6 +395,9 @@ static enum status resolve(const struct parser *parser, struct error *error)
                     "--auto-orient and --stored-orientation cannot be used together; leave one out");
     /* Names come before folders: `climg in.png blur 2 out/` is no list of four files. */
     enum status status = settings_resolve(&command->settings, error);
+    if (status == STATUS_OK && command->settings.compare != NULL)
+        status = options_parse_value(compare_options, "--compare", command->settings.compare,
+                                     &command->compare, &command->compare_text, error);
     if (status == STATUS_OK)
         status = check_names(command, error);
     if (status == STATUS_OK)
@@ -426,5 +434,6 @@ void command_free(struct command *command)
 {
     chain_free(&command->chain);
     free(command->inputs);
+    free(command->compare_text);
     *command = (struct command){0};
 }

@@ -52,10 +52,15 @@ struct option {
     const char *implied;        /* value of a global option with an `optional` value if it is left out */
     enum option_effect effect;  /* global options only */
 
+    /* TEXT of a global option: the table of its value PRIMARY[,KEY=VALUE]..., which options_parse_value
+     * parses. NULL: no keys. */
+    const struct option *keys;
+
     /* Texts for help, manual and completions. */
     const char *value; /* name of the value: SIGMA; NULL for flags and choices */
     const char *help;  /* one line, lower case, no full stop */
     bool hidden;       /* left out of all three */
+    bool writes;       /* the value is the path of a file that is written */
 
     const char *hint; /* INTEGER: ends the message about a text that is not a number; may be NULL */
 

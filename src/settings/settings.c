@@ -193,9 +193,24 @@ static void print_pages(FILE *file, const void *fields)
         fprintf(file, "%d", pages->last);
 }
 
-#define FIELD(name) .offset = offsetof(struct settings, name)
+#define FIELD(name)         .offset = offsetof(struct settings, name)
+#define COMPARE_FIELD(name) .offset = offsetof(struct compare_option, name)
 
 /* clang-format off */
+const struct option compare_options[] = {
+    {.type = OPTION_TEXT, COMPARE_FIELD(reference), .value = "REFERENCE",
+     .help = "a picture, or a folder in which each input has a picture of its name"},
+    {.name = "min-psnr", .type = OPTION_REAL, COMPARE_FIELD(min_psnr), .min = 1, .max = 1000, .value = "DB",
+     .help = "pass if the PSNR of no channel is below; otherwise only equal pictures pass"},
+    {.name = "peak", .type = OPTION_REAL, COMPARE_FIELD(peak), .min = 1e-6, .max = INFINITY, .value = "N",
+     .help = "the largest possible sample, for PSNR and SSIM; by default full scale: 255, 65535, of floats 1"},
+    {.name = "diff", .type = OPTION_TEXT, COMPARE_FIELD(diff), .value = "FILE", .writes = true,
+     .help = "write a picture of the absolute differences"},
+    {.name = "form", .type = OPTION_CHOICE, COMPARE_FIELD(form), .fallback = "text", .choices = "text|json",
+     .help = "lines or a table; or an object of JSON in a line for each picture"},
+    {0},
+};
+
 const struct option global_options[] = {
     {.name = "memory", .letter = 'm', .type = OPTION_CHOICE, FIELD(memory), .fallback = "auto",
      .choices = "auto|buffer|image",
@@ -210,6 +225,10 @@ const struct option global_options[] = {
     {.name = "noise", .type = OPTION_FLAG, FIELD(noise),
      .help = "with --info: the noise, too, as --denoise finds it: one number, then brightness and colour by size of detail; "
              "this needs a device"},
+    {.name = "compare", .type = OPTION_TEXT, FIELD(compare), .value = "REFERENCE[,KEY=VALUE]...",
+     .keys = compare_options,
+     .help = "show how much pictures differ from a reference: PSNR and SSIM (Wang 2004) of each channel, the "
+             "largest difference; exit 0 if equal or good enough, else 4; needs no device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
      .help = "the OpenCL devices, their limits, which one auto prefers for large jobs"},
@@ -227,7 +246,7 @@ const struct option global_options[] = {
      .value = "table|json[:FILE]", .optional = true, .implied = "table", .parse = parse_timing,
      .print = print_timing,
      .help = "write to stderr or FILE how long each stage and everything around it took, by device"},
-    {.name = "trace", .type = OPTION_TEXT, FIELD(trace), .value = "FILE",
+    {.name = "trace", .type = OPTION_TEXT, FIELD(trace), .value = "FILE", .writes = true,
      .help = "write what happened when, for https://ui.perfetto.dev or chrome://tracing; files then go one after "
              "the other; - is stdout"},
     {.name = "edge", .type = OPTION_CHOICE, FIELD(edge), .fallback = "clamp",
@@ -269,7 +288,7 @@ const struct option global_options[] = {
      .parse = parse_pages, .print = print_pages,
      .help = "one page of a file, or several: 2-4, 2- (to the last), -4 (from the first); a range may end "
              "beyond the last page"},
-    {.name = "output", .letter = 'o', .type = OPTION_TEXT, FIELD(output), .value = "PATH",
+    {.name = "output", .letter = 'o', .type = OPTION_TEXT, FIELD(output), .value = "PATH", .writes = true,
      .help = "where the output goes; all file names are inputs then; a directory if it exists as one, ends in /, or there are several inputs"},
     {.name = "files-from", .type = OPTION_TEXT, FIELD(files_from), .value = "FILE",
      .help = "read more inputs from FILE, a name a line; - is stdin; the outputs go to a directory"},
@@ -287,13 +306,14 @@ const struct option global_options[] = {
              ".climg-done"},
     {.name = "shard", .type = OPTION_TEXT, FIELD(shard), .choices = "auto", .value = "I/N",
      .help = "do only part I (1 to N) of the files, the same on every machine; auto or auto/N asks Slurm for it"},
-    {.name = "report", .type = OPTION_TEXT, FIELD(report), .value = "FILE",
+    {.name = "report", .type = OPTION_TEXT, FIELD(report), .value = "FILE", .writes = true,
      .help = "write a line of JSON for each file: status, sizes, times; --resume appends to FILE; - is stdout"},
     {.name = "progress", .type = OPTION_CHOICE, FIELD(progress), .fallback = "auto",
      .choices = "auto|always|never",
      .help = "show how far several files, or the rows of a large one, are, and that the driver compiles; auto: on a terminal"},
-    {.name = "dry-run", .letter = 'n', .type = OPTION_FLAG, FIELD(dry_run),
-     .help = "print what would be done (input -> output) and the number of files; write nothing"},
+    {.name = "dry-run", .letter = 'n', .type = OPTION_CHOICE, FIELD(dry_run), .choices = "|text|json",
+     .optional = true, .implied = "text",
+     .help = "print what would be done (input -> output; json: lines as of --report) and the number of files; write nothing"},
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
      .help = "limit on climg's own memory for pixels, besides what the OpenCL driver takes: 512M, 2G"},
@@ -308,8 +328,9 @@ const struct option global_options[] = {
     {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .help = "print only errors"},
     {.name = "verbose", .letter = 'v', .type = OPTION_FLAG, FIELD(verbose),
      .help = "print what is decided and why"},
-    {.name = "help", .letter = 'h', .type = OPTION_TEXT, FIELD(help), .value = "STAGE", .optional = true,
-     .implied = "", .help = "the first words; all: this overview; or the help of one stage or option"},
+    {.name = "help", .letter = 'h', .type = OPTION_TEXT, FIELD(help), .choices = "all|json", .value = "STAGE",
+     .optional = true, .implied = "",
+     .help = "the first words; all: this overview; json: all of the manual, for programs; or the help of one stage or option"},
     {.name = "version", .letter = 'V', .type = OPTION_FLAG, FIELD(version),
      .help = "the versions of climg and its libraries"},
     {.name = "generate", .type = OPTION_CHOICE, FIELD(generate), .choices = "|man", .hidden = true,
@@ -420,6 +441,11 @@ enum sample_type settings_type(const struct settings *settings, enum sample_type
                                              [DEPTH_OPTION_16] = SAMPLE_UINT16,
                                              [DEPTH_OPTION_FLOAT] = SAMPLE_FLOAT};
     return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];
+}
+
+bool settings_only_look(const struct settings *settings)
+{
+    return settings->info != INFO_ABSENT || settings->compare != NULL;
 }
 
 bool settings_want_information(const struct settings *settings)

@@ -49,6 +49,16 @@ struct verify_option {
     const char *device; /* name of the device that computes them again; NULL: the same device */
 };
 
+/* --compare PICTURE[,KEY=VALUE]...; struct command has the parsed value. */
+enum compare_form { COMPARE_TEXT, COMPARE_JSON };
+struct compare_option {
+    const char *reference; /* a file, or a folder with files of the inputs' names */
+    double min_psnr;       /* dB that each channel must reach; 0: all samples must be equal */
+    double peak;           /* in the units of the input's samples; 0: their full scale, of floats 1 */
+    const char *diff;      /* file; NULL: none */
+    int form;              /* enum compare_form */
+};
+
 enum { SHARD_COUNT_MAX = 1000000 };
 
 /* --shard: the part of the files that this process does. */
@@ -61,9 +71,10 @@ struct shard {
  * the option was not given. */
 struct settings {
     /* Commands other than processing files. */
-    int info;         /* enum info_option */
-    bool noise;       /* --noise, with --info */
-    int list_devices; /* enum list_option */
+    int info;            /* enum info_option */
+    bool noise;          /* --noise, with --info */
+    const char *compare; /* the value as written, which compare_options describes */
+    int list_devices;    /* enum list_option */
     bool selftest;
     bool warm;
     const char *help; /* "": the overview; else the name of a stage or option */
@@ -110,7 +121,7 @@ struct settings {
     bool resume;
     const char *shard; /* as given; `part` is its meaning */
     struct shard part;
-    bool dry_run;
+    int dry_run; /* enum list_option */
 
     /* Messages and reports. */
     bool quiet;
@@ -125,6 +136,12 @@ struct settings {
 
 /* The table of global options. */
 extern const struct option global_options[];
+
+/* The value of --compare: fields of struct compare_option. */
+extern const struct option compare_options[];
+
+/* True if the command only looks at files: --info or --compare. Then every name is an input. */
+bool settings_only_look(const struct settings *settings);
 
 /* Return an option by its long name or its letter, or NULL. */
 const struct option *global_find(const char *name);

@@ -70,6 +70,7 @@ static const struct option options[] = {
      .type = OPTION_TEXT,
      .offset = offsetof(struct align, matrix),
      .value = "FILE",
+     .writes = true,
      .help = "writes the matrix that was found, which --warp @FILE reads"},
     WARP_OPTIONS_BUT_SIZE,
     {.type = OPTION_END},

@@ -268,6 +268,8 @@ static enum status run(const char *text, struct error *error)
     enum status status = command_parse(line.argc, line.argv, &command, error);
     if (status == STATUS_OK && command.settings.info != INFO_ABSENT)
         status = info_write(&command, sink, complain, error);
+    else if (status == STATUS_OK && command.settings.compare != NULL)
+        status = compare_write(&command, sink, complain, error);
     else if (status == STATUS_OK && command.settings.list_devices)
         status = device_list(&command.settings.environment, command.settings.list_devices == LIST_JSON, sink,
                              error);
@@ -491,6 +493,8 @@ static void each_call_fails(void **state)
         "in/said.png --rotate 10 out/said.tif",
         "in/said.tif --linear --invert out/said.png",
         "in/said.tif in/said.png --info",
+        "in/color.png --compare in/color.png,diff=out/difference.png",
+        "in/color.png in/color.ppm --compare in,form=json",
         "in/said.jpg --auto-orient --invert out/said.jpg",
         "in/said.jpg out/copy.jpg",
         "in/said.webp --invert out/said.webp",

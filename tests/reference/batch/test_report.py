@@ -60,3 +60,34 @@ def test_resume_goes_on_with_the_report(tmp_path, rng):
     assert [json.loads(line)["status"] for line in rest] == ["done", "done", "skipped", "skipped"]
     harness.run("--report", report, "a.png", "b.png", "out", cwd=tmp_path)
     assert [line["status"] for line in lines(report)] == ["done", "done"]
+
+
+def test_failures_say_what_to_change(tmp_path, rng):
+    """The reason, the stage, and lines for files that were not tried."""
+    (tmp_path / "in").mkdir()
+    for name in ("a.png", "b.png", "c.png"):
+        pngfile.write_png(tmp_path / "in" / name, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    pngfile.write_png(tmp_path / "in" / "d.png", rng.integers(0, 256, (90, 120, 3), dtype=np.uint8))
+    report = tmp_path / "report.jsonl"
+    harness.run("--report", report, "in", "--crop", "100x50", "out", cwd=tmp_path, status=3)
+    for line in lines(report):
+        bad = line["input"] != "in/d.png"
+        assert [line[key] for key in ("status", "exit", "reason", "stage")] == (["failed", 1, "file", "crop"] if bad else ["done", 0, None, None])
+    harness.run("-j", 1, "-d", "nothing", "--report", report, "in", "--blur", "1", "out", cwd=tmp_path, status=1)
+    failed, *rest = lines(report)
+    assert (failed["status"], failed["exit"], failed["reason"]) == ("failed", 1, "machine")
+    assert [(line["input"], line["status"], line["exit"], line["reason"]) for line in rest] == [
+        (f"in/{name}.png", "not tried", None, "machine") for name in "bcd"]
+    assert all(line["error"] == failed["error"] and set(line) == set(failed) for line in rest)
+
+
+def test_dry_run_in_json(tmp_path, rng):
+    for name in ("a.png", "b.png"):
+        pngfile.write_png(tmp_path / name, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    harness.run("--resume", "a.png", "--invert", "out/", cwd=tmp_path)
+    done = harness.run("--dry-run=json", "--resume", "a.png", "b.png", "c.png", "--invert", "out", cwd=tmp_path, status=3)
+    planned = [json.loads(line) for line in done.out.splitlines()]
+    assert [(line["input"], line["output"], line["status"], line["reason"]) for line in planned] == [
+        ("a.png", "out/a.png", "skipped", None), ("b.png", "out/b.png", "planned", None), ("c.png", "out/c.png", "failed", "file")]
+    assert all(line["exit"] is None and line["seconds"] is None for line in planned)
+    assert not (tmp_path / "out" / "b.png").exists()

@@ -85,7 +85,7 @@ def test_command_runs(tmp_path, rng, command):
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, capture_output=True, text=True, timeout=300,
                           env=os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"})
     assert done.returncode == 0, done.stderr
-    told = re.search(r"--(?:list-devices|dry-run|help|info|version|timing|shard)|climg -n|other-tool", command)
+    told = re.search(r"--(?:list-devices|dry-run|help|info|compare|version|timing|shard)|climg -n|other-tool", command)
     changed = [path for path in tmp_path.rglob("*") if path.is_file() and before.get(path) != path.stat().st_mtime_ns]
     assert changed or told, "nothing was written"
 

@@ -1,0 +1,149 @@
+/* --help=json: everything that --help=all, --help=STAGE and the manual page say, as one JSON object for
+ * programs that write commands: assistants, forms, wrappers (docs/workflows/mcp is one).
+ *
+ * All of it comes from the tables of stages, options and variables and from manual.txt; there is no second
+ * list. docs/help.schema.json describes the object. Every option has the same keys, and a key without meaning
+ * is null, so a reader needs no test of its presence. */
+#include "cli/cli.h"
+
+#include "base/json.h"
+#include "image/format.h"
+
+#include <math.h>
+
+enum { DIGITS = 15 }; /* significant digits of limits, as in --help */
+
+/* Writes the words between bars, "auto|gpu|cpu", as a list; null without words. An empty word, which a user
+ * cannot write, is left out. */
+static void put_words(struct json_writer *out, const char *words)
+{
+    struct word word;
+    char text[64];
+    if (words == NULL) {
+        json_put_null(out, "words");
+        return;
+    }
+    json_begin(out, "words", '[');
+    while (text_next_word(&words, '|', &word)) {
+        snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
+        if (text[0] != '\0')
+            json_put_text(out, NULL, text);
+    }
+    json_end(out, ']');
+}
+
+/* Writes one row of a table. `synopsis` is how it is written; `needs_value`: its value cannot be left out. */
+static void put_option(struct json_writer *out, const char *key, const struct option *option,
+                       struct description synopsis, bool needs_value)
+{
+    static const char *const types[] = {
+        [OPTION_FLAG] = "flag",     [OPTION_INTEGER] = "integer", [OPTION_REAL] = "number",
+        [OPTION_YES_NO] = "choice", [OPTION_CHOICE] = "choice",   [OPTION_TEXT] = "text",
+        [OPTION_SIZE] = "size",     [OPTION_CUSTOM] = "text"};
+    static const char *const effects[] = {
+        [EFFECT_NONE] = NULL, [EFFECT_OUTPUT] = "output", [EFFECT_STAGES] = "stages"};
+    const bool has_range = option->min != 0 || option->max != 0;
+    const char letter[] = {option->letter, '\0'};
+    json_begin(out, key, '{');
+    json_put_text(out, "name", option->name);
+    json_put_text(out, "letter", option->letter != 0 ? letter : NULL);
+    json_put_text(out, "synopsis", synopsis.text);
+    json_put_text(out, "type", types[option->type]);
+    json_put_text(out, "value", option_value_name(option));
+    json_put_truth(out, "needs_value", needs_value);
+    json_put_number(out, "minimum", has_range ? option->min : (double)NAN, DIGITS);
+    json_put_number(out, "maximum", has_range ? option->max : (double)NAN, DIGITS);
+    put_words(out, option->type == OPTION_YES_NO ? "yes|no" : option_words(option));
+    json_put_text(out, "default", option->fallback);
+    json_put_text(out, "implied", option->implied);
+    json_put_text(out, "changes", effects[option->effect]);
+    json_put_truth(out, "writes", option->writes);
+    json_put_text(out, "help", option->help);
+    json_begin(out, "keys", '[');
+    for (const struct option *row = option->keys; row != NULL && row->type != OPTION_END; row++)
+        put_option(out, NULL, row, describe_parameter(row), true);
+    json_end(out, ']');
+    json_end(out, '}');
+}
+
+/* Writes commands and their purposes. */
+static void put_examples(struct json_writer *out, const struct example *examples)
+{
+    json_begin(out, "examples", '[');
+    for (const struct example *example = examples; example->command != NULL; example++) {
+        json_begin(out, NULL, '{');
+        json_put_text(out, "command", example->command);
+        json_put_text(out, "shows", example->shows);
+        json_end(out, '}');
+    }
+    json_end(out, ']');
+}
+
+static void put_stage(struct json_writer *out, const struct stage *stage)
+{
+    const struct option *primary = options_primary(stage->options);
+    json_begin(out, NULL, '{');
+    json_put_text(out, "name", stage->name);
+    json_put_text(out, "synopsis", describe_stage(stage).text);
+    json_put_text(out, "group", stage_group(stage));
+    json_put_text(out, "brief", stage->brief);
+    json_put_text(out, "in", kind_name(stage->in));
+    json_put_text(out, "out", kind_name(stage->out));
+    if (primary != NULL)
+        put_option(out, "primary", primary, describe_parameter(primary), options_need_value(stage->options));
+    else
+        json_put_null(out, "primary");
+    json_begin(out, "keys", '[');
+    for (const struct option *option = stage->options; option->type != OPTION_END; option++)
+        if (option != primary && !option->hidden)
+            put_option(out, NULL, option, describe_parameter(option), true);
+    json_end(out, ']');
+    json_put_text(out, "manual", stage->manual);
+    put_examples(out, stage->examples);
+    json_end(out, '}');
+}
+
+/* Writes a table of options or variables. */
+static void put_table(struct json_writer *out, const char *key, const struct option *table,
+                      struct description (*describe)(const struct option *option))
+{
+    json_begin(out, key, '[');
+    for (const struct option *option = table; option->type != OPTION_END; option++)
+        if (!option->hidden)
+            put_option(out, NULL, option, describe(option), option->type != OPTION_FLAG && !option->optional);
+    json_end(out, ']');
+}
+
+void help_write_json(FILE *file)
+{
+    struct json_writer out = {.out = file};
+    json_begin(&out, NULL, '{');
+    json_put_text(&out, "program", "climg");
+    json_put_text(&out, "version", CLIMG_VERSION);
+    json_put_text(&out, "usage", help_usage);
+    json_begin(&out, "exit_status", '[');
+    for (const char *const *meaning = exit_meanings; *meaning != NULL; meaning++)
+        json_put_text(&out, NULL, *meaning);
+    json_end(&out, ']');
+    json_begin(&out, "formats", '[');
+    for (const struct format *const *format = formats; *format != NULL; format++) {
+        json_begin(&out, NULL, '{');
+        json_put_text(&out, "name", (*format)->name);
+        json_begin(&out, "extensions", '[');
+        for (const char *const *extension = (*format)->extensions; *extension != NULL; extension++)
+            json_put_text(&out, NULL, *extension);
+        json_end(&out, ']');
+        json_end(&out, '}');
+    }
+    json_end(&out, ']');
+    json_begin(&out, "stages", '[');
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        put_stage(&out, *stage);
+    json_end(&out, ']');
+    put_table(&out, "options", global_options, describe_global);
+    put_table(&out, "environment", environment_variables, describe_variable);
+    put_examples(&out, overview_examples);
+    json_put_text(&out, "manual", manual_text);
+    json_end(&out, '}');
+    putc('\n', file);
+}

@@ -1,0 +1,163 @@
+/* PSNR and SSIM of two planes.
+ *
+ *     PSNR = 10 log10(peak^2 / mean (a - b)^2)
+ *
+ *              (2 ma mb + C1) (2 cov + C2)               C1 = (0.01 peak)^2
+ *     SSIM = -----------------------------------------
+ *            (ma^2 + mb^2 + C1) (va + vb + C2)           C2 = (0.03 peak)^2
+ *
+ * (Z. Wang et al., IEEE TIP 13, 2004). Means m, variances v and the covariance are weighted by a Gaussian of
+ * standard deviation 1.5 in a window of 11 x 11. The result is the mean over all windows inside the picture,
+ * as scikit-image's structural_similarity(gaussian_weights=True, sigma=1.5, use_sample_covariance=False).
+ *
+ *     a, b ─▶ a, b, a^2 + b^2, ab ─▶ along x ─▶ ring of 11 rows ─▶ along y ─▶ SSIM of a row of windows
+ *
+ * The variances occur only as a sum, so four moments are filtered and not five. 12 megapixels of RGB take
+ * half a second of processor time, decoding aside. */
+#include "image/difference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RADIUS = 5, /* floor(3.5 sigma + 0.5), as in scikit-image */
+    WINDOW = 2 * RADIUS + 1,
+    MOMENTS = 4,                      /* a, b, a^2 + b^2, ab */
+    ROWS = MOMENTS * (WINDOW + 2) + 1 /* rows of memory: the ring, products, sums along y, magnitudes */
+};
+
+/* exp(-i^2 / (2 1.5^2)) / sum, for i from 0 on. */
+static const double weights[RADIUS + 1] = {0.26601172486179436,  0.2130055377112537,   0.10936068950970002,
+                                           0.036000772128430815, 0.007598758135239186, 0.00102838008447911};
+
+enum status difference_begin(struct difference *difference, size_t width, uint32_t page, struct error *error)
+{
+    difference->width = width;
+    difference->y = 0;
+    difference->page = page;
+    difference->memory = allocate_zeroed(ROWS * width, sizeof(double), "a comparison", error);
+    if (difference->memory == NULL)
+        return STATUS_FAILED;
+    difference->magnitudes = difference->memory + (ROWS - 1) * width;
+    return STATUS_OK;
+}
+
+void difference_end(struct difference *difference)
+{
+    free(difference->memory);
+    difference->memory = NULL;
+}
+
+/* Replaces values that are not finite by 0 in both rows. Equal ones match. */
+static void drop_missing(struct difference *difference, double *a, double *b)
+{
+    for (size_t x = 0; x < difference->width; x++) {
+        if (isfinite(a[x]) && isfinite(b[x]))
+            continue;
+        difference->unmatched += !(a[x] == b[x] || (isnan(a[x]) && isnan(b[x])));
+        a[x] = b[x] = 0;
+    }
+}
+
+/* Computes the absolute differences of a row; returns the sum of their squares. */
+static double subtract(const struct difference *difference, const double *a, const double *b)
+{
+    double sum = 0, *magnitudes = difference->magnitudes;
+    for (size_t x = 0; x < difference->width; x++)
+        magnitudes[x] = fabs(a[x] - b[x]);
+    for (size_t x = 0; x < difference->width; x++)
+        sum += magnitudes[x] * magnitudes[x];
+    return sum;
+}
+
+/* sums[x] = weighted sum of 11 rows around the middle one; along x they are one row, shifted. */
+static void smooth(const double *const restrict rows[WINDOW], size_t count, double *restrict sums)
+{
+    const double *const r0 = rows[0], *const r1 = rows[1], *const r2 = rows[2], *const r3 = rows[3],
+                        *const r4 = rows[4], *const r5 = rows[5], *const r6 = rows[6], *const r7 = rows[7],
+                        *const r8 = rows[8], *const r9 = rows[9], *const r10 = rows[10];
+    for (size_t x = 0; x < count; x++)
+        sums[x] = weights[0] * r5[x] + weights[1] * (r4[x] + r6[x]) + weights[2] * (r3[x] + r7[x]) +
+                  weights[3] * (r2[x] + r8[x]) + weights[4] * (r1[x] + r9[x]) + weights[5] * (r0[x] + r10[x]);
+}
+
+/* Adds the row to the ring, and SSIM of the windows whose last row it is. */
+static void add_windows(struct difference *difference, const double *restrict a, const double *restrict b)
+{
+    const size_t width = difference->width, count = width - WINDOW + 1;
+    double *ring = difference->memory, *products = ring + MOMENTS * WINDOW * width,
+           *sums = products + MOMENTS * width;
+    const double *rows[WINDOW];
+    double *const squares = products + 2 * width, *const mixed = products + 3 * width;
+    memcpy(products, a, width * sizeof *a);
+    memcpy(products + width, b, width * sizeof *b);
+    for (size_t x = 0; x < width; x++) {
+        squares[x] = a[x] * a[x] + b[x] * b[x];
+        mixed[x] = a[x] * b[x];
+    }
+    for (size_t moment = 0; moment < MOMENTS; moment++) {
+        for (size_t i = 0; i < WINDOW; i++)
+            rows[i] = products + moment * width + i;
+        smooth(rows, count, ring + (moment * WINDOW + difference->y % WINDOW) * width);
+    }
+    if (difference->y + 1 < WINDOW)
+        return;
+    for (size_t moment = 0; moment < MOMENTS; moment++) {
+        for (size_t i = 0; i < WINDOW; i++)
+            rows[i] = ring + (moment * WINDOW + (difference->y + 1 + i) % WINDOW) * width;
+        smooth(rows, count, sums + moment * width);
+    }
+    /* The products are no longer needed: their memory gets SSIM, which is added up in the order of x. */
+    const double c1 = pow(0.01 * difference->peak, 2), c2 = pow(0.03 * difference->peak, 2);
+    const double *const ma = sums, *const mb = sums + width, *const mss = sums + 2 * width,
+                        *const mab = sums + 3 * width;
+    for (size_t x = 0; x < count; x++) {
+        const double both = ma[x] * mb[x], each = ma[x] * ma[x] + mb[x] * mb[x];
+        products[x] = (2 * both + c1) * (2 * (mab[x] - both) + c2) / ((each + c1) * (mss[x] - each + c2));
+    }
+    for (size_t x = 0; x < count; x++)
+        difference->ssim += products[x];
+    difference->windows += count;
+}
+
+void difference_add(struct difference *difference, double *a, double *b)
+{
+    double squares = subtract(difference, a, b);
+    if (!isfinite(squares)) { /* the squares of floats cannot exceed a double */
+        drop_missing(difference, a, b);
+        squares = subtract(difference, a, b);
+    }
+    for (size_t x = 0; x < difference->width && squares > 0; x++) {
+        if (difference->magnitudes[x] > difference->largest) {
+            difference->largest = difference->magnitudes[x];
+            difference->at = (struct difference_position){(uint32_t)x, difference->y, difference->page};
+        }
+    }
+    difference->squares += squares;
+    difference->samples += difference->width;
+    if (difference->width >= WINDOW)
+        add_windows(difference, a, b);
+    difference->y++;
+}
+
+const double *difference_row(const struct difference *difference)
+{
+    return difference->magnitudes;
+}
+
+bool difference_is_none(const struct difference *difference)
+{
+    return difference->largest == 0 && difference->unmatched == 0;
+}
+
+double difference_psnr(const struct difference *difference)
+{
+    return 10 *
+           log10(difference->peak * difference->peak * (double)difference->samples / difference->squares);
+}
+
+double difference_ssim(const struct difference *difference)
+{
+    return difference->windows > 0 ? difference->ssim / (double)difference->windows : (double)NAN;
+}

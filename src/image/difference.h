@@ -1,0 +1,62 @@
+/* Differences between two planes of samples: PSNR, SSIM and the largest difference. Planes arrive row after
+ * row, so a picture of any height needs memory for a few rows only.
+ *
+ *     difference_begin ─▶ difference_add for each row ─▶ difference_end     (again for the next page)
+ *
+ * Values are fractions of full scale (image/sample.h). Everything is computed in double, in the order of the
+ * rows and columns, so the results are the same on every machine. Thread safety: one thread at a time. */
+#ifndef CLIMG_IMAGE_DIFFERENCE_H
+#define CLIMG_IMAGE_DIFFERENCE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct difference_position {
+    uint32_t x, y, page; /* page from 0 */
+};
+
+/* Zero it and set `peak` before the first plane; sums are added up over pages. */
+struct difference {
+    double peak; /* the largest value for PSNR and SSIM: 1 is full scale */
+
+    /* Results. */
+    uint64_t samples;
+    uint64_t unmatched; /* samples with NaN or infinity in one plane only, or of two kinds; they are
+                         * counted here and in nothing else */
+    double squares;     /* sum of the squared differences */
+    double largest;     /* largest absolute difference */
+    struct difference_position at; /* its first position */
+    double ssim;                   /* sum of SSIM over all windows */
+    uint64_t windows;              /* number of windows inside the planes; 0: no SSIM */
+
+    /* State of the present plane; owned from difference_begin to difference_end. */
+    size_t width;
+    uint32_t y, page;
+    double *memory, *magnitudes;
+};
+
+/* Begins a plane of a page. */
+enum status difference_begin(struct difference *difference, size_t width, uint32_t page, struct error *error);
+
+/* Adds the next row of both planes. Values that are not finite are replaced by 0 in both. */
+void difference_add(struct difference *difference, double *a, double *b);
+
+/* Returns the absolute differences of the row that was added last; 0 for samples that count as unmatched. */
+const double *difference_row(const struct difference *difference);
+
+/* Frees the state of the plane. Safe after a failure of difference_begin, and twice. */
+void difference_end(struct difference *difference);
+
+/* True if all samples were equal; two NaN are equal. */
+bool difference_is_none(const struct difference *difference);
+
+/* Returns the peak signal-to-noise ratio in dB; infinite if no sample differs. */
+double difference_psnr(const struct difference *difference);
+
+/* Returns the mean structural similarity, at most 1; NaN if a plane is smaller than a window of 11 x 11. */
+double difference_ssim(const struct difference *difference);
+
+#endif

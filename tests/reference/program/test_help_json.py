@@ -1,0 +1,91 @@
+"""--help=json: follows docs/help.schema.json, and leaves out nothing that --help=all and --help=STAGE list."""
+
+import json
+import re
+
+import harness
+
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "number": (int, float)}
+
+
+def check(value, schema, root, place="help"):
+    """The part of JSON Schema that docs/help.schema.json uses."""
+    known = {"$schema", "$defs", "$ref", "title", "description", "type", "enum", "anyOf", "required", "properties", "additionalProperties",
+             "items", "minItems"}
+    assert set(schema) <= known, f"{place}: this test does not know {set(schema) - known}"
+    if "$ref" in schema:
+        check(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root, place)
+    if "anyOf" in schema:
+        assert any(value is None if "type" in each else isinstance(value, dict) for each in schema["anyOf"]), place
+        if value is not None:
+            check(value, schema["anyOf"][1], root, place)
+    names = schema.get("type", [])
+    names = [names] if isinstance(names, str) else names
+    assert not names or any(isinstance(value, TYPES[name]) and not (name == "number" and value is True) for name in names), place
+    assert value in schema.get("enum", [value]), place
+    if isinstance(value, dict) and "properties" in schema:
+        assert set(schema["required"]) <= set(value) and set(value) <= set(schema["properties"]), place
+        for key, each in value.items():
+            check(each, schema["properties"][key], root, f"{place}.{key}")
+    if isinstance(value, list):
+        assert len(value) >= schema.get("minItems", 0), place
+        for i, each in enumerate(value):
+            check(each, schema.get("items", {}), root, f"{place}[{i}]")
+
+
+def catalogue():
+    return json.loads(harness.run("--help=json").out)
+
+
+def test_it_follows_its_schema():
+    schema = json.loads((harness.ROOT / "docs" / "help.schema.json").read_text())
+    check(catalogue(), schema, schema)
+    try:
+        import jsonschema
+    except ImportError:
+        return
+    jsonschema.validate(catalogue(), schema)
+
+
+def test_every_option_and_stage_of_the_help_is_in_it():
+    told = catalogue()
+    text = harness.run("--help=all").out.decode()
+    stages, options = text.split("\nOptions, anywhere:\n")
+    names = re.findall(r"^  --([a-z-]+)", stages, re.M)
+    assert sorted(names) == [stage["name"] for stage in told["stages"]] == sorted(harness.stages())
+    found = re.findall(r"^  (?:-(\w), |    )--([a-z0-9-]+)", options, re.M)
+    assert found == [(option["letter"] or "", option["name"]) for option in told["options"]]
+    for stage in told["stages"]:
+        text = harness.run(f"--help={stage['name']}").out.decode()
+        head, _, body = text.partition("\n\n")
+        assert head.startswith(stage["synopsis"]) and stage["brief"] in head
+        rows = [stage["primary"]] * (stage["primary"] is not None) + stage["keys"]
+        for row in rows:
+            assert re.search(rf"^  {re.escape(row['synopsis'])}(?: |$)", body, re.M), row["synopsis"]
+        keys = re.findall(r"^  ([a-z][a-z0-9_-]*)=", body.split("\nExamples:")[0], re.M)
+        assert keys == [row["name"] for row in stage["keys"]]
+        for example in stage["examples"]:
+            assert example["command"] in text
+
+
+def test_ranges_words_and_defaults_are_those_of_the_parser():
+    """A value beyond the range, and a word that is none, fail with the numbers and words of the object."""
+    told = catalogue()
+    for stage in told["stages"]:
+        start = "" if stage["primary"] is None or not stage["primary"]["needs_value"] else "1,"
+        for row in stage["keys"]:
+            if row["type"] in ("integer", "number") and row["maximum"] is not None:
+                beyond = f"{start}{row['name']}={row['maximum'] + 1:.15g}"
+                done = harness.run("a.png", f"--{stage['name']}={beyond}", "b.png", status=2)
+                assert f"must be from {row['minimum']:.15g} to {row['maximum']:.15g}" in done.err
+            if row["type"] == "choice":
+                done = harness.run("a.png", f"--{stage['name']}={start}{row['name']}=?", "b.png", status=2)
+                assert ", ".join(row["words"]) in done.err or "not yes or no" in done.err
+                assert row["default"] is None or row["default"] in row["words"]
+    options = {row["name"]: row for row in told["options"]}
+    assert options["quality"] | {"help": ""} == {
+        "name": "quality", "letter": None, "synopsis": "--quality N", "type": "integer", "value": "N", "needs_value": True, "minimum": 1,
+        "maximum": 100, "words": None, "default": None, "implied": None, "changes": "output",
+        "writes": False, "help": "", "keys": []}
+    assert options["info"]["implied"] == "text" and not options["info"]["needs_value"]
+    assert options["memory-limit"]["maximum"] is None and options["memory-limit"]["type"] == "size"
