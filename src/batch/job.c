@@ -69,11 +69,12 @@ static enum status check_options(const struct format *format, const struct setti
     if (useless)
         return fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name);
     const enum sample_type type = settings_type(settings, SAMPLE_UINT8);
-    const struct capacity wanted = {.types = 1u << type};
+    const bool bits = settings->depth == DEPTH_OPTION_1;
+    const struct capacity wanted = {.types = bits ? 0 : 1u << type, .bits = bits};
     if (settings->depth == DEPTH_OPTION_ABSENT || format_holds(format, &wanted))
         return STATUS_OK;
     return fail(error, STATUS_USAGE, "%s does not hold %s samples; leave --depth out, or write %s",
-                format->name, sample_name(type), format_names(&wanted, "or").text);
+                format->name, bits ? "1-bit" : sample_name(type), format_names(&wanted, "or").text);
 }
 
 enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error)
@@ -402,12 +403,18 @@ enum sample_type job_output_type(const struct job *job, const struct worker *wor
     return format_sample_type(job->format, settings_type(worker->context->settings, job_input_type(job)));
 }
 
+bool job_is_bilevel(const struct job *job, const struct worker *worker)
+{
+    return worker->context->settings->depth == DEPTH_OPTION_1 || job->format->holds.types == 0;
+}
+
 /* Returns the options of the output, without the expected size. */
 static struct writer_options writer_options(const struct job *job, const struct worker *worker)
 {
     return (struct writer_options){.format = job->format,
                                    .compression = worker->context->settings->compression,
                                    .quality = worker->context->settings->quality,
+                                   .bilevel = job_is_bilevel(job, worker),
                                    .lossless = worker->context->settings->lossless,
                                    .subsampling = worker->context->settings->subsampling,
                                    .progressive = worker->context->settings->progressive,

@@ -127,6 +127,9 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
 enum sample_type job_input_type(const struct job *job);
 enum sample_type job_output_type(const struct job *job, const struct worker *worker);
 
+/* True if the output has one bit for each pixel; its sample type is then SAMPLE_UINT8. */
+bool job_is_bilevel(const struct job *job, const struct worker *worker);
+
 /* Makes the plan for the current page, or for a group of `images` like it. The worker's device must be open.
  * The caller frees the plan with plan_free after success. */
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,

@@ -41,9 +41,9 @@ static void print_page(const struct job *job, const struct worker *worker, const
               in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
               in->channels == 1 ? "" : "s", in->alpha ? " with alpha" : "", sample_name(page->from.type),
               job->format->name, plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image",
-              out->width, out->height, out->channels, out->channels == 1 ? "" : "s", sample_name(out->type),
-              worker->device.name, worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice,
-              group);
+              out->width, out->height, out->channels, out->channels == 1 ? "" : "s",
+              job_is_bilevel(job, worker) ? "1 bit" : sample_name(out->type), worker->device.name,
+              worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
     if (out->palette || out->bits > 0)
         job_print(job, "%d-bit %s become %s samples", out->bits > 0 ? out->bits : 8,
                   out->palette ? "palette indices" : "samples", sample_name(page->from.type));
@@ -80,7 +80,7 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
     snprintf(text, sizeof text, "%s samples become 8 bit, as %s holds no more", sample_name(job->samples),
              job->format->name);
     if (worker->context->settings->depth == DEPTH_OPTION_ABSENT && page->out.type == SAMPLE_UINT8 &&
-        sample_size(job->samples) > sample_size(SAMPLE_UINT8))
+        !job_is_bilevel(job, worker) && sample_size(job->samples) > sample_size(SAMPLE_UINT8))
         result_warn(result, text);
 }
 

@@ -69,17 +69,26 @@ struct writer {
     const struct format *format;
     struct writer_options options;
     struct output output;   /* output.file is at its start */
+    unsigned char *bits;    /* some rows of a bilevel page; owned by writer.c, else NULL */
     struct image_info info; /* of the current page; the format can hold it */
     bool begun;             /* a page was begun */
     bool copied;            /* the output is a copy of the input's bytes */
 };
 
+/* Returns the bytes of a row as the format's `write` receives it: of a bilevel page packed bits, the first
+ * pixel in the highest bit. */
+static inline size_t writer_row_size(const struct writer_options *options, const struct image_info *info)
+{
+    return options->bilevel ? ((size_t)info->width + 7) / 8 : row_size(info);
+}
+
 /* A format's functions. image/writer.h has the contracts, under the same names. */
 struct writer_class {
     /* Returns the bytes of memory that writing such a page takes. NULL: hardly any. options->jobs is set. */
     uint64_t (*memory)(const struct writer_options *options, const struct image_info *info);
-    size_t size; /* bytes of the format's writer struct, which writer_open allocates and zeroes */
-    bool seeks;  /* needs a seekable output.file: for a pipe it is a temporary file */
+    size_t size;       /* bytes of the format's writer struct, which writer_open allocates and zeroes */
+    bool seeks;        /* needs a seekable output.file: for a pipe it is a temporary file */
+    bool black_is_one; /* bits of bilevel pages: 1 is black */
     enum status (*open)(struct writer *writer, struct error *error); /* may be NULL */
     enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
     enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,

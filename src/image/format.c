@@ -105,7 +105,7 @@ bool format_holds(const struct format *format, const struct capacity *content)
     const struct capacity *held = &format->holds;
     return (!content->masks || held->masks) && (content->types & ~held->types) == 0 &&
            (content->channels & ~held->channels) == 0 && held->pages >= content->pages &&
-           held->video >= content->video && held->texts >= content->texts;
+           held->bits >= content->bits && held->video >= content->video && held->texts >= content->texts;
 }
 
 bool format_holds_coefficients(const struct format *format)

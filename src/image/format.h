@@ -14,6 +14,7 @@ enum { CHANNELS_ALL = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 struct capacity {
     unsigned types;    /* set of sample types: bits 1u << enum sample_type */
     unsigned channels; /* set of numbers of channels of a picture: bit 1u << 3 is RGB. 0 for video */
+    bool bits;         /* gray pictures of one bit for each pixel (writer_options.bilevel) */
     bool masks;        /* pictures of two or four channels whose last one is not alpha */
     bool flat;         /* no alpha: transparent pixels are blended with white when they are written */
     bool pages;        /* more than one page */
@@ -167,6 +168,7 @@ struct writer_options {
     int compression;         /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
     uint64_t expected_bytes; /* of all pages, uncompressed: beyond 4 GiB TIFF becomes BigTIFF; 0: unknown */
     int quality;             /* 1 to 100; 0: of JPEG as the input, or 90, of WebP 80 */
+    bool bilevel;            /* one bit for each pixel; samples are gray, 8 bit, and 0 or 255 */
     bool lossless;           /* WebP without loss, as also if the input was and `quality` is 0 */
     int subsampling;         /* of JPEG, enum subsampling */
     bool progressive;        /* JPEG in scans of more and more detail */

@@ -8,7 +8,9 @@
 #include "image/codec.h"
 #include "image/reader.h"
 
+#include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Adds the file's name to a format's message. */
 static enum status named(const struct writer *writer, enum status status, struct error *error)
@@ -62,11 +64,16 @@ static enum status writer_check_page(const struct writer *writer, const struct i
     static const char *const colours[] = {"gray", "gray with alpha", "RGB", "RGB with alpha"};
     const struct format *format = writer->format;
     const bool video = info->video.parts > 1, mask = info->channels % 2 == 0 && !info->alpha;
-    const struct capacity page = {.types = 1u << info->type,
+    const bool bilevel = writer->options.bilevel;
+    const struct capacity page = {.types = bilevel ? 0 : 1u << info->type,
                                   .channels = video ? 0 : 1u << info->channels,
+                                  .bits = bilevel,
                                   .masks = mask && !video,
                                   .video = video,
                                   .pages = writer->begun};
+    if (bilevel && !video && info->channels > 1)
+        return fail(error, STATUS_FAILED, "%s does not hold %s of 1-bit samples%s", format->name,
+                    colours[info->channels - 1], info->channels > 2 ? "; add --gray before --threshold" : "");
     if (format_holds(format, &page))
         return STATUS_OK;
     if (page.masks > format->holds.masks)
@@ -80,10 +87,58 @@ static enum status writer_check_page(const struct writer *writer, const struct i
                 colours[info->channels - 1], sample_name(info->type), format_names(&page, "or").text);
 }
 
+/* Returns the number of rows that are packed to bits at once: those of 64 KiB. */
+static size_t bits_rows(const struct writer *writer)
+{
+    return 1 + ((size_t)64 << 10) / writer_row_size(&writer->options, &writer->info);
+}
+
+/* Packs samples of 0 and 255 to bits. `flip` is 255 if 1 is black, else 0. False: there are other samples. */
+static bool pack_bits(const unsigned char *samples, uint32_t width, unsigned char flip, unsigned char *bits)
+{
+    uint64_t difference = 0; /* from 0 and 255 */
+    for (uint32_t x = 0; x < width; x += 8) {
+        uint64_t eight;
+        memset(&eight, flip, sizeof eight); /* bits after the width become 0 */
+        memcpy(&eight, samples + x, width - x < sizeof eight ? width - x : sizeof eight);
+        const uint64_t ones = le64toh(eight) >> 7 & 0x0101010101010101;
+        difference |= le64toh(eight) ^ ones * 255;
+        /* The product moves bit 8 i to bit 63 - i. */
+        *bits++ = (unsigned char)(ones * 0x8040201008040201 >> 56) ^ flip;
+    }
+    return difference == 0;
+}
+
+/* Writes rows of a bilevel page. */
+static enum status write_bits(struct writer *writer, const unsigned char *rows, size_t pitch, uint32_t count,
+                              struct error *error)
+{
+    const struct writer_class *class = writer->format->writer;
+    const size_t size = writer_row_size(&writer->options, &writer->info), room = bits_rows(writer);
+    enum status status = STATUS_OK;
+    for (uint32_t some; status == STATUS_OK && count > 0; count -= some) {
+        some = count < room ? count : (uint32_t)room;
+        for (uint32_t y = 0; y < some; y++, rows += pitch)
+            if (!pack_bits(rows, writer->info.width, class->black_is_one ? 255 : 0, writer->bits + y * size))
+                return fail(
+                    error, STATUS_FAILED,
+                    "has values between black and white, which 1-bit samples do not hold; end the chain "
+                    "with --threshold otsu or, in uneven light, --threshold sauvola");
+        status = class->write(writer, writer->bits, size, some, error);
+    }
+    return status;
+}
+
 enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error)
 {
     enum status status = writer_check_page(writer, info, error);
     writer->info = *info; /* the caller still owns its metadata */
+    free(writer->bits);
+    writer->bits = NULL;
+    if (status == STATUS_OK && writer->options.bilevel) {
+        writer->bits = allocate(bits_rows(writer) * writer_row_size(&writer->options, info), "a row", error);
+        status = writer->bits != NULL ? STATUS_OK : STATUS_FAILED;
+    }
     if (status == STATUS_OK)
         status = writer->format->writer->begin_page(writer, info, error);
     writer->begun = writer->begun || status == STATUS_OK;
@@ -93,7 +148,10 @@ enum status writer_begin_page(struct writer *writer, const struct image_info *in
 enum status writer_write(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error)
 {
-    return named(writer, writer->format->writer->write(writer, rows, pitch, count, error), error);
+    return named(writer,
+                 writer->options.bilevel ? write_bits(writer, rows, pitch, count, error)
+                                         : writer->format->writer->write(writer, rows, pitch, count, error),
+                 error);
 }
 
 enum status writer_end_page(struct writer *writer, struct error *error)
@@ -136,5 +194,6 @@ void writer_close(struct writer *writer)
         return;
     writer->format->writer->close(writer);
     output_abandon(&writer->output);
+    free(writer->bits);
     free(writer);
 }

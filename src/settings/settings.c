@@ -257,8 +257,8 @@ const struct option global_options[] = {
     {.name = "format", .letter = 'f', .type = OPTION_CUSTOM, FIELD(format), .words = format_words,
      .parse = parse_format, .print = print_format,
      .help = "output format; by default from the output's name, else the input's"},
-    {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|8|16|float", .effect = EFFECT_OUTPUT,
-     .help = "output samples; by default as the input"},
+    {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|1|8|16|float", .effect = EFFECT_OUTPUT,
+     .help = "output samples; by default as the input; 1: a bit for each pixel, after --threshold, in PNG, PBM and, as CCITT G4, TIFF"},
     {.name = "range", .type = OPTION_CUSTOM, FIELD(range), .choices = "auto", .value = "MIN,MAX|auto",
      .parse = parse_range, .print = print_range, .effect = EFFECT_OUTPUT,
      .help = "the input's values that become black and full scale; auto: its smallest and largest value"},
@@ -437,7 +437,8 @@ void settings_print(FILE *file, const struct settings *settings)
 
 enum sample_type settings_type(const struct settings *settings, enum sample_type input)
 {
-    static const enum sample_type types[] = {[DEPTH_OPTION_8] = SAMPLE_UINT8,
+    static const enum sample_type types[] = {[DEPTH_OPTION_1] = SAMPLE_UINT8,
+                                             [DEPTH_OPTION_8] = SAMPLE_UINT8,
                                              [DEPTH_OPTION_16] = SAMPLE_UINT16,
                                              [DEPTH_OPTION_FLOAT] = SAMPLE_FLOAT};
     return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];

@@ -25,7 +25,13 @@ struct range {
 /* Choices in the order of the words in the table. ABSENT: the option was not given. */
 enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
 enum timing_form { TIMING_ABSENT, TIMING_TABLE, TIMING_JSON };
-enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
+enum depth_option {
+    DEPTH_OPTION_ABSENT,
+    DEPTH_OPTION_1,
+    DEPTH_OPTION_8,
+    DEPTH_OPTION_16,
+    DEPTH_OPTION_FLOAT
+};
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_MAN };
 

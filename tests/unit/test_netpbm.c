@@ -228,8 +228,8 @@ static void what_is_absurd_is_refused(void **state)
         {"P7\nWIDTH\nHEIGHT 1\nDEPTH 1\nMAXVAL 1\nENDHDR\n",
          "image: damaged PAM: invalid number in the header"},
         {"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nMAXVAL 1\n", "image: damaged PAM: its header is broken"},
-        {"P7 332\n#XVVERSION", "image: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
-        {"P5ive things", "image: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
+        {"P7 332\n#XVVERSION", "image: is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
+        {"P5ive things", "image: is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         assert_refused(files[i].bytes, strlen(files[i].bytes), files[i].message);

@@ -133,14 +133,14 @@ static void other_files_are_named(void **state)
         const char *begin;
         const char *message;
     } files[] = {
-        {"hello", "is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
-        {"BM is how this text begins", "is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
+        {"hello", "is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
+        {"BM is how this text begins", "is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
         {"GIF89a and so on",
          "climg does not read GIF; convert it first, as with ImageMagick: convert a.png a-new.png"},
         {"RIFFsizeWEBPVP8", "damaged WebP: chunks are damaged or missing in a file of 15 bytes"},
         {"RIFFsizeAVI LIST", "climg reads AVI video from a pipe: ffmpeg -i a.png -f yuv4mpegpipe - | climg "
                              "... | ffmpeg -i - out.mp4"},
-        {"\x89PNG\n\x1a\n and so on", "is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
+        {"\x89PNG\n\x1a\n and so on", "is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         struct bytes bytes = {.size = 0};

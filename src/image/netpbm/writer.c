@@ -1,5 +1,5 @@
-/* Writes PGM, PPM, PAM and PFM, several pages as one image after another. At the end are the format structs
- * of the folder.
+/* Writes PBM, PGM, PPM, PAM and PFM, several pages as one image after another. At the end are the format
+ * structs of the folder.
  *
  * Samples are written raw, 16-bit ones with the high byte first. PFM stores rows from bottom to top, so each
  * row is written to its offset: its file must be seekable (writer_class.seeks). */
@@ -36,7 +36,9 @@ static enum status netpbm_begin_page(struct writer *base, const struct image_inf
         if (writer->swapped == NULL)
             return STATUS_FAILED;
     }
-    if (info->type == SAMPLE_FLOAT)
+    if (base->options.bilevel)
+        printed = fprintf(file, "P4\n%u %u\n", info->width, info->height);
+    else if (info->type == SAMPLE_FLOAT)
         printed = fprintf(file, "P%c\n%u %u\n%s\n", info->channels == 3 ? 'F' : 'f', info->width,
                           info->height, BYTE_ORDER == LITTLE_ENDIAN ? "-1.0" : "1.0");
     else if (base->format == &format_pam)
@@ -56,7 +58,7 @@ static enum status netpbm_write(struct writer *base, const void *rows, size_t pi
                                 struct error *error)
 {
     const struct netpbm_writer *writer = (const struct netpbm_writer *)base;
-    size_t size = row_size(&base->info);
+    size_t size = writer_row_size(&base->options, &base->info);
     if (writer->swapped == NULL && pitch == size) { /* all rows at once */
         size *= count;
         count = 1;
@@ -105,6 +107,7 @@ static void netpbm_close(struct writer *base)
 
 static const struct writer_class netpbm_writer_class = {
     .size = sizeof(struct netpbm_writer),
+    .black_is_one = true,
     .begin_page = netpbm_begin_page,
     .write = netpbm_write,
     .end_page = netpbm_end_page,
@@ -139,7 +142,7 @@ static bool is_pfm(const unsigned char *head, size_t size)
     return netpbm_begins(head, size, "fF");
 }
 
-/* Also true for PBM, which is read as gray and not written. */
+/* Also true for PBM, which is read as gray. */
 static bool is_pgm(const unsigned char *head, size_t size)
 {
     return netpbm_begins(head, size, "1245");
@@ -150,8 +153,9 @@ static bool is_ppm(const unsigned char *head, size_t size)
     return netpbm_begins(head, size, "36");
 }
 
-static const char *const pam[] = {"pam", NULL}, *const pfm[] = {"pfm", NULL}, *const pgm[] = {"pgm", NULL},
-                         *const pnm[] = {"pnm", NULL}, *const ppm[] = {"ppm", NULL};
+static const char *const pam[] = {"pam", NULL}, *const pfm[] = {"pfm", NULL}, *const pbm[] = {"pbm", NULL},
+                         *const pgm[] = {"pgm", NULL}, *const pnm[] = {"pnm", NULL},
+                         *const ppm[] = {"ppm", NULL};
 
 /* Sets of sample types and of numbers of channels, for struct capacity. */
 enum {
@@ -166,6 +170,15 @@ const struct format format_pam = {
     .extensions = pam,
     .holds = {.types = INTEGERS, .channels = CHANNELS_ALL, .pages = true},
     .recognise = is_pam,
+    .reader = &netpbm_reader_class,
+    .writer = &netpbm_writer_class,
+};
+
+/* A name for output: always of 1-bit samples. PGM's reader reads it. */
+const struct format format_pbm = {
+    .name = "PBM",
+    .extensions = pbm,
+    .holds = {.channels = GRAY, .bits = true, .pages = true},
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
 };
@@ -188,11 +201,11 @@ const struct format format_pgm = {
     .writer = &netpbm_writer_class,
 };
 
-/* A name for output: written as PGM or PPM, by the number of channels; read as those. */
+/* A name for output: written as PGM or PPM, by the number of channels, or as PBM; read as those. */
 const struct format format_pnm = {
     .name = "PNM",
     .extensions = pnm,
-    .holds = {.types = INTEGERS, .channels = GRAY | RGB, .pages = true},
+    .holds = {.types = INTEGERS, .channels = GRAY | RGB, .bits = true, .pages = true},
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
 };

@@ -26,6 +26,7 @@ enum {
     ZLIB_HEADER_SIZE = 2,
     ADLER_SIZE = 4,
     PIECE_SIZE = 1 << 30, /* zlib counts in 32 bits */
+    BITS_LEVEL = 6,       /* default level of 1-bit samples */
 };
 
 /* A part: rows that are filtered and compressed without waiting for the rows before them. */
@@ -227,12 +228,14 @@ struct png_writer {
 };
 
 /* Writes the signature and IHDR. */
-static enum status write_header(FILE *file, const struct image_info *info, struct error *error)
+static enum status write_header(FILE *file, const struct image_info *info, bool bilevel, struct error *error)
 {
     static const unsigned char colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
                                                  PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
-    unsigned char header[13] = {
-        [8] = info->type == SAMPLE_UINT16 ? 16 : 8, [9] = colour_types[info->channels - 1]};
+    unsigned char header[13] = {[8] = bilevel                       ? 1
+                                      : info->type == SAMPLE_UINT16 ? 16
+                                                                    : 8,
+                                [9] = colour_types[info->channels - 1]};
     png_save_uint_32(header, info->width);
     png_save_uint_32(header + 4, info->height);
     if (fwrite(png_signature, 1, sizeof png_signature, file) != sizeof png_signature)
@@ -251,14 +254,17 @@ static enum status emit(void *context, const unsigned char *data, size_t size, s
 }
 
 /* Chooses filter and strategy. Level 0 stores bytes, which need no filter. Level 1 is the default, with a
- * strategy for each segment. */
+ * strategy for each segment. Packed bits have repetitions and no filter that suits them. */
 static struct png_idat choose_idat(const struct writer_options *options, const struct image_info *info)
 {
-    const int level = options->compression == COMPRESSION_PRESET_DEFAULT ? 1 : options->compression;
+    const int preset = options->bilevel ? BITS_LEVEL : 1;
+    const int level = options->compression == COMPRESSION_PRESET_DEFAULT ? preset : options->compression;
     return (struct png_idat){.level = level,
-                             .strategy = level == 1 ? Z_RLE : Z_FILTERED,
-                             .filter = level == 0 ? PNG_ROW_NONE : PNG_ROW_PAETH,
-                             .row_size = row_size(info),
+                             .strategy = options->bilevel ? Z_DEFAULT_STRATEGY
+                                         : level == 1     ? Z_RLE
+                                                          : Z_FILTERED,
+                             .filter = level == 0 || options->bilevel ? PNG_ROW_NONE : PNG_ROW_PAETH,
+                             .row_size = writer_row_size(options, info),
                              .pixel_size = pixel_size(info),
                              .height = info->height,
                              .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16,
@@ -277,7 +283,7 @@ static enum status png_begin_page(struct writer *base, const struct image_info *
 {
     struct png_writer *writer = (struct png_writer *)base;
     FILE *file = base->output.file;
-    enum status status = write_header(file, info, error);
+    enum status status = write_header(file, info, base->options.bilevel, error);
     if (status == STATUS_OK)
         status = png_metadata_write(file, info, error);
     if (status != STATUS_OK)
@@ -336,6 +342,7 @@ const struct format format_png = {
     .extensions = extensions,
     .coding = CODING_COMPRESSION,
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
+              .bits = true,
               .channels = CHANNELS_ALL,
               .texts = true,
               .cicp = true},

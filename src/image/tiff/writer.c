@@ -19,6 +19,8 @@ enum {
        that decode one strip at a time, or several on threads. */
     UNCOMPRESSED_STRIP = 1 << 20,
     COMPRESSED_STRIP = 256 << 10,
+    /* A whole page of fax codes, as programs that embed them in PDF want one strip. */
+    FAX_STRIP = 16 << 20,
     LZMA_MEMORY = 94 << 20, /* bytes of an encoder at the default preset (manual of xz) */
     HEADER_SIZE = 16,       /* bytes of a BigTIFF's header, which libtiff writes before the strip */
 };
@@ -55,12 +57,17 @@ static enum status write_directory(struct tiff_writer *writer, bool numbered, st
     return STATUS_OK;
 }
 
-/* Returns the compression for --compression's preset (0: none, 1 to 9: deflate), or by default the input's if
- * it is lossless, no fax code, and compiled into libtiff. `input` is 0 if the input is no TIFF. */
-static uint16_t choose_compression(int preset, int input)
+/* Returns the compression for --compression's preset (0: none, 1 to 9: deflate). By default it is CCITT G4 of
+ * a bilevel page, and else the input's if it is lossless, no fax code, and compiled into libtiff. `input` is
+ * 0 if the input is no TIFF. */
+static uint16_t choose_compression(const struct writer_options *options, int input)
 {
+    const int preset = options->compression;
     if (preset != COMPRESSION_PRESET_DEFAULT)
         return preset == 0 ? COMPRESSION_NONE : COMPRESSION_ADOBE_DEFLATE;
+    if (options->bilevel)
+        return TIFFIsCODECConfigured(COMPRESSION_CCITTFAX4) ? COMPRESSION_CCITTFAX4
+                                                            : COMPRESSION_ADOBE_DEFLATE;
     switch (input) {
     case 0:
     case COMPRESSION_NONE:
@@ -77,17 +84,18 @@ static uint16_t choose_compression(int preset, int input)
 }
 
 /* Sets the tags of the compression and its predictor. */
-static void set_compression(TIFF *tiff, int preset, const struct image_info *info)
+static void set_compression(TIFF *tiff, const struct writer_options *options, const struct image_info *info)
 {
-    const uint16_t compression = choose_compression(preset, info->compression);
+    const int preset = options->compression;
+    const uint16_t compression = choose_compression(options, info->compression);
     const bool is_float = info->type == SAMPLE_HALF || info->type == SAMPLE_FLOAT;
 
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, compression);
     if (preset > 0)
         TIFFSetField(tiff, TIFFTAG_ZIPQUALITY, preset);
 
-    /* libtiff has no predictor for complex samples, nor for PackBits. */
-    if (compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS ||
+    /* libtiff has no predictor for complex samples and bits, nor for PackBits. */
+    if (compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS || options->bilevel ||
         info->type == SAMPLE_COMPLEX)
         return;
     /* The input's predictor, if it fits the samples. Otherwise differences of integers, which every reader
@@ -118,8 +126,10 @@ static int sample_format(enum sample_type type)
     }
 }
 
-/* Sets the tags of the layout of samples. */
-static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip_height)
+/* Sets the tags of the layout of samples. In 1-bit samples 0 is white, as fax codes and their readers expect.
+ */
+static void set_layout(TIFF *tiff, const struct writer_options *options, const struct image_info *info,
+                       uint32_t strip_height)
 {
     const uint16_t alpha = !info->alpha          ? EXTRASAMPLE_UNSPECIFIED
                            : info->premultiplied ? EXTRASAMPLE_ASSOCALPHA
@@ -127,11 +137,14 @@ static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip
 
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, info->width);
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, info->height);
-    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, (int)(8 * sample_size(info->type)));
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, options->bilevel ? 1 : (int)(8 * sample_size(info->type)));
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, info->channels);
     if (sample_format(info->type) != SAMPLEFORMAT_UINT) /* the default; simple readers do not know the tag */
         TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format(info->type));
-    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info->channels >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC,
+                 options->bilevel      ? PHOTOMETRIC_MINISWHITE
+                 : info->channels >= 3 ? PHOTOMETRIC_RGB
+                                       : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, strip_height);
     if (info->channels % 2 == 0)
@@ -172,8 +185,8 @@ static enum status encode_strip(struct part *part, struct error *error)
     struct image_info info = writer->base.info;
     info.height = part->count;
     info.page_name = NULL;
-    set_layout(strip->file.tiff, &info, part->count);
-    set_compression(strip->file.tiff, writer->base.options.compression, &info);
+    set_layout(strip->file.tiff, &writer->base.options, &info, part->count);
+    set_compression(strip->file.tiff, &writer->base.options, &info);
     if (TIFFWriteEncodedStrip(strip->file.tiff, 0, part->rows, size) != size ||
         strip->file.message[0] != '\0')
         status = tiff_file_not_written(&strip->file, error);
@@ -217,14 +230,18 @@ static enum status emit_strip(void *context, struct part *part, struct error *er
 /* Returns how a page is divided into strips, and the functions that process them. */
 static struct parts_options strip_options(const struct writer_options *options, const struct image_info *info)
 {
-    const uint16_t compression = choose_compression(options->compression, info->compression);
+    const uint16_t compression = choose_compression(options, info->compression);
     const bool is_uncompressed = compression == COMPRESSION_NONE;
-    const size_t rows = (is_uncompressed ? UNCOMPRESSED_STRIP : COMPRESSED_STRIP) / row_size(info);
+    const size_t row = writer_row_size(options, info),
+                 strip = is_uncompressed                        ? UNCOMPRESSED_STRIP
+                         : compression == COMPRESSION_CCITTFAX4 ? FAX_STRIP
+                                                                : COMPRESSED_STRIP,
+                 rows = strip / row;
     const uint32_t height = rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
-    const uint64_t size = (uint64_t)row_size(info) * height;
+    const uint64_t size = (uint64_t)row * height;
 
     return (struct parts_options){
-        .row_size = row_size(info),
+        .row_size = row,
         .height = info->height,
         .part_rows = height,
         .part_size = sizeof(struct strip),
@@ -241,7 +258,7 @@ static struct parts_options strip_options(const struct writer_options *options, 
 
 static uint64_t tiff_memory(const struct writer_options *options, const struct image_info *info)
 {
-    const uint16_t compression = choose_compression(options->compression, info->compression);
+    const uint16_t compression = choose_compression(options, info->compression);
     const struct parts_options strips = strip_options(options, info);
 
     return parts_memory(&strips) + (compression == COMPRESSION_LZMA ? LZMA_MEMORY : 0);
@@ -276,8 +293,8 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
 
     /* Tags, before the pixels, as the caller may free the metadata meanwhile. The strips must agree with
        them. */
-    set_layout(writer->file.tiff, info, strips.part_rows);
-    set_compression(writer->file.tiff, base->options.compression, info);
+    set_layout(writer->file.tiff, &base->options, info, strips.part_rows);
+    set_compression(writer->file.tiff, &base->options, info);
     if (writer->file.message[0] != '\0')
         return tiff_file_not_written(&writer->file, error);
     return tiff_metadata_write(&writer->file, &info->metadata, error);
@@ -324,6 +341,7 @@ static const struct writer_class tiff_writer_class = {
     .size = sizeof(struct tiff_writer),
     .memory = tiff_memory,
     .seeks = true,
+    .black_is_one = true,
     .begin_page = tiff_begin_page,
     .write = tiff_write,
     .end_page = tiff_end_page,
@@ -370,6 +388,7 @@ const struct format format_tiff = {
                        1u << SAMPLE_FLOAT | 1u << SAMPLE_COMPLEX | 1u << SAMPLE_INT8 | 1u << SAMPLE_INT16 |
                        1u << SAMPLE_INT32,
               .channels = CHANNELS_ALL,
+              .bits = true,
               .masks = true,
               .pages = true,
               .texts = true,

@@ -41,7 +41,7 @@ def test_report(tmp_path, rng):
         assert line["seconds"]["decode"] > 0 and line["seconds"]["encode"] > 0
         assert line["device"]
     assert a["seconds"]["start_up"] > 0 and b["seconds"]["start_up"] == 0
-    assert (c["status"], c["error"]) == ("failed", "in/c.png: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M")
+    assert (c["status"], c["error"]) == ("failed", "in/c.png: is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M")
     assert odd["status"] == "done"
 
 

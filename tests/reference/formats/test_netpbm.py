@@ -73,13 +73,15 @@ def test_maxvals(tmp_path, rng, maxval):
 
 
 def test_bits(tmp_path, rng):
-    """PBM: 1 is black; rows end at whole bytes. In a folder such a file is known by its first bytes."""
+    """PBM: 1 is black; rows end at whole bytes. In a folder it stays a PBM."""
     picture = Image.fromarray(rng.integers(0, 2, (9, 19)).astype(bool))
     (tmp_path / "in").mkdir()
     picture.save(tmp_path / "in" / "a.pbm")
     (tmp_path / "in" / "b.pbm").write_bytes(tool("pamtopnm", "-plain", tmp_path / "in" / "a.pbm"))
     harness.run("in", "out", cwd=tmp_path)
+    harness.run("in", "-f", "pgm", "out", cwd=tmp_path)
     for name in "ab":
+        assert (tmp_path / "out" / f"{name}.pbm").read_bytes() == (tmp_path / "in" / "a.pbm").read_bytes()
         result = np.asarray(Image.open(tmp_path / "out" / f"{name}.pgm"))
         assert np.array_equal(result, np.asarray(picture) * 255)
 
@@ -157,7 +159,7 @@ def test_pages_of_tiff(tmp_path, rng):
     done = subprocess.run([harness.CLIMG, "-", tmp_path / "one.png"], input=stream, capture_output=True, check=False)
     assert done.returncode == 1 and not (tmp_path / "one.png").exists()
     assert done.stderr == (b"climg: standard input: has several pages and PNG holds one; choose it with --page N, or "
-                           b"write PAM, PFM, PGM, PNM, PPM, TIFF or Y4M\n")
+                           b"write PAM, PBM, PFM, PGM, PNM, PPM, TIFF or Y4M\n")
     climg("-", "--page", "4", tmp_path / "one.png", stdin=stream)
     assert np.array_equal(harness.read_samples(tmp_path / "one.png"), pages[3])
 
