@@ -130,7 +130,7 @@ static enum status written(enum status status, struct error *error)
 }
 
 /* Prepares the OpenCL drivers, before the first OpenCL call. To process files, batch_run calls device_start
- * itself when it knows the work; the work of --info --noise is small. */
+ * itself when it knows the work; the work of --info --measure is small. */
 static void start_drivers(const struct settings *settings)
 {
     static const struct workload none;

@@ -132,7 +132,7 @@ struct foreign_hint foreign_writing(const char *name, const char *path);
 struct reader_options {
     int page;            /* the first page to read, from 1 on; 0: all pages */
     int last_page;       /* the last page to read; the file may have fewer; 0: only `page` */
-    bool rewinds;        /* reader_measure() will be called, so the file is read twice */
+    bool rewinds;        /* reader_measure() or reader_rewind() will be called, so the file is read twice */
     bool copies;         /* reader_copy() may be called, if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before memory is allocated */
     int jobs;            /* threads that decode; 0: one for each processor */
