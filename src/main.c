@@ -141,7 +141,7 @@ static enum status begin(const struct command *command, const struct list *list,
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
     /* To process files, batch_run calls device_start itself when it knows the work; the work of --info
-     * --noise is small. */
+     * --measure is small. */
     if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
         device_start(settings, list ? &none : NULL);
     return status;

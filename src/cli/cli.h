@@ -50,7 +50,7 @@ extern const char manual_text[];
  * completes file names. The scripts in completions/ call `climg --after=BEFORE --complete=WORD`. */
 void completion_write(FILE *file, const char *before, const char *word);
 
-/* Prints the header of each input for --info, as text or as a line of JSON. Only --noise needs a device.
+/* Prints the header of each input for --info, as text or as a line of JSON. Only --measure needs a device.
  * If there are several inputs, `complain` gets a message for each that cannot be read. Returns
  * STATUS_PARTIAL if some cannot be read, STATUS_FAILED if none can. */
 enum status info_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
@@ -63,6 +63,9 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
 
 /* Describes the channels for people: "RGB with alpha". */
 const char *channels_name(const struct image_info *info);
+
+/* Returns the name of a channel; of video, of the three planes. */
+const char *channel_name(const struct image_info *info, int channel);
 
 /* ---------------------------------------------------------------- texts from the tables */
 

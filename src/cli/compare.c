@@ -257,15 +257,6 @@ static void comparison_free(struct comparison *pair)
 
 /* ---------------------------------------------------------------- printing */
 
-/* Returns the name of a channel. */
-static const char *channel_name(const struct image_info *info, int channel)
-{
-    static const char *const names[][CHANNELS] = {
-        {"gray"}, {"gray", "alpha"}, {"red", "green", "blue"}, {"red", "green", "blue", "alpha"}};
-    static const char *const video[CHANNELS] = {"Y", "Cb", "Cr"};
-    return info->video.parts > 1 ? video[channel] : names[info->channels - 1][channel];
-}
-
 /* Returns a difference in the units of the input's file. */
 static double in_samples(const struct comparison *pair, double value)
 {

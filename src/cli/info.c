@@ -1,11 +1,11 @@
 /* --info: the header of each file, as text or as a line of JSON.
  *
- *     list of files ─▶ open ─▶ file_info ─▶ (noise) ─▶ print_lines or print_json
+ *     list of files ─▶ open ─▶ (measure) ─▶ file_info ─▶ (noise) ─▶ print_lines or print_json
  *
  * The output describes the first page that is asked for; of the other pages only their number. Pixels are
- * read for --noise alone, which opens a device for the first picture and runs the analysis pass of --denoise,
- * so that --info prints what --denoise would use. A file that cannot be read is reported, and the others
- * follow. */
+ * read for --measure alone, once on the host, and once for the noise, which opens a device for the first
+ * picture and runs the analysis pass of --denoise, so that --info prints what --denoise would use. A file
+ * that cannot be read is reported, and the others follow. */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -16,6 +16,7 @@
 #include "chain/coefficients.h"
 #include "chain/memory_run.h"
 #include "chain/planner.h"
+#include "image/measure.h"
 #include "image/reader.h"
 #include "wavelet/dtcwt_design.h"
 
@@ -39,7 +40,10 @@ struct file_info {
 
     bool is_pyramid;             /* a coefficient file */
     struct coefficients pyramid; /* valid if is_pyramid */
-    const struct result *noise;  /* noise_count is 0 if none was found; NULL without --noise */
+
+    /* --measure; both NULL without it. */
+    const struct result *noise;         /* noise_count is 0 if none was found */
+    const struct measurement *measured; /* NULL also for coefficients */
 };
 
 /* Collects the facts about an open file. A damaged coefficient file is described as a TIFF. */
@@ -67,6 +71,14 @@ const char *channels_name(const struct image_info *info)
     if (info->alpha)
         return info->channels == 2 ? "gray with alpha" : "RGB with alpha";
     return names[info->channels - 1];
+}
+
+const char *channel_name(const struct image_info *info, int channel)
+{
+    static const char *const names[][4] = {
+        {"gray"}, {"gray", "alpha"}, {"red", "green", "blue"}, {"red", "green", "blue", "alpha"}};
+    static const char *const video[4] = {"Y", "Cb", "Cr"};
+    return info->video.parts > 1 ? video[channel] : names[info->channels - 1][channel];
 }
 
 /* Writes "resolution": pixels a metre, or the ratio of width and height of a pixel; null if absent. */
@@ -112,8 +124,42 @@ static void put_known(struct json_writer *out, const char *key, int value)
         json_put_null(out, key);
 }
 
-/* Prints a line with one object. Keys are never left out except "stream" and "noise", which few files have.
- */
+/* Returns the variance of the Laplacian relative to that of the noise of the finest level; NaN without
+ * either, or without noise. */
+static double sharpness(const struct file_info *facts)
+{
+    const struct result *noise = facts->noise;
+    double variance = 0;
+    if (!facts->measured || noise->noise_count == 0)
+        return (double)NAN;
+    /* Of opponent colours the first is the brightness of struct measurement; of others it is the mean. */
+    const bool is_opponent = noise->noise_count == 3 && !noise->noise_separate;
+    for (int i = 0; i < (is_opponent ? 1 : noise->noise_count); i++)
+        variance += pow((double)noise->noise[i][0] / 255, 2) / (is_opponent ? 1 : noise->noise_count);
+    return variance > 0 ? facts->measured->laplacian / (20 * variance) : (double)NAN;
+}
+
+/* Writes the results of --measure; null for what does not exist. */
+static void put_measured(struct json_writer *out, const struct file_info *facts)
+{
+    static const struct measurement none;
+    const struct measurement *measured = facts->measured ? facts->measured : &none;
+    const int channels = facts->measured ? facts->info->channels : 0;
+    report_noise(out, facts->noise);
+    json_put_number(out, "sharpness", sharpness(facts), DIGITS);
+    json_begin(out, "clipped", '{');
+    for (int end = 0; end < 2; end++) {
+        json_begin(out, end == 0 ? "black" : "white", '[');
+        for (int i = 0; i < channels; i++)
+            json_put_number(out, NULL, end == 0 ? measured->black[i] : measured->white[i], DIGITS);
+        json_end(out, ']');
+    }
+    json_end(out, '}');
+    put_known(out, "real_bits", measured->real_bits);
+    put_known(out, "jpeg_quality", facts->info->quality);
+}
+
+/* Prints a line with one object. Keys are never left out except "stream" and those of --measure. */
 static void print_json(FILE *file, const struct file_info *facts)
 {
     const struct image_info *info = facts->info;
@@ -157,7 +203,7 @@ static void print_json(FILE *file, const struct file_info *facts)
     json_end(&out, ']');
     put_pyramid(&out, facts);
     if (facts->noise)
-        report_noise(&out, facts->noise);
+        put_measured(&out, facts);
     json_put_text(&out, "warning", metadata->warning[0] ? metadata->warning : NULL);
     json_end(&out, '}');
     putc('\n', file);
@@ -221,6 +267,30 @@ static void print_metadata(FILE *out, const struct metadata *metadata)
     }
 }
 
+/* Prints a line for each result of --measure. */
+static void print_measured(FILE *out, const struct file_info *facts)
+{
+    const struct measurement *measured = facts->measured;
+    const double sharp = sharpness(facts);
+    if (facts->noise->noise_count > 0) {
+        char text[NOISE_TEXT_SIZE];
+        result_noise_text(facts->noise, text);
+        fprintf(out, "  noise: %s\n", text);
+    }
+    if (!measured)
+        return;
+    if (isfinite(sharp))
+        fprintf(out, "  sharpness: %.3g, variance of the Laplacian over that of the noise\n", sharp);
+    for (int i = 0; i < facts->info->channels; i++)
+        fprintf(out, "%s %s %.2g%% black and %.2g%% white", i == 0 ? "  clipped:" : ",",
+                channel_name(facts->info, facts->info->video.part + i), 100 * measured->black[i],
+                100 * measured->white[i]);
+    fputc('\n', out);
+    if (measured->real_bits > 0 && measured->real_bits < 16)
+        fprintf(out, "  real depth: %d of 16 bits%s\n", measured->real_bits,
+                measured->is_replicated ? "; --depth 8 loses nothing" : "");
+}
+
 /* Prints a line with name, format and size, and an indented line for everything else. */
 static void print_lines(FILE *out, const struct file_info *facts)
 {
@@ -250,16 +320,13 @@ static void print_lines(FILE *out, const struct file_info *facts)
         print_value(out, info->video.header);
     }
     print_metadata(out, facts->metadata);
-    if (facts->noise && facts->noise->noise_count > 0) {
-        char text[NOISE_TEXT_SIZE];
-        result_noise_text(facts->noise, text);
-        fprintf(out, "  noise: %s\n", text);
-    }
+    if (facts->noise)
+        print_measured(out, facts);
     if (facts->metadata->warning[0])
         fprintf(out, "  warning: %s\n", facts->metadata->warning);
 }
 
-/* ---------------------------------------------------------------- --noise */
+/* ---------------------------------------------------------------- --measure */
 
 /* Finds the noise of pictures, on a device that the first one opens. Zeroed, it has no device. */
 struct noise_finder {
@@ -281,8 +348,9 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
         finder->context = (struct worker_context){.settings = &command->settings, .chain = &command->chain};
         worker_init(worker, &finder->context, NULL, command->settings.device);
         finder->begun = true;
-        status = chain_add(&finder->chain, stage_find("denoise"), NULL, error);
     }
+    if (finder->chain.count == 0)
+        status = chain_add(&finder->chain, stage_find("denoise"), NULL, error);
     if (status == STATUS_OK)
         status = worker_open(worker, error);
     if (status != STATUS_OK)
@@ -321,19 +389,33 @@ static enum status write_file_info(const struct command *command, const struct j
                                            .last_page = settings->pages.last,
                                            .only = settings->only,
                                            .max_pixels = settings->max_pixels,
+                                           .rewinds = settings->measure,
                                            .spool = settings->environment.spool};
     struct reader *reader = NULL;
+    struct measurement measured;
+    struct result noise = {.noise_count = 0};
     enum status status = job_check(job, error);
     if (status == STATUS_OK)
         status = reader_open(job->input, &options, &reader, error);
     if (status != STATUS_OK)
         return status;
+    const bool is_measured = settings->measure && reader_info(reader)->type != SAMPLE_COMPLEX;
+    if (is_measured)
+        status = measure_page(reader, &measured, error);
+    if (is_measured && status == STATUS_OK)
+        status = reader_rewind(reader, error);
+    if (status != STATUS_OK) {
+        reader_close(reader);
+        return status;
+    }
     struct file_info facts = inspect(job, reader);
-    struct result noise = {.noise_count = 0};
-    facts.noise = settings->noise ? &noise : NULL;
-    if (settings->noise && !facts.is_pyramid && facts.info->type != SAMPLE_COMPLEX)
+    facts.noise = settings->measure ? &noise : NULL;
+    facts.measured = is_measured && !facts.is_pyramid ? &measured : NULL;
+    if (facts.measured)
         status = info_find_noise(finder, command, job, reader, &noise, error);
-    if (status == STATUS_OK)
+    if (status != STATUS_OK)
+        error_name(error, facts.name);
+    else
         (settings->info == INFO_JSON ? print_json : print_lines)(out, &facts);
     reader_close(reader);
     return status;

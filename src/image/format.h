@@ -149,7 +149,7 @@ struct reader_options {
     format_set only;     /* other formats are refused by the file's first bytes; 0: all are read */
     int page;            /* the first page to read, from 1 on; 0: all pages */
     int last_page;       /* the last page to read; the file may have fewer; 0: only `page` */
-    bool rewinds;        /* reader_measure() will be called, so the file is read twice */
+    bool rewinds;        /* reader_measure() or reader_rewind() will be called, so the file is read twice */
     bool copies;         /* reader_copy() may be called, if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before memory is allocated */
     int jobs;            /* threads that decode; 0: one for each processor */

@@ -323,9 +323,8 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
     return class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
 }
 
-/* Begins again at the first page: closes the format's reader, keeps the file, and reads the header again. For
- * readers with options.rewinds. */
-static enum status rewind_reader(struct reader *reader, struct error *error)
+/* Closes the format's reader, keeps the file, and reads the header again. */
+enum status reader_rewind(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
     const struct reader kept = {.format = reader->format,
@@ -401,7 +400,7 @@ enum status reader_measure(struct reader *reader, double *low, double *high, str
     const bool found = extent.low <= extent.high;
     *low = found ? extent.low : 0;
     *high = found ? extent.high : 0;
-    return status == STATUS_OK ? rewind_reader(reader, error) : status;
+    return status == STATUS_OK ? reader_rewind(reader, error) : status;
 }
 
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error)

@@ -70,6 +70,9 @@ bool reader_rounded(const struct reader *reader);
  * reader_options.rewinds must be set. */
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
 
+/* Begins again at the first page to read. reader_options.rewinds must be set. */
+enum status reader_rewind(struct reader *reader, struct error *error);
+
 /* Decodes all pages to read, to find damage. */
 enum status reader_pass(struct reader *reader, struct error *error);
 

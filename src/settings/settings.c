@@ -222,9 +222,9 @@ const struct option global_options[] = {
     {.name = "info", .type = OPTION_CHOICE, FIELD(info), .choices = "|text|json", .optional = true,
      .implied = "text",
      .help = "show what files are: size, samples, pages, compression, colour, texts, coefficients; needs no device"},
-    {.name = "noise", .type = OPTION_FLAG, FIELD(noise),
-     .help = "with --info: the noise, too, as --denoise finds it: one number, then brightness and colour by size of detail; "
-             "this needs a device"},
+    {.name = "measure", .type = OPTION_FLAG, FIELD(measure),
+     .help = "with --info: read the pixels, too, and show noise as --denoise finds it, sharpness, clipped "
+             "samples, and 16-bit samples of fewer real bits; this needs a device"},
     {.name = "compare", .type = OPTION_TEXT, FIELD(compare), .value = "REFERENCE[,KEY=VALUE]...",
      .keys = compare_options,
      .help = "show how much pictures differ from a reference: PSNR and SSIM (Wang 2004) of each channel, the "
@@ -371,9 +371,9 @@ enum status settings_resolve(struct settings *settings, struct error *error)
 {
     if (settings->null && settings->files_from == NULL)
         return fail(error, STATUS_USAGE, "--null says how --files-from is divided; give that, too");
-    if (settings->noise && settings->info == INFO_ABSENT)
+    if (settings->measure && settings->info == INFO_ABSENT)
         return fail(error, STATUS_USAGE,
-                    "--noise requires --info; of a chain, --denoise -v prints the noise");
+                    "--measure requires --info; of a chain, --denoise -v prints the noise");
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
     return shard_parse(settings->shard, &settings->part, error);

@@ -78,7 +78,7 @@ struct shard {
 struct settings {
     /* Commands other than processing files. */
     int info;            /* enum info_option */
-    bool noise;          /* --noise, with --info */
+    bool measure;        /* --measure, with --info */
     const char *compare; /* the value as written, which compare_options describes */
     int list_devices;    /* enum list_option */
     bool selftest;

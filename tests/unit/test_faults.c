@@ -493,6 +493,7 @@ static void each_call_fails(void **state)
         "in/said.png --rotate 10 out/said.tif",
         "in/said.tif --linear --invert out/said.png",
         "in/said.tif in/said.png --info",
+        "in/said.tif in/pages.tif --info --measure",
         "in/color.png --compare in/color.png,diff=out/difference.png",
         "in/color.png in/color.ppm --compare in,form=json",
         "in/said.jpg --auto-orient --invert out/said.jpg",

@@ -108,7 +108,7 @@ def test_one_number_for_the_noise(tmp_path, rng, channels, independent, sigma):
     flat = np.full((300, 300, 1), 127.5) + np.linspace(-60, 60, 300)[:, None, None]
     noise = rng.normal(0, sigma, (300, 300, channels if independent else 1))
     harness.write_tiff(tmp_path / "in.tif", (np.broadcast_to(flat + noise, (300, 300, channels)) / 255).astype(np.float32))
-    text = harness.run("--info", "--noise", tmp_path / "in.tif").out.decode()
+    text = harness.run("--info", "--measure", tmp_path / "in.tif").out.decode()
     found = float(re.search(r"^  noise: about ([0-9.]+) of 255; white noise as strong at details of 2, ", text, re.M)[1])
     assert abs(found - sigma) < 0.1 * sigma, text
 
@@ -126,12 +126,80 @@ def test_noise(tmp_path):
     harness.run(*files, "--denoise", "--report", tmp_path / "r", tmp_path / "out/")
     expected = {line["input"]: line["noise"] for line in map(json.loads, (tmp_path / "r").read_text().splitlines())}
     for env in ({}, {"CLIMG_SLICE": "64"}):
-        done = harness.run("--info=json", "--noise", *files, tmp_path / "w.tif", env=env).out.decode()
+        done = harness.run("--info=json", "--measure", *files, tmp_path / "w.tif", env=env).out.decode()
         found = {line["file"]: line["noise"] for line in map(json.loads, done.splitlines())}
         assert found.pop(str(tmp_path / "w.tif")) is None
         assert found.keys() == expected.keys()
         for name, noise in found.items():
             assert np.allclose(noise, expected[name], atol=2e-3), name
-    lines = harness.run("--info", "--noise", files[0]).out.decode().splitlines()
+    lines = harness.run("--info", "--measure", files[0]).out.decode().splitlines()
     assert sum(line.startswith("  noise: about ") and " of 255; white noise as strong at details of 2, 4, 8, 16, 32, 64 pixels: brightness " in line for line in lines) == 1
-    assert "--noise requires --info" in harness.run("--noise", files[0], tmp_path / "out.png", status=2).err
+    assert "--measure requires --info" in harness.run("--measure", files[0], tmp_path / "out.png", status=2).err
+
+
+def measure(path):
+    return json.loads(harness.run("--info=json", "--measure", path).out)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int16", "float32"])
+def test_clipped_and_sharp(tmp_path, rng, channels, dtype):
+    """Shares of the ends of the scale, and the variance of the Laplacian over 20 times the finest level's noise."""
+    samples = rng.normal(0.5, 0.25, (64, 80, channels))
+    low, full = (0, 1) if dtype == "float32" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    samples = samples.astype(dtype) if dtype == "float32" else np.clip(samples * full, low, full).astype(dtype)
+    if dtype == "int16":
+        samples[:5] = low
+    harness.write_tiff(tmp_path / "a.tif", samples)
+    found = measure(tmp_path / "a.tif")
+    for key, ends in (("black", samples <= low), ("white", samples >= full)):
+        assert np.allclose(found["clipped"][key], ends.mean(axis=(0, 1)), atol=1e-8), key
+    colours = channels - (channels in (2, 4))
+    grey = (samples[..., :colours].astype(float) / full).sum(axis=2) / np.sqrt(colours)
+    laplacian = 4 * grey[1:-1, 1:-1] - grey[:-2, 1:-1] - grey[2:, 1:-1] - grey[1:-1, :-2] - grey[1:-1, 2:]
+    expected = laplacian.var() / (20 * (found["noise"][0][0] / 255)**2)
+    assert np.isclose(found["sharpness"], expected, rtol=1e-3)
+
+
+def test_sharpness_orders_pictures(tmp_path):
+    """White noise has about 1; a blurred picture of the same noise has less than a sharp one."""
+    sharp = tmp_path / "sharp.tif"
+    harness.run(harness.SAMPLES / "valley.jpg", "--depth", "float", sharp)
+    values = harness.read_tiff(sharp).astype(float)
+    noise = np.random.default_rng(1).normal(0, 0.02, values.shape)
+    found = []
+    for sigma in (0, 1, 3):
+        harness.run(sharp, *(["--blur", sigma] if sigma else []), tmp_path / "soft.tif")
+        harness.write_tiff(tmp_path / "noisy.tif", (harness.read_tiff(tmp_path / "soft.tif") + noise).astype(np.float32))
+        found.append(measure(tmp_path / "noisy.tif")["sharpness"])
+    assert found[0] > 1.5 * found[1] > 1.5 * found[2] > 1 and abs(found[2] - 1) < 0.2, found
+
+
+@pytest.mark.parametrize("make, bits", [(lambda v: v * 257, 8), (lambda v: v << 8, 8), (lambda v: v << 8 | 77, 8), (lambda v: v << 4 & 0xfff0, 16),
+                                        (lambda v: v * 257 + (v == 3), 16), (lambda v: v * 0 + 514, None)])
+def test_real_bits(tmp_path, rng, make, bits):
+    values = rng.integers(0, 4096, (40, 50, 1)).astype(np.uint32)
+    values = values & 255 if bits == 8 or bits is None else values
+    values[0, 0] = 3
+    samples = make(values).astype(np.uint16)
+    harness.write_tiff(tmp_path / "a.tif", samples)
+    constant = int(np.bitwise_or.reduce(samples.ravel() ^ samples[0, 0]))
+    expected = bits if bits != 16 else 16 - (constant & -constant).bit_length() + 1
+    assert measure(tmp_path / "a.tif")["real_bits"] == expected
+    text = harness.run("--info", "--measure", tmp_path / "a.tif").out.decode()
+    assert ("--depth 8 loses nothing" in text) == (bits == 8 and not (samples % 257).any())
+    harness.run(tmp_path / "a.tif", "--depth", "8", tmp_path / "b.tif")
+    assert measure(tmp_path / "b.tif")["real_bits"] is None
+
+
+def test_measuring_a_pipe_and_other_files(tmp_path):
+    picture = harness.SAMPLES / "photo.jpg"
+    found = measure(picture)
+    assert found["jpeg_quality"] == 90 and found["real_bits"] is None
+    piped = json.loads(harness.run("--info=json", "--measure", "-", stdin=picture.read_bytes()).out)
+    assert piped | {"file": ""} == found | {"file": ""}
+    harness.run(picture, "--wavelet=2", tmp_path / "w.tif")
+    found = measure(tmp_path / "w.tif")
+    assert found["noise"] is None and found["sharpness"] is None and found["clipped"] == {"black": [], "white": []}
+    harness.run(picture, "--crop", "1x1+0+0", tmp_path / "dot.png")
+    assert measure(tmp_path / "dot.png")["sharpness"] is None
