@@ -107,7 +107,9 @@ enum status rights_confine(const struct command *command, const struct list *lis
     allow_inputs(command, list);
     confine_allow(settings->environment.spool, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     drivers_allow(&settings->environment);
-    if (settings->info == INFO_ABSENT && allow_outputs(command, list, error) != STATUS_OK)
+    if (settings_only_read(settings))
+        allow_aux_output(settings->report);
+    else if (allow_outputs(command, list, error) != STATUS_OK)
         return STATUS_FAILED;
     const char *note;
     if (confine_apply(&note, error) != STATUS_OK)

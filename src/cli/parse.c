@@ -295,12 +295,13 @@ static enum status parse_argument(struct parser *parser, struct error *error)
  *     (none)          stdin to stdout
  *     FILE            FILE to stdout
  *     FILE... OUTPUT  each FILE to OUTPUT
- * With --output, --in-place or --info every argument is an input. Names of --files-from are inputs, too. */
+ * With --output, --in-place, --info or --check every argument is an input. Names of --files-from are inputs,
+ * too. */
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
     const struct settings *settings = &command->settings;
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
-    const bool is_info = settings->info != INFO_ABSENT;
+    const bool is_info = settings_only_read(settings);
     bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !is_info;
     command->inputs = parser->positionals;
     command->input_count = listed || count > 1 ? count - last_is_output : 1;
@@ -381,8 +382,9 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (settings_want_information(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
-    if (command->settings.info != INFO_ABSENT && (parser->has_stage || command->settings.output != NULL))
-        return fail(error, STATUS_USAGE, "--info shows files as they are; leave out stages and --output");
+    if (settings_only_read(&command->settings) && (parser->has_stage || command->settings.output != NULL))
+        return fail(error, STATUS_USAGE, "--%s files as they are; leave out stages and --output",
+                    command->settings.check ? "check reads" : "info shows");
     if (command->settings.in_place && command->settings.output != NULL)
         return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
     if (command->settings.auto_orient && command->settings.stored_orientation)

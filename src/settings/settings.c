@@ -210,6 +210,9 @@ const struct option global_options[] = {
     {.name = "noise", .type = OPTION_FLAG, FIELD(noise),
      .help = "with --info: the noise, too, as --denoise finds it: one number, then brightness and colour by size of detail; "
              "this needs a device"},
+    {.name = "check", .type = OPTION_FLAG, FIELD(check),
+     .help = "decode files, compare all checksums that they have, and write nothing; exit status 3 if a file is damaged or cannot be "
+             "read; needs no device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
      .help = "the OpenCL devices, their limits, which one auto prefers for large jobs"},
@@ -353,6 +356,8 @@ enum status settings_resolve(struct settings *settings, struct error *error)
     if (settings->noise && settings->info == INFO_ABSENT)
         return fail(error, STATUS_USAGE,
                     "--noise requires --info; of a chain, --denoise -v prints the noise");
+    if (settings->check && (settings->info != INFO_ABSENT || settings->dry_run || settings->resume))
+        return fail(error, STATUS_USAGE, "--check writes nothing; leave --info, --dry-run and --resume out");
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
     return shard_parse(settings->shard, &settings->part, error);
@@ -420,6 +425,11 @@ enum sample_type settings_type(const struct settings *settings, enum sample_type
                                              [DEPTH_OPTION_16] = SAMPLE_UINT16,
                                              [DEPTH_OPTION_FLOAT] = SAMPLE_FLOAT};
     return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];
+}
+
+bool settings_only_read(const struct settings *settings)
+{
+    return settings->info != INFO_ABSENT || settings->check;
 }
 
 bool settings_want_information(const struct settings *settings)

@@ -61,8 +61,9 @@ struct shard {
  * the option was not given. */
 struct settings {
     /* Commands other than processing files. */
-    int info;         /* enum info_option */
-    bool noise;       /* --noise, with --info */
+    int info;   /* enum info_option */
+    bool noise; /* --noise, with --info */
+    bool check;
     int list_devices; /* enum list_option */
     bool selftest;
     bool warm;
@@ -147,6 +148,9 @@ void settings_print(FILE *file, const struct settings *settings);
 
 /* Returns the sample type of the output: --depth, else the input's. */
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
+
+/* True if --info or --check was given: the command reads files and writes none. */
+bool settings_only_read(const struct settings *settings);
 
 /* True if --help, --version, --complete or --generate was given: the command only prints text. */
 bool settings_want_information(const struct settings *settings);
