@@ -136,7 +136,7 @@ static enum status begin(const struct command *command, const struct list *list,
     static const struct workload none;
     const struct settings *settings = &command->settings;
     block_signals();
-    if (!settings->dry_run && !settings->compare)
+    if (!settings->dry_run && !settings->compare && !settings->check)
         pocl_start(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
@@ -178,6 +178,8 @@ int main(int argc, char **argv)
         status = written(info_write(&command, stdout, complain, &error), &error);
     else if (status == STATUS_OK && settings->compare != NULL)
         status = written(compare_write(&command, stdout, complain, &error), &error);
+    else if (status == STATUS_OK && settings->check)
+        status = written(check_run(&command, stdout, complain, &error), &error);
     else if (status == STATUS_OK && settings->list_devices)
         status = written(
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);

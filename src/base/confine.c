@@ -35,7 +35,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Rights of later versions than linux/landlock.h of Debian 12 has. */
+/* Rights of later versions than that of Debian 12's kernel headers. */
 enum {
     ACCESS_REFER = 1 << 13,
     ACCESS_TRUNCATE = 1 << 14,
@@ -199,7 +199,7 @@ static const uint32_t ARCHITECTURE = AUDIT_ARCH_AARCH64;
 static const uint32_t ARCHITECTURE = 0; /* no filter */
 #endif
 
-/* Numbers of calls that linux/unistd.h of Debian 12 does not have; the same on all machines. */
+/* Numbers of calls that Debian 12's kernel headers do not have; the same on all machines. */
 enum {
     CALL_FCHMODAT2 = 452,
     CALL_NEWEST = 462, /* mseal, of Linux 6.10: later ones are unknown to the list */

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct list;
 
@@ -35,5 +36,11 @@ struct command {
  * Then returns STATUS_PARTIAL if some were done and STATUS_FAILED if none was, with their number as the
  * message. Fails with STATUS_USAGE before anything is written. */
 enum status batch_run(struct command *command, void (*complain)(const struct error *), struct error *error);
+
+/* Runs --check: decodes all inputs and prints a line for each to `out`, in their order. `complain` gets a
+ * message for each that is damaged or cannot be read; then returns STATUS_PARTIAL, with their number as the
+ * message. */
+enum status check_run(const struct command *command, FILE *out, void (*complain)(const struct error *),
+                      struct error *error);
 
 #endif

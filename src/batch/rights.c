@@ -111,7 +111,9 @@ enum status rights_confine(const struct command *command, const struct list *lis
     drivers_allow(&settings->environment);
     if (command->compare.diff)
         confine_allow_folder(command->compare.diff, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
-    if (settings->info == INFO_ABSENT && !settings->compare && allow_outputs(command, list, error) != STATUS_OK)
+    if (settings_only_read(settings))
+        allow_aux_output(settings->report);
+    else if (allow_outputs(command, list, error) != STATUS_OK)
         return STATUS_FAILED;
     const char *note;
     if (confine_apply(&note, error) != STATUS_OK)

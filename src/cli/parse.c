@@ -295,13 +295,13 @@ static enum status parse_argument(struct parser *parser, struct error *error)
  *     (none)          stdin to stdout
  *     FILE            FILE to stdout
  *     FILE... OUTPUT  each FILE to OUTPUT
- * With --output, --in-place, --info or --compare every argument is an input. Names of --files-from are
- * inputs, too. */
+ * With --output, --in-place, --info, --check or --compare every argument is an input. Names of --files-from
+ * are inputs, too. */
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
     const struct settings *settings = &command->settings;
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
-    const bool is_info = settings_only_look(settings);
+    const bool is_info = settings_only_read(settings);
     bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !is_info;
     command->inputs = parser->positionals;
     command->input_count = listed || count > 1 ? count - last_is_output : 1;
@@ -383,12 +383,14 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (settings_want_information(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
-    const bool is_info = command->settings.info != INFO_ABSENT;
-    if (settings_only_look(&command->settings) && (parser->has_stage || command->settings.output != NULL))
-        return fail(error, STATUS_USAGE, "--%s shows files as they are; leave out stages and --output",
-                    is_info ? "info" : "compare");
-    if (is_info && command->settings.compare != NULL)
-        return fail(error, STATUS_USAGE, "--info and --compare cannot be used together; leave one out");
+    const bool is_info = command->settings.info != INFO_ABSENT, is_check = command->settings.check;
+    if (settings_only_read(&command->settings) && (parser->has_stage || command->settings.output != NULL))
+        return fail(error, STATUS_USAGE, "--%s files as they are; leave out stages and --output",
+                    is_info    ? "info shows"
+                    : is_check ? "check reads"
+                               : "compare reads");
+    if (is_info + is_check + (command->settings.compare != NULL) > 1)
+        return fail(error, STATUS_USAGE, "--info, --check and --compare cannot be used together; use one");
     if (command->settings.in_place && command->settings.output != NULL)
         return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
     if (command->settings.auto_orient && command->settings.stored_orientation)

@@ -191,12 +191,17 @@ void drivers_allow(const struct environment *environment)
             allow_library((void *)(uintptr_t)environment, environment->icd_directory);
     }
     each_library(environment, allow_library, (void *)(uintptr_t)environment);
-    const char *list = getenv("LD_LIBRARY_PATH");
-    struct word word;
-    while (list && text_next_word(&list, ':', &word)) {
-        char folder[PATH_MAX];
-        snprintf(folder, sizeof folder, "%.*s", (int)word.length, word.start);
-        confine_allow(folder, CONFINE_READ);
+
+    /* Folders and libraries of the dynamic loader, which also loads the linker. */
+    static const char *const variables[] = {"LD_LIBRARY_PATH", "LD_PRELOAD"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *list = getenv(variables[i]);
+        for (size_t length; list && *list; list += length + (list[length] != '\0')) {
+            char path[PATH_MAX];
+            length = strcspn(list, ": ");
+            snprintf(path, sizeof path, "%.*s", (int)length, list);
+            confine_allow(path, CONFINE_READ);
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -177,6 +178,14 @@ void format_leave_out(const struct format *format, struct image_info *info)
             leave_out_text(metadata, &metadata->texts[i]);
     if (format->leave_out != NULL)
         format->leave_out(info);
+}
+
+void format_warn_surplus(struct metadata *notes, uint64_t bytes)
+{
+    char text[64];
+    snprintf(text, sizeof text, "has %" PRIu64 " bytes after its end", bytes);
+    if (bytes > 0)
+        metadata_warn(notes, text);
 }
 
 struct format_names format_names(const struct capacity *content, const char *conjunction)

@@ -55,6 +55,11 @@ struct format {
     bool (*recognise)(const unsigned char *head, size_t size);
     /* Returns the name of the file's compression, or NULL. May be NULL. */
     const char *(*compression)(const struct image_info *info);
+    /* Returns the checksums of such a page that reading compares, or NULL. NULL: the format has none. */
+    const char *(*checksums)(const struct image_info *info);
+    /* Examines what reading leaves out, in a file at its start: other checksums. Warns in `notes` of data
+     * after the end. May be NULL. */
+    enum status (*examine)(FILE *file, struct metadata *notes, struct error *error);
     /* True if a file can hold this text. NULL: any, if it holds texts. */
     bool (*holds_text)(const struct text_entry *text);
     /* True if a file of that number of channels can hold this ICC profile. NULL: any, if it holds texts. */
@@ -115,6 +120,9 @@ bool format_holds_coefficients(const struct format *format);
 /* Returns the sample type to write for samples of type `type`: the same, or, if the format does not hold
  * that, the one that loses least. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
+
+/* Warns in `notes` of bytes after the end of a file, unless there are none. */
+void format_warn_surplus(struct metadata *notes, uint64_t bytes);
 
 /* Notes in the metadata the contents of a page that a file of the format cannot hold, for a warning. Removes
  * nothing: writers skip them. */

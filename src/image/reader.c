@@ -403,6 +403,15 @@ enum status reader_measure(struct reader *reader, double *low, double *high, str
     return status == STATUS_OK ? reader_rewind(reader, error) : status;
 }
 
+enum status reader_examine(struct reader *reader, struct error *error)
+{
+    if (reader->format->examine == NULL)
+        return STATUS_OK;
+    if (fseeko(reader->file, 0, SEEK_SET) != 0)
+        return named(reader, fail_reading(error), error);
+    return named(reader, reader->format->examine(reader->file, &reader->trailing, error), error);
+}
+
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
 {
     char bytes[BUFSIZ];

@@ -225,6 +225,9 @@ const struct option global_options[] = {
     {.name = "measure", .type = OPTION_FLAG, FIELD(measure),
      .help = "with --info: read the pixels, too, and show noise as --denoise finds it, sharpness, clipped "
              "samples, and 16-bit samples of fewer real bits; this needs a device"},
+    {.name = "check", .type = OPTION_FLAG, FIELD(check),
+     .help = "decode files, compare all checksums that they have, and write nothing; exit status 3 if a file is damaged or cannot be "
+             "read; needs no device"},
     {.name = "compare", .type = OPTION_TEXT, FIELD(compare), .value = "REFERENCE[,KEY=VALUE]...",
      .keys = compare_options,
      .help = "show how much pictures differ from a reference: PSNR and SSIM (Wang 2004) of each channel, the "
@@ -374,6 +377,8 @@ enum status settings_resolve(struct settings *settings, struct error *error)
     if (settings->measure && settings->info == INFO_ABSENT)
         return fail(error, STATUS_USAGE,
                     "--measure requires --info; of a chain, --denoise -v prints the noise");
+    if (settings->check && (settings->dry_run || settings->resume))
+        return fail(error, STATUS_USAGE, "--check writes nothing; leave --dry-run and --resume out");
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
     return shard_parse(settings->shard, &settings->part, error);
@@ -444,9 +449,9 @@ enum sample_type settings_type(const struct settings *settings, enum sample_type
     return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];
 }
 
-bool settings_only_look(const struct settings *settings)
+bool settings_only_read(const struct settings *settings)
 {
-    return settings->info != INFO_ABSENT || settings->compare != NULL;
+    return settings->info != INFO_ABSENT || settings->check || settings->compare != NULL;
 }
 
 bool settings_want_information(const struct settings *settings)

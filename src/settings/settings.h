@@ -77,8 +77,9 @@ struct shard {
  * the option was not given. */
 struct settings {
     /* Commands other than processing files. */
-    int info;            /* enum info_option */
-    bool measure;        /* --measure, with --info */
+    int info;     /* enum info_option */
+    bool measure; /* --measure, with --info */
+    bool check;
     const char *compare; /* the value as written, which compare_options describes */
     int list_devices;    /* enum list_option */
     bool selftest;
@@ -146,8 +147,8 @@ extern const struct option global_options[];
 /* The value of --compare: fields of struct compare_option. */
 extern const struct option compare_options[];
 
-/* True if the command only looks at files: --info or --compare. Then every name is an input. */
-bool settings_only_look(const struct settings *settings);
+/* True if the command only reads files: --info, --check or --compare. Then every name is an input. */
+bool settings_only_read(const struct settings *settings);
 
 /* Return an option by its long name or its letter, or NULL. */
 const struct option *global_find(const char *name);
@@ -170,6 +171,9 @@ void settings_print(FILE *file, const struct settings *settings);
 
 /* Returns the sample type of the output: --depth, else the input's. */
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
+
+/* True if --info or --check was given: the command reads files and writes none. */
+bool settings_only_read(const struct settings *settings);
 
 /* True if --help, --version, --complete or --generate was given: the command only prints text. */
 bool settings_want_information(const struct settings *settings);

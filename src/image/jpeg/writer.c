@@ -327,6 +327,25 @@ static const char *describe_coding(const struct image_info *info)
     return text;
 }
 
+/* Finds the last end marker in the last 64 KiB. Zeros after it are padding of cameras. */
+static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error *error)
+{
+    enum { TAIL = 64 << 10 };
+    unsigned char *tail = allocate(TAIL, "the end of a JPEG", error);
+    if (!tail)
+        return STATUS_FAILED;
+    if (fseeko(file, -TAIL, SEEK_END) != 0)
+        rewind(file); /* it is shorter */
+    size_t size = fread(tail, 1, TAIL, file), end = size;
+    while (size > 0 && tail[size - 1] == 0)
+        size--;
+    while (end >= 2 && (tail[end - 2] != 0xff || tail[end - 1] != 0xd9))
+        end--;
+    format_warn_surplus(notes, end >= 2 && size > end ? size - end : 0);
+    free(tail);
+    return STATUS_OK;
+}
+
 const struct format format_jpeg = {
     .lossy = true,
     .name = "JPEG",
@@ -336,6 +355,7 @@ const struct format format_jpeg = {
         {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .flat = true, .texts = true, .tags = true},
     .recognise = jpeg_recognise,
     .compression = describe_coding,
+    .examine = jpeg_examine,
     .holds_text = jpeg_metadata_holds,
     .holds_icc = jpeg_metadata_holds_icc,
     .leave_out = jpeg_metadata_leave_out,

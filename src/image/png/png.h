@@ -149,6 +149,9 @@ struct png_idat {
 /* Opens the parts that encode the rows; the struct must stay as long as they do. NULL on failure. */
 struct parts *png_idat_open(struct png_idat *idat, struct error *error);
 
+/* format.examine */
+enum status png_examine(FILE *file, struct metadata *notes, struct error *error);
+
 extern const unsigned char png_signature[SIGNATURE_SIZE]; /* a file's first bytes */
 
 /* ---------------- reader.c */

@@ -337,6 +337,12 @@ static const char *compression_name(const struct image_info *info)
     return "Deflate";
 }
 
+static const char *png_checksums(const struct image_info *info)
+{
+    (void)info;
+    return "CRC-32 and Adler-32";
+}
+
 const struct format format_png = {
     .name = "PNG",
     .extensions = extensions,
@@ -348,6 +354,8 @@ const struct format format_png = {
               .cicp = true},
     .recognise = png_recognise,
     .compression = compression_name,
+    .checksums = png_checksums,
+    .examine = png_examine,
     .holds_text = png_metadata_holds,
     .holds_icc = png_icc_is_valid,
     .reader = &png_reader_class,

@@ -370,6 +370,14 @@ static const char *compression_name(const struct image_info *info)
     return codec ? codec->name : NULL;
 }
 
+/* Of all codecs, Deflate alone has one. */
+static const char *tiff_checksums(const struct image_info *info)
+{
+    const bool deflates =
+        info->compression == COMPRESSION_ADOBE_DEFLATE || info->compression == COMPRESSION_DEFLATE;
+    return deflates ? "Adler-32" : NULL;
+}
+
 /* gAMA has no tag; the chromaticities of cHRM do. */
 static void tiff_leave_out(struct image_info *info)
 {
@@ -395,6 +403,7 @@ const struct format format_tiff = {
               .tags = true},
     .recognise = tiff_recognise,
     .compression = compression_name,
+    .checksums = tiff_checksums,
     .leave_out = tiff_leave_out,
     .reader = &tiff_reader_class,
     .writer = &tiff_writer_class,

@@ -334,6 +334,18 @@ static void webp_leave_out(struct image_info *info)
         metadata_leave_out(metadata, "the colour space");
 }
 
+/* RIFF says how long the file is. */
+static enum status webp_examine(FILE *file, struct metadata *notes, struct error *error)
+{
+    unsigned char head[8];
+    if (fread(head, 1, sizeof head, file) != sizeof head || fseeko(file, 0, SEEK_END) != 0)
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    const uint64_t size = sizeof head + (head[4] | head[5] << 8 | head[6] << 16 | (uint64_t)head[7] << 24);
+    const uint64_t whole = size + size % 2, there = (uint64_t)ftello(file);
+    format_warn_surplus(notes, there > whole ? there - whole : 0);
+    return STATUS_OK;
+}
+
 const struct format format_webp = {
     .name = "WebP",
     .extensions = (const char *const[]){"webp", NULL},
@@ -342,6 +354,7 @@ const struct format format_webp = {
     .holds = {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .texts = true}, /* gray as RGB */
     .recognise = webp_recognise,
     .compression = webp_compression,
+    .examine = webp_examine,
     .holds_text = webp_holds_text,
     .holds_icc = webp_holds_icc,
     .leave_out = webp_leave_out,

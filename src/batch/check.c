@@ -1,0 +1,249 @@
+/* --check: decodes every file and compares all checksums that it has.
+ *
+ *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: a line, a line of the report
+ *
+ * Reading compares checksums anyway and fails at a wrong one (PNG, Deflate in TIFF). In addition a check
+ * compares the checksum of coefficient files, which --inverse-wavelet does otherwise, and those of PNG chunks
+ * without pixels, and looks for data after the end. A format without checksums is decoded, and the line says
+ * so. A file takes one thread, but a single one takes all. */
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/threads.h"
+#include "batch/files.h"
+#include "chain/coefficients.h"
+#include "image/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS_SIZE = 256 << 10 /* bytes of rows that are read at once: a core's cache keeps them */ };
+
+/* A file that is checked, and what was found. */
+struct check {
+    const struct settings *settings;
+    const struct job *job;
+    int threads; /* that decode */
+
+    enum status status;
+    struct error error;     /* valid after a failure */
+    const char *format;     /* NULL: unknown */
+    const char *checksums;  /* that were compared; NULL: the file has none */
+    bool is_sealed;         /* a coefficient file */
+    uint32_t width, height; /* of the first page */
+    int pages;              /* number of pages that were decoded */
+    char warnings[512];     /* separated by "; " */
+};
+
+static void check_warn(struct check *check, const char *text)
+{
+    if (text[0] != '\0' && !strstr(check->warnings, text))
+        text_append(check->warnings, sizeof check->warnings, "%s%s", check->warnings[0] ? "; " : "", text);
+}
+
+/* Decodes a page, and adds it to the checksum of a coefficient file; NULL for other files. */
+static enum status check_page(struct check *check, struct reader *reader, uint32_t *sum, struct error *error)
+{
+    const struct image_info *info = reader_info(reader);
+    const size_t row = row_size(info);
+    const uint32_t most = row < ROWS_SIZE ? (uint32_t)(ROWS_SIZE / row) : 1;
+    void *rows = allocate(row * (most < info->height ? most : info->height), "rows", error);
+    enum status status = rows ? STATUS_OK : STATUS_FAILED;
+    for (uint32_t y = 0, count; status == STATUS_OK && y < info->height; y += count) {
+        count = most < info->height - y ? most : info->height - y;
+        status = reader_read(reader, rows, row, count, error);
+        if (status == STATUS_OK && sum) {
+            struct image_info some = *info;
+            some.height = count;
+            *sum = coefficients_sum_rows(*sum, &some, rows, row);
+        }
+    }
+    free(rows);
+    check->pages += status == STATUS_OK;
+    return status;
+}
+
+/* Compares the number of pages and the checksum of a coefficient file, after its last page. Files of other
+ * programs may have no checksum. */
+static enum status check_seal(struct check *check, const struct coefficients *coefficients,
+                              const struct metadata *last, uint32_t sum, struct error *error)
+{
+    const char *text = metadata_text(last, "Description");
+    const int pages = coefficients_page_count(&coefficients->shape);
+    if (check->pages != pages)
+        return fail(error, STATUS_FAILED, "damaged coefficient file: it has %d of %d pages", check->pages,
+                    pages);
+    check->is_sealed = text && strstr(text, "crc32");
+    return coefficients_check(sum, last, error);
+}
+
+/* Decodes all pages of an open file, compares the checksum of a coefficient file, and examines the rest. */
+static enum status check_pages(struct check *check, struct reader *reader, struct error *error)
+{
+    const struct image_info *info = reader_info(reader);
+    const struct format *format = reader_format(reader);
+    const bool is_whole = check->settings->pages.first == 0,
+               is_pyramid = is_whole && coefficients_recognise(info);
+    struct coefficients coefficients;
+    enum status status = is_pyramid ? coefficients_read(info, &coefficients, error) : STATUS_OK;
+    uint32_t sum = is_pyramid ? coefficients_sum_description(&info->metadata) : 0;
+    check->format = format->name;
+    check->width = info->width;
+    check->height = info->height;
+    check->checksums = format->checksums ? format->checksums(info) : NULL;
+    for (bool more = true; status == STATUS_OK && more;) {
+        check_warn(check, info->metadata.warning);
+        status = check_page(check, reader, is_pyramid ? &sum : NULL, error);
+        if (status == STATUS_OK && is_pyramid && check->pages >= reader_page_count(reader))
+            status = check_seal(check, &coefficients, &info->metadata, sum, error);
+        if (status == STATUS_OK)
+            status = reader_next_page(reader, &more, error);
+        /* The page with the fewest checksums decides. */
+        if (status == STATUS_OK && more && check->checksums)
+            check->checksums = format->checksums(info);
+    }
+    if (status == STATUS_OK && is_whole)
+        status = reader_examine(reader, error);
+    if (status == STATUS_OK)
+        check_warn(check, reader_trailing_warnings(reader)->warning);
+    else
+        error_name(error, reader_name(reader));
+    return status;
+}
+
+/* Checks a file: a task of the thread pool. */
+static void check_file(void *slot)
+{
+    struct check *check = slot;
+    const struct settings *settings = check->settings;
+    const struct reader_options options = {.page = settings->pages.first,
+                                           .last_page = settings->pages.last,
+                                           .only = settings->only,
+                                           .rewinds = true,
+                                           .max_pixels = settings->max_pixels,
+                                           .jobs = check->threads,
+                                           .spool = settings->environment.spool};
+    struct reader *reader = NULL;
+    check->status = job_check(check->job, &check->error);
+    if (check->status == STATUS_OK)
+        check->status = reader_open(check->job->input, &options, &reader, &check->error);
+    if (check->status == STATUS_OK)
+        check->status = check_pages(check, reader, &check->error);
+    reader_close(reader);
+}
+
+/* Prints "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; a JPEG has no checksum". */
+static void print_check(FILE *out, const struct check *check)
+{
+    print_visible(out, job_input_name(check->job));
+    if (check->is_sealed || check->checksums)
+        fprintf(out, ": whole (%s%s%s)", check->checksums ? check->checksums : "",
+                check->checksums && check->is_sealed ? ", " : "",
+                check->is_sealed ? "CRC-32 of coefficients" : "");
+    else
+        fprintf(out, ": decoded; this %s has no checksum", check->format);
+    if (check->warnings[0])
+        fputs("; warning: ", out);
+    print_visible(out, check->warnings);
+    putc('\n', out);
+}
+
+/* Writes a line of the report. Its keys are those of other reports as far as they have one. */
+static void report_check(FILE *file, const struct check *check)
+{
+    struct json_writer line = {.out = file};
+    const bool is_done = check->status == STATUS_OK;
+    json_begin(&line, NULL, '{');
+    json_put_text(&line, "input", job_input_name(check->job));
+    json_put_text(&line, "status",
+                  !is_done                               ? "failed"
+                  : check->checksums || check->is_sealed ? "whole"
+                                                         : "decoded");
+    json_put_text(&line, "error", is_done ? NULL : check->error.text);
+    json_put_text(&line, "warnings", check->warnings[0] ? check->warnings : NULL);
+    json_put_text(&line, "format", check->format);
+    json_put_text(&line, "checksums",
+                  check->checksums   ? check->checksums
+                  : check->is_sealed ? "CRC-32"
+                                     : NULL);
+    json_put_whole(&line, "width", check->width);
+    json_put_whole(&line, "height", check->height);
+    json_put_whole(&line, "pages", check->pages);
+    json_put_whole(&line, "bytes_in", (long long)check->job->bytes);
+    json_end(&line, '}');
+    putc('\n', file);
+}
+
+/* Frees nothing: a check owns nothing. */
+static void release_check(void *slot)
+{
+    (void)slot;
+}
+
+/* Checks all files in parallel and prints them in their order. *failed receives the number of those that
+ * failed. */
+static enum status check_all(const struct command *command, const struct list *list, FILE *out, FILE *report,
+                             void (*complain)(const struct error *), size_t *failed, struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    const int processors = settings->jobs > 0 ? settings->jobs : workers_available();
+    const int threads = (size_t)processors < list->count ? processors : (int)list->count;
+    struct ordered files = {.count = 0};
+    size_t next = 0;
+    enum status status =
+        ordered_open(&files, threads, 2 * (size_t)threads, sizeof(struct check), check_file, error);
+    while (status == STATUS_OK) {
+        while (next < list->count && !ordered_is_full(&files)) {
+            struct check *slot = ordered_slot(&files, next);
+            *slot = (struct check){.settings = settings,
+                                   .job = &list->jobs[next++],
+                                   .threads = list->count > 1 ? 1 : processors};
+            ordered_submit(&files, list->count == 1);
+        }
+        const struct check *done = ordered_oldest(&files);
+        if (!done)
+            break;
+        if (done->status == STATUS_OK && !settings->quiet)
+            print_check(out, done);
+        if (done->status != STATUS_OK && list->several)
+            complain(&done->error);
+        if (done->status != STATUS_OK)
+            *error = done->error;
+        *failed += done->status != STATUS_OK;
+        if (report)
+            report_check(report, done);
+        ordered_release(&files);
+    }
+    ordered_close(&files, release_check);
+    return status;
+}
+
+enum status check_run(const struct command *command, FILE *out, void (*complain)(const struct error *),
+                      struct error *error)
+{
+    static const char what[] = "the report";
+    const char *path = command->settings.report;
+    struct list list;
+    FILE *report = NULL;
+    size_t failed = 0;
+    if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
+        return fail(error, STATUS_USAGE, "no file is named; climg --check -r photos/ is an example");
+    enum status status = list_make(&list, command, error);
+    if (status == STATUS_OK && command->begin)
+        status = command->begin(command, &list, error);
+    if (status == STATUS_OK && path && !(report = side_open(path, what, error)))
+        status = STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = check_all(command, &list, out, report, complain, &failed, error);
+    if (report && status == STATUS_OK)
+        status = side_close(report, path, what, error);
+    /* The error of a single file is the command's. */
+    if (status == STATUS_OK && failed > 0 && list.several)
+        status =
+            fail(error, STATUS_PARTIAL, "%zu of %zu files are damaged or cannot be read", failed, list.count);
+    else if (status == STATUS_OK && failed > 0)
+        status = STATUS_PARTIAL;
+    list_free(&list);
+    return status;
+}

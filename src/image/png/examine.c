@@ -1,0 +1,47 @@
+/* Examines a PNG for --check: the checksums of all chunks, of which reading compares those of pixels, and
+ * data after the last one. */
+#include "base/sums.h"
+#include "image/png/png.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Reads bytes of the file, or fails. */
+static enum status examine_read(FILE *file, void *bytes, size_t size, struct error *error)
+{
+    if (fread(bytes, 1, size, file) == size)
+        return STATUS_OK;
+    return ferror(file) ? fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno))
+                        : fail(error, STATUS_FAILED, "damaged PNG: the file ends too early");
+}
+
+enum status png_examine(FILE *file, struct metadata *notes, struct error *error)
+{
+    unsigned char bytes[16 << 10], head[8], sum[4];
+    if (examine_read(file, bytes, SIGNATURE_SIZE, error) != STATUS_OK)
+        return STATUS_FAILED;
+    do {
+        /* A chunk: length, name, data, and the CRC of name and data. */
+        if (examine_read(file, head, sizeof head, error) != STATUS_OK)
+            return STATUS_FAILED;
+        uint32_t left = png_get_uint_32(head), crc = isal_crc32(0, head + 4, 4);
+        while (left > 0) {
+            const uint32_t piece = left < sizeof bytes ? left : (uint32_t)sizeof bytes;
+            if (examine_read(file, bytes, piece, error) != STATUS_OK)
+                return STATUS_FAILED;
+            crc = isal_crc32(crc, bytes, piece);
+            left -= piece;
+        }
+        if (examine_read(file, sum, sizeof sum, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (png_get_uint_32(sum) != crc)
+            return fail(error, STATUS_FAILED, "damaged PNG: %.4s: CRC error", (const char *)head + 4);
+    } while (memcmp(head + 4, "IEND", 4) != 0);
+
+    uint64_t surplus = 0;
+    for (size_t more; (more = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        surplus += more;
+    format_warn_surplus(notes, surplus);
+    return STATUS_OK;
+}
