@@ -260,10 +260,10 @@ static enum status prepare_command(struct command *command, struct list *list, s
         status = command->begin(command, list, error);
     if (status == STATUS_OK)
         status = chain_prepare(&command->chain, &command->settings, error);
+    if (status == STATUS_OK)
+        status = stack_prepare(stack, command, list, error);
     if (status != STATUS_OK)
         return status;
-    if (stack->step)
-        stack_prepare(stack, command, list);
     *provenance = provenance_describe(&command->chain, &command->settings, error);
     return *provenance ? STATUS_OK : STATUS_FAILED;
 }

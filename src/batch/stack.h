@@ -21,7 +21,7 @@ struct stack {
     const struct settings *settings;
     struct chain before, after; /* parts of the command's chain, which owns the steps */
     const struct step *step;    /* the step between them; NULL: the command has none, and there is no stack */
-    size_t inputs;              /* number of jobs */
+    struct series series;       /* the inputs; owns the array, not the paths */
     int most_workers;           /* whose pictures fit into memory */
 
     pthread_mutex_t lock; /* protects the next three */
@@ -43,8 +43,11 @@ struct stack {
 enum status stack_make(struct stack *stack, const struct command *command, struct list *list,
                        struct error *error);
 
-/* Counts the workers by the size of the first picture. Call it when the stages are prepared. */
-void stack_prepare(struct stack *stack, const struct command *command, const struct list *list);
+/* Prepares stages for the series of inputs, or for single ones if there is no stack, after chain_prepare;
+ * counts the workers by the size of the first picture. */
+enum status stack_prepare(struct stack *stack, const struct command *command, const struct list *list,
+                          struct error *error);
+
 void stack_free(struct stack *stack);
 
 /* Opens a writer for an input's pictures, which adds each of them after its last row. */
