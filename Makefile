@@ -13,7 +13,7 @@ SANITIZE ?=
 ifneq ($(ISAL)$(JANSSON),)
 $(error ISAL= and JANSSON= are gone: climg is always built with both libraries, which make deps installs)
 endif
-PACKAGES := libpng zlib libjpeg libisal libtiff-4 libwebp libwebpmux libwebpdemux OpenCL jansson
+PACKAGES := libpng zlib libjpeg libisal libtiff-4 libwebp libwebpmux libwebpdemux lcms2 OpenCL jansson
 OBJ := $(BUILD)/obj
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -40,7 +40,7 @@ PROGRAM := $(OBJ)/climg
 FUZZERS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
 
-BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libjpeg-dev libtiff-dev libwebp-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
+BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libjpeg-dev libtiff-dev libwebp-dev liblcms2-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg x264 python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \

@@ -12,6 +12,7 @@ class Climg < Formula
   depends_on "jpeg-turbo"
   depends_on "libpng"
   depends_on "libtiff"
+  depends_on "little-cms2"
   depends_on :linux
   depends_on "opencl-icd-loader"
   depends_on "pocl"

@@ -21,6 +21,7 @@ PROJECTS = {
     "libwebp": ("libwebp", "BSD-3-Clause", "https://developers.google.com/speed/webp"),
     "libwebpmux": ("libwebpmux", "BSD-3-Clause", "https://developers.google.com/speed/webp"),
     "libwebpdemux": ("libwebpdemux", "BSD-3-Clause", "https://developers.google.com/speed/webp"),
+    "lcms2": ("little-cms", "MIT", "https://www.littlecms.com"),
     "OpenCL": ("opencl-icd-loader", None, "https://www.khronos.org/opencl"),
     "jansson": ("jansson", "MIT", "https://github.com/akheron/jansson"),
 }

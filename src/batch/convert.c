@@ -84,7 +84,8 @@ static struct change change_of(const struct job *job, const struct page *page)
         .processed = job->chain.count > 0 || range_applies(page),
         .rescaled = is_rescaled(job, page),
         .reoriented = job->orientation > 0,
-        .replaced = chain_new_geometry(&job->chain)};
+        .replaced = chain_new_geometry(&job->chain),
+        .space = plan_output(page->plan)->space != job->space ? plan_output(page->plan)->space : NULL};
     return change;
 }
 
@@ -100,17 +101,21 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     if (status == STATUS_OK && strip)
         metadata_strip(metadata);
     /* Warn if --linear decodes by another curve than the file names. */
-    const struct tone_curve curve = metadata_tone_curve(in);
+    const struct file_curve curve = metadata_tone_curve(in);
     char warning[128];
     snprintf(warning, sizeof warning, "--linear decodes it by sRGB's curve, and %s names another one",
              curve.unknown ? curve.unknown : "");
     if (status == STATUS_OK && page->from.linear && curve.unknown)
         metadata_warn(metadata, warning);
+    if (status == STATUS_OK && job->space_problem[0] != '\0')
+        metadata_warn(metadata, job->space_problem);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
     const struct change change = change_of(job, page);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_update(metadata, &change, error);
+    if (status == STATUS_OK && change.space != NULL)
+        status = metadata_set_space(metadata, change.space, error);
     /* The range, by which a program can compute the input's values. */
     const struct range_text range = conversion_range(&page->from);
     if (status == STATUS_OK && !strip && range_applies(page))

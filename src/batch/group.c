@@ -90,11 +90,12 @@ static bool is_like_first(const struct job_group *g, const struct job *job)
     const struct shape input = job_shape(job);
     const struct conversion from = job_input_conversion(job, g->worker), *first = &g->from;
     return job_is_one_image(job) && job->orientation == g->orientation && input.width == g->input.width &&
-           input.height == g->input.height && input.reduced.by == g->input.reduced.by &&
-           input.reduced.width == g->input.reduced.width && input.reduced.height == g->input.reduced.height &&
-           from.type == first->type && from.channels == first->channels && from.alpha == first->alpha &&
-           from.linear == first->linear && from.exponent == first->exponent && from.low == first->low &&
-           from.high == first->high && job_output_type(job, g->worker) == g->type;
+           input.height == g->input.height && input.space == g->input.space &&
+           input.reduced.by == g->input.reduced.by && input.reduced.width == g->input.reduced.width &&
+           input.reduced.height == g->input.reduced.height && from.type == first->type &&
+           from.channels == first->channels && from.alpha == first->alpha && from.linear == first->linear &&
+           from.exponent == first->exponent && from.low == first->low && from.high == first->high &&
+           job_output_type(job, g->worker) == g->type;
 }
 
 static void item_free(struct group_item *item)

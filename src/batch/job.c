@@ -11,10 +11,12 @@
 #include "base/text.h"
 #include "base/timing.h"
 #include "chain/planner.h"
+#include "image/colour/colour.h"
 #include "image/format.h"
 #include "image/memory_io.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -194,6 +196,20 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
     return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
 }
 
+/* Opens the page's colour space, if a stage needs it. A profile that cannot be used is a warning. */
+static void job_open_space(struct job *job)
+{
+    const struct image_info *info = reader_info(job->reader);
+    struct error error;
+    colour_space_release(job->space);
+    job->space = NULL;
+    job->space_problem[0] = '\0';
+    if (!job->pyramid && chain_needs_space(&job->chain) &&
+        colour_space_of_file(&info->metadata, info->channels - info->alpha, &job->space, &error) != STATUS_OK)
+        snprintf(job->space_problem, sizeof job->space_problem, "is taken for sRGB, as its %.120s",
+                 error.text);
+}
+
 enum status job_resolve_chain(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
@@ -203,6 +219,8 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
     enum status status =
         chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
                       format_holds_coefficients(job->format) && !job_is_stacked(job), &job->chain, error);
+    if (status == STATUS_OK)
+        job_open_space(job);
     const bool turns = settings->auto_orient || (!settings->stored_orientation &&
                                                  (job_is_stacked(job) || chain_needs_upright(&job->chain)));
     if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
@@ -374,6 +392,7 @@ struct shape job_shape(const struct job *job)
         shape.full = image_shape(&files).full;
         shape.least = image_shape(&files).least;
     }
+    shape.space = job->space;
     return shape;
 }
 
@@ -429,6 +448,7 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
 {
     struct shape shape = job_shape(job);
     shape.images = images;
+    shape.linear = worker->context->settings->linear && !shape.floats;
     if (worker->context->settings->range.given) {
         shape.zero = shape.least = job->low * shape.full;
         shape.full *= job->high;
@@ -493,6 +513,8 @@ void job_close(struct job *job)
     chain_free(&job->chain);
     chain_free(&job->colour);
     job->adapted = false;
+    colour_space_release(job->space);
+    job->space = NULL;
     free(job->pyramid);
     job->pyramid = NULL;
 }

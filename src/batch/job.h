@@ -59,6 +59,8 @@ struct job {
     bool adapted;        /* `colour` is valid: the first page of luma has a plan */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
     enum sample_type samples;     /* of the input, or of the image that a coefficient file was made from */
+    const struct colour_space *space; /* of the page, a use; NULL: it says nothing, or no stage asks */
+    char space_problem[160];          /* a warning: why the page's space is not known; "" if it is */
     double low, high;             /* with --range: the values that become 0 and full scale; of integers, as
                                    * fractions of their full scale */
     struct stack_picture picture; /* of an input of a stack */

@@ -137,6 +137,14 @@ bool chain_amplifies(const struct chain *chain)
     return false;
 }
 
+bool chain_needs_space(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        if (step_caps(&chain->steps[i]).needs_space)
+            return true;
+    return false;
+}
+
 bool chain_needs_upright(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)

@@ -1,6 +1,8 @@
 /* Shapes, row ranges and the table of stages. */
 #include "engine/stage.h"
 
+#include "image/colour/colour.h"
+
 #include <string.h>
 
 struct shape shape_full(const struct shape *shape)
@@ -27,6 +29,19 @@ bool shape_is_colour(const struct shape *shape)
 int shape_alpha(const struct shape *shape)
 {
     return shape->alpha ? shape->channels - 1 : -1;
+}
+
+const struct colour_space *shape_space(const struct shape *shape)
+{
+    const struct colour_space *space = shape->space;
+    const int colours = shape->channels - shape->alpha;
+    if (space != NULL && space->channels == 3 && colours == 1)
+        space = space->gray;
+    if (space != NULL && space->channels == colours)
+        return space;
+    if (shape->floats && !shape->linear)
+        return colour_space_builtin(colours == 1 ? COLOUR_LINEAR_GRAY : COLOUR_LINEAR);
+    return colour_space_builtin(colours == 1 ? COLOUR_GRAY : COLOUR_SRGB);
 }
 
 /* The same formula as in kernels/samples.cl and samples.h. If samples begin at 0, also the same bits, so that

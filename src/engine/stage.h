@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct colour_space;
+
 /* Kinds of values that stages process. */
 enum kind { KIND_IMAGE, KIND_PYRAMID };
 
@@ -63,6 +65,10 @@ struct shape {
     bool floats;       /* samples may be NaN or infinite */
     double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
     double least;      /* smallest sample value: `zero`, or -32768 for signed 16 bit */
+    /* Meaning of the colours, for stages with needs_space; use shape_space. NULL: sRGB, of floats linear
+     * sRGB. Belongs to the job or to a stage. */
+    const struct colour_space *space;
+    bool linear; /* colours are light: the space's curves are undone */
 
     /* Pyramids only. */
     int levels;        /* 1 to MAX_LEVELS */
@@ -81,6 +87,9 @@ bool shape_is_colour(const struct shape *shape);
 
 /* Returns the index of the alpha channel, or -1. */
 int shape_alpha(const struct shape *shape);
+
+/* Returns the space of the colours, a gray one if there is one colour channel. NULL if memory is out. */
+const struct colour_space *shape_space(const struct shape *shape);
 
 /* Converts a sample value in file units (0..255, a float's own scale) to the chain's 0..1 scale. */
 float shape_value(const struct shape *shape, double number);
@@ -162,6 +171,9 @@ struct stage_caps {
     /* Parameters look like fractions (0 to 1) where sample values or percent are expected (struct amount,
      * filters/histogram.h): a mistake unless samples are floats. */
     bool takes_fractions;
+
+    /* Results depend on the meaning of colours (shape.space), which is read from the file. */
+    bool needs_space;
 
     /* Positions, sizes or angles are parameters, which are meant for the picture as it is seen: it is first
      * turned as its orientation says, unless --stored-orientation is given. */

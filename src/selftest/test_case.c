@@ -18,6 +18,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* The file for `--profile @xyz`: tables of two nodes whose three channels are X, Y and Z, 1 + 32767/32768 at
+ * full scale (ICC.1:2001-04, 6.5.7: lut16Type). */
+static const char xyz_profile[280] =
+    "\0\0\1\30\0\0\0\0\2\0\0\0prtr"                                         /* size, version, printer */
+    "RGB XYZ \0\0\0\0\0\0\0\0\0\0\0\0"                                      /* RGB to XYZ */
+    "acsp\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"          /* the mark */
+    "\0\0\366\326\0\1\0\0\0\0\323-\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" /* D50 */
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "\0\0\0\2A2B0\0\0\0\234\0\0\0|" /* two tags that share their data */
+    "B2A0\0\0\0\234\0\0\0|"
+    "mft2\0\0\0\0\3\3\2\0"                                                     /* 3 channels to 3, 2 nodes */
+    "\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0" /* the identity */
+    "\0\2\0\2"                                                                 /* 2 values of each curve */
+    "\0\0\377\377\0\0\377\377\0\0\377\377"                                     /* curves */
+    "\0\0\0\0\0\0\0\0\0\0\377\377\0\0\377\377\0\0\0\0\377\377\377\377"         /* nodes */
+    "\377\377\0\0\0\0\377\377\0\0\377\377\377\377\377\377\0\0\377\377\377\377\377\377"
+    "\0\0\377\377\0\0\377\377\0\0\377\377" /* curves */;
+
 /* The file for `--convolve @matrix`, the same as MATRIX of make_answers.py. */
 static const char matrix[] = "1 2 3 4 5\n-1 0 2 0 1\n0 1 0 3 -2\n";
 
@@ -199,6 +217,8 @@ enum status test_case_chain(const struct test_case *test_case, struct chain *cha
         return STATUS_OK;
     if (strcmp(test_case->value, "@matrix") == 0)
         return add_with_file(test_case, chain, matrix, strlen(matrix), "@/proc/self/fd/%d", error);
+    if (strcmp(test_case->value, "@xyz") == 0)
+        return add_with_file(test_case, chain, xyz_profile, sizeof xyz_profile, "/proc/self/fd/%d", error);
     if (strcmp(test_case->value, "@picture") == 0)
         return add_with_picture(test_case, chain, error);
     return add_stage(test_case, chain, test_case->value, error);

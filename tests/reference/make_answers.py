@@ -113,6 +113,10 @@ def ask():
     yield Question("background", "6,method=divide", 53, 31, 3)
     yield Question("gray", None, 35, 11, 3)
     yield Question("gray", "G", 35, 11, 3)
+    yield Question("profile", "p3", 35, 11, 4, "8")
+    yield Question("profile", "adobe", 35, 11, 3, "16")
+    yield Question("profile", "gray", 35, 11, 3)
+    yield Question("profile", "@xyz", 35, 11, 4, "8")
     yield Question("levels", "10%,80%,gamma=1.7", 35, 11, 4)
     yield Question("levels", "auto,clip=5,channels=each", 37, 21, 3, "8")
     yield Question("threshold", "40%", 35, 11, 4)
@@ -357,6 +361,51 @@ def gray(planes, primary, pairs, edge):
     return np.concatenate([(planes[..., :3] @ weights)[..., None], planes[..., 3:]], axis=2)
 
 
+# CIE XYZ of red, green and blue, white D65: IEC 61966-2-1, SMPTE EG 432-1, Adobe RGB (1998).
+PRIMARIES = {"srgb": ((0.64, 0.33), (0.3, 0.6), (0.15, 0.06)), "p3": ((0.68, 0.32), (0.265, 0.69), (0.15, 0.06)),
+             "adobe": ((0.64, 0.33), (0.21, 0.71), (0.15, 0.06))}
+
+
+def to_xyz(name):
+    columns = np.array([(x / y, 1, (1 - x - y) / y) for x, y in PRIMARIES[name]]).T
+    return columns * np.linalg.solve(columns, (0.3127 / 0.329, 1, 0.3583 / 0.329))
+
+
+CONES = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]])
+BRADFORD = np.linalg.solve(CONES, np.diag((CONES @ (0.9642, 1, 0.8249)) / (CONES @ to_xyz("srgb").sum(axis=1))) @ CONES)
+
+
+def in_grid(colour, nodes=33):
+    """XYZ of sRGB, half of it, by tetrahedra: along the axis with the largest part first."""
+    axis = np.linspace(0, 1, nodes)
+    grid = reference.srgb_decode(np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)) @ (BRADFORD @ to_xyz("srgb")).T / (1 + 32767 / 32768)
+    at = np.clip(colour, 0, 1) * (nodes - 1)
+    cell = np.minimum(at.astype(int), nodes - 2)
+    parts = at - cell
+    order = np.argsort(-parts, axis=-1, kind="stable")
+    result, node = grid[tuple(np.moveaxis(cell, -1, 0))], cell.copy()
+    for i in range(3):
+        before = grid[tuple(np.moveaxis(node, -1, 0))]
+        np.put_along_axis(node, order[..., i:i + 1], np.take_along_axis(node, order[..., i:i + 1], -1) + 1, -1)
+        result = result + np.take_along_axis(parts, order[..., i:i + 1], -1) * (grid[tuple(np.moveaxis(node, -1, 0))] - before)
+    return result
+
+
+def profile(planes, primary, question):
+    """Of integers, which are sRGB, or of floats, which are its light. A gray picture has the luminance after adaptation to D50."""
+    full = planes[..., 3:] if question.alpha else np.ones(planes.shape[:2] + (1,))
+    colour = planes[..., :3] / np.where(full, full, 1)
+    light = colour if question.entry == "float" else reference.srgb_decode(colour)
+    if primary == "@xyz":
+        return np.concatenate([in_grid(colour) * full, planes[..., 3:]], axis=2)
+    if primary == "gray":
+        light = light @ (BRADFORD @ to_xyz("srgb"))[1][:, None]
+    else:
+        light = light @ np.linalg.solve(to_xyz(primary), to_xyz("srgb")).T
+    encoded = np.sign(light) * np.abs(light) ** (256 / 563) if primary == "adobe" else reference.srgb_encode(light)
+    return np.concatenate([encoded * full, planes[..., 3:]], axis=2)
+
+
 def levels(planes, primary, pairs, edge):
     """auto of opaque samples of 8 bit."""
     full = planes[..., -1:] if reference.has_alpha(planes) else np.ones(planes.shape[:2] + (1,))
@@ -448,7 +497,10 @@ def work(question, picture):
         planes[..., :colours] = decode(planes[..., :colours])
     if question.alpha and question.stage:
         planes[..., :-1] *= planes[..., -1:]
-    planes = IMAGE_STAGES[question.stage](planes, primary, pairs, question.edge) if question.stage else planes
+    if question.stage == "profile":
+        planes = profile(planes, primary, question)
+    elif question.stage:
+        planes = IMAGE_STAGES[question.stage](planes, primary, pairs, question.edge)
     if isinstance(planes, list):
         return planes
     planes = reference.leave(planes) if question.stage else planes

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import zlib
 
+import iccfile
 import tiffbytes
 
 HERE = pathlib.Path(__file__).parent
@@ -107,7 +108,7 @@ def sum_of(climg, device, folder, way, recipe):
     """The sum, or what went wrong."""
     environment, more = WAYS[way]
     output = folder / f"{zlib.crc32((way + recipe).encode()):08x}.tif"
-    command = [climg, *(word.format(**{name: folder / f"{name}.tif" for name in PICTURES}, samples=SAMPLES) for word in shlex.split(recipe)),
+    command = [climg, *(word.format(**{name: folder / f"{name}.tif" for name in PICTURES}, samples=SAMPLES, printer=folder / "printer.icc") for word in shlex.split(recipe)),
                "--depth", "float", *more, *(["-d", device] if device else []), output]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
     if done.returncode != 0:
@@ -130,6 +131,7 @@ def compare(climg, ways, device=None, only="", jobs=None):
         folder = pathlib.Path(name)
         for picture in PICTURES:
             write_picture(folder / f"{picture}.tif", picture)
+        (folder / "printer.icc").write_bytes(iccfile.printer())
         work = [(way, recipe, expected) for way in ways for expected, recipe in read_table() if only in recipe]
         with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
             sums = list(pool.map(lambda item: sum_of(climg, device, folder, *item[:2]), work))

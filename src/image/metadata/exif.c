@@ -153,6 +153,15 @@ static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t va
         put_entry(exif, (size_t)entry.at, tag, TIFF_LONG, value);
 }
 
+void exif_set_space(struct blob *exif, bool is_srgb)
+{
+    enum { SRGB = 1, UNCALIBRATED = 0xffff };
+    struct ifd_entry entry;
+    if (find(exif, IFD_EXIF, EXIFTAG_COLORSPACE, &entry) && entry.count == 1 &&
+        entry.at + ENTRY_SIZE <= exif->size)
+        put_entry(exif, (size_t)entry.at, EXIFTAG_COLORSPACE, TIFF_SHORT, is_srgb ? SRGB : UNCALIBRATED);
+}
+
 /* Returns the offset of the tag's rational, whose numerator and denominator have four bytes each; 0: it is
  * missing, or its value is not a positive number. */
 static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, double *value)

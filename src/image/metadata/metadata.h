@@ -140,14 +140,16 @@ struct text_entry *metadata_find_text(const struct metadata *metadata, const cha
 const char *metadata_text(const struct metadata *metadata, const char *key);
 
 /* The curve that leads from samples to light. */
-struct tone_curve {
+struct file_curve {
     double exponent;     /* of a power law; 0: sRGB's curve */
     const char *unknown; /* name of the data that ask for another curve ("cICP"), for which sRGB's is used;
                             else NULL */
 };
 
 /* Finds the curve by the order of PNG's third edition: cICP, ICC profile, sRGB, gAMA; without any sRGB's. */
-struct tone_curve metadata_tone_curve(const struct metadata *metadata);
+struct file_curve metadata_tone_curve(const struct metadata *metadata);
+
+struct colour_space;
 
 /* Differences of an output from its input. */
 struct change {
@@ -160,6 +162,7 @@ struct change {
     bool rescaled;   /* a number means another value: another depth, --range, a palette, --invert */
     bool reoriented; /* turned as its orientation says: Orientation becomes 1 */
     bool replaced;   /* it is another picture: no pixel stays in place */
+    const struct colour_space *space; /* of the output, if it was converted; else NULL */
 };
 
 /* True if pixels move, have another size, or their number changes. */
@@ -174,6 +177,11 @@ static inline bool change_moves(const struct change *change)
  * the size of a GeoTIFF's pixels, and removes all else that is no longer true. Notes in left_out what is
  * removed. */
 enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error);
+
+/* Makes the metadata those of a picture in that space: embeds its profile and drops PNG's chunks of colour.
+ */
+enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space,
+                               struct error *error);
 
 /* Returns a name for messages: "IPTC", "tag 65000". Valid until the next call in this thread. */
 const char *tiff_tag_name(const struct tiff_tag *tag);
@@ -232,6 +240,9 @@ void exif_update(struct metadata *metadata, const struct change *change);
 
 /* Overwrites the thumbnail with zeros and cuts its IFD off; returns true if there was one. */
 bool exif_drop_thumbnail(struct blob *exif);
+
+/* Sets EXIF's ColorSpace, if it is present: sRGB, or uncalibrated. */
+void exif_set_space(struct blob *exif, bool is_srgb);
 
 /* Cuts size, resolution, orientation and thumbnails out of XMP where they are not true of the output. */
 void xmp_update(struct metadata *metadata, const struct change *change);

@@ -103,28 +103,28 @@ static bool is_near(const double *light, double exponent)
 
 /* Finds the curve of a channel. The exponent is taken in the middle and rounded to what profiles have: 1/256.
  */
-static struct tone_curve classify(const double *light)
+static struct file_curve classify(const double *light)
 {
     enum { MIDDLE = PLACES / 2 };
     const double exponent = round(256 * log(light[MIDDLE]) / log((double)MIDDLE / (PLACES - 1))) / 256;
     if (is_near(light, 0))
-        return (struct tone_curve){.exponent = 0};
+        return (struct file_curve){.exponent = 0};
     if (exponent > 0 && is_near(light, exponent))
-        return (struct tone_curve){.exponent = exponent};
-    return (struct tone_curve){.unknown = "its ICC profile"};
+        return (struct file_curve){.exponent = exponent};
+    return (struct file_curve){.unknown = "its ICC profile"};
 }
 
 /* Finds the curve of a profile: gray's, or the one that red, green and blue share. */
-static struct tone_curve profile_curve(const struct blob *icc)
+static struct file_curve profile_curve(const struct blob *icc)
 {
     static const char *const tags[] = {"rTRC", "gTRC", "bTRC"};
-    const struct tone_curve unknown = {.unknown = "its ICC profile"};
+    const struct file_curve unknown = {.unknown = "its ICC profile"};
     double light[PLACES];
     if (read_curve(icc, "kTRC", light))
         return classify(light);
-    struct tone_curve first = unknown;
+    struct file_curve first = unknown;
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
-        const struct tone_curve curve = read_curve(icc, tags[i], light) ? classify(light) : unknown;
+        const struct file_curve curve = read_curve(icc, tags[i], light) ? classify(light) : unknown;
         if (curve.unknown != NULL || (i > 0 && fabs(curve.exponent - first.exponent) > 0.01))
             return unknown;
         first = i == 0 ? curve : first;
@@ -132,25 +132,25 @@ static struct tone_curve profile_curve(const struct blob *icc)
     return first;
 }
 
-struct tone_curve metadata_tone_curve(const struct metadata *metadata)
+struct file_curve metadata_tone_curve(const struct metadata *metadata)
 {
     enum { UNSPECIFIED = 2, GAMMA_22 = 4, GAMMA_28 = 5, LINEAR = 8, SRGB = 13 };
     const int transfer = metadata->has_cicp ? metadata->cicp[1] : UNSPECIFIED;
     switch (transfer) {
     case SRGB:
-        return (struct tone_curve){.exponent = 0};
+        return (struct file_curve){.exponent = 0};
     case LINEAR:
-        return (struct tone_curve){.exponent = 1};
+        return (struct file_curve){.exponent = 1};
     case GAMMA_22:
-        return (struct tone_curve){.exponent = 2.2};
+        return (struct file_curve){.exponent = 2.2};
     case GAMMA_28:
-        return (struct tone_curve){.exponent = 2.8};
+        return (struct file_curve){.exponent = 2.8};
     case UNSPECIFIED:
         break;
     default:
-        return (struct tone_curve){.unknown = "cICP"};
+        return (struct file_curve){.unknown = "cICP"};
     }
     if (metadata->icc.data != NULL)
         return profile_curve(&metadata->icc);
-    return (struct tone_curve){.exponent = metadata->gamma > 0 && !metadata->srgb ? 1 / metadata->gamma : 0};
+    return (struct file_curve){.exponent = metadata->gamma > 0 && !metadata->srgb ? 1 / metadata->gamma : 0};
 }

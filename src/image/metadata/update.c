@@ -3,6 +3,8 @@
  * docs/metadata.md has the rule. */
 #include "image/metadata/metadata.h"
 
+#include "image/colour/colour.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -162,6 +164,8 @@ static void update_tags(struct metadata *metadata, const struct change *change)
 /* Drops an ICC profile, which is for gray or for RGB, and cICP, if the number of channels no longer fits. */
 static void update_colours(struct metadata *metadata, const struct change *change)
 {
+    if (change->space != NULL) /* metadata_set_space replaces all of it */
+        return;
     if (metadata->icc.data != NULL && (change->in_channels <= 2) != (change->out_channels <= 2)) {
         blob_free(&metadata->icc);
         metadata_leave_out(metadata, "the ICC profile");
@@ -170,6 +174,15 @@ static void update_colours(struct metadata *metadata, const struct change *chang
         metadata->has_cicp = false;
         metadata_leave_out(metadata, "cICP");
     }
+}
+
+enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space,
+                               struct error *error)
+{
+    exif_set_space(&metadata->exif, space->is_srgb);
+    metadata->srgb = metadata->has_cicp = metadata->has_chromaticities = false;
+    metadata->gamma = 0;
+    return metadata_set_blob(&metadata->icc, space->icc.data, space->icc.size, error);
 }
 
 void metadata_strip(struct metadata *metadata)

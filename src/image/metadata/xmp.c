@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* The reasons for which a property is removed: it is never true of an output; the picture was turned as its
- * orientation says; pixels moved; the picture looks different. */
-enum xmp_reason { XMP_ALWAYS, XMP_TURNED, XMP_MOVED, XMP_LOOKS_OTHER };
+ * orientation says; pixels moved; colours were converted; the picture looks different. */
+enum xmp_reason { XMP_ALWAYS, XMP_TURNED, XMP_MOVED, XMP_RECOLOURED, XMP_LOOKS_OTHER };
 
 /* All properties that may become untrue. */
 static const struct xmp_property {
@@ -26,6 +26,8 @@ static const struct xmp_property {
     {"http://ns.adobe.com/tiff/1.0/", "tiff", "YResolution", "XMP's resolution", XMP_MOVED},
     {"http://ns.adobe.com/exif/1.0/", "exif", "PixelXDimension", "XMP's size", XMP_MOVED},
     {"http://ns.adobe.com/exif/1.0/", "exif", "PixelYDimension", "XMP's size", XMP_MOVED},
+    {"http://ns.adobe.com/exif/1.0/", "exif", "ColorSpace", "XMP's colour space", XMP_RECOLOURED},
+    {"http://ns.adobe.com/photoshop/1.0/", "photoshop", "ICCProfile", "XMP's colour space", XMP_RECOLOURED},
     {"http://ns.adobe.com/xap/1.0/g/img/", "xmpGImg", "image", "the XMP thumbnail", XMP_LOOKS_OTHER},
     /* Outputs have no second picture, no video and no extended XMP. */
     {"http://ns.adobe.com/hdr-gain-map/1.0/", "hdrgm", "*", "XMP's gain map", XMP_ALWAYS},
@@ -146,6 +148,7 @@ void xmp_update(struct metadata *metadata, const struct change *change)
     const bool is_untrue[] = {[XMP_ALWAYS] = true,
                               [XMP_TURNED] = change->reoriented,
                               [XMP_MOVED] = change_moves(change),
+                              [XMP_RECOLOURED] = change->space != NULL,
                               [XMP_LOOKS_OTHER] = change->processed};
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)

@@ -1,0 +1,103 @@
+/* Colour spaces: the meaning of the samples of a file, and conversions between two meanings, by Little CMS.
+ *
+ *     metadata ─▶ colour_space_of_file ─▶ struct colour_space ─┐
+ *     --profile p3, FILE.icc ─▶ colour_space_builtin, _load ───┴─▶ colour_link_find ─▶ tables for
+ * kernels/colour.cl
+ *
+ * A space is a curve for each channel and a matrix to CIE XYZ, which are computed here, or tables of an ICC
+ * profile, which only Little CMS reads. Equal spaces are one object. docs/colour.md has the rules.
+ *
+ * Ownership: spaces are counted, colour_space_release ends a use. Links live as long as both of their spaces
+ * are in use. Thread safety: any thread may call; spaces and links are read-only. */
+#ifndef CLIMG_IMAGE_COLOUR_COLOUR_H
+#define CLIMG_IMAGE_COLOUR_COLOUR_H
+
+#include "image/metadata/metadata.h"
+
+/* Floats of a curve's table: 1 if the curve is mirrored below 0, or 0 if it is constant there; its value at
+ * 0; CURVE_STEPS values for each factor of two from 2^-24 to 2^8 (kernels/curve.h). With 256 steps the kinks
+ * of CineonLog profiles were off by 0.004. */
+enum { CURVE_STEPS = 1024, CURVE_OCTAVES = 32, CURVE_TABLE_SIZE = 3 + CURVE_OCTAVES * CURVE_STEPS };
+
+/* Nodes along an axis of the table of a link. */
+enum { GRID_NODES = 33 };
+
+enum tone_kind {
+    TONE_PARAMETERS, /* c v + f for v < d, else (a v + b)^g + e: parametricCurveType of ICC.1:2022, 10.18 */
+    TONE_TABLE,      /* equally spaced, in between linear */
+    TONE_PQ,         /* SMPTE ST 2084; light 1 is 10000 cd/m2 */
+    TONE_HLG,        /* ITU-R BT.2100, of the scene's light */
+};
+
+/* The curve from samples to light, increasing, of black 0 to full scale 1. */
+struct tone_curve {
+    enum tone_kind kind;
+    double g, a, b, c, d, e, f;
+    float *table; /* owned by the space */
+    uint32_t count;
+};
+
+enum colour_intent { COLOUR_RELATIVE, COLOUR_PERCEPTUAL, COLOUR_SATURATION, COLOUR_ABSOLUTE };
+
+enum colour_builtin { COLOUR_SRGB, COLOUR_P3, COLOUR_ADOBE, COLOUR_GRAY, COLOUR_LINEAR, COLOUR_LINEAR_GRAY };
+
+struct colour_space {
+    int channels;                /* 1 gray, 3 RGB, 4 CMYK */
+    bool is_matrix;              /* defined by `curves` and `to_xyz`; else only by Little CMS */
+    struct tone_curve curves[3]; /* of gray only the first. Without is_matrix: of the light of gray colours */
+    double to_xyz[3][3];         /* [X, Y, Z][channel], for light adapted to D50; gray: its first column */
+    double luminance[3];         /* weights of the channels' light in the luminance; their sum is 1 */
+    double white[3];             /* XYZ of the media, for COLOUR_ABSOLUTE */
+    double peak;                 /* light of full scale, in units of white: 1, or more for PQ and HLG */
+    bool is_srgb;                /* nearly sRGB, or gray with nearly its curve */
+    const struct colour_space *gray; /* of RGB: gray with the curve of green; may be NULL */
+    char name[80];                   /* description of the profile, printable */
+    struct blob icc;                 /* an ICC profile of the space; of PQ and HLG an approximation */
+};
+
+/* Opens the space that a file's metadata name, in the order of PNG's third edition: cICP, ICC profile, sRGB,
+ * gAMA and cHRM. *space is NULL without any of them. Fails if they cannot be read, or fit no picture with
+ * `colours` channels (1, 3, or 4 of CMYK). The caller releases the space. */
+enum status colour_space_of_file(const struct metadata *metadata, int colours,
+                                 const struct colour_space **space, struct error *error);
+
+/* Opens the space of an ICC profile in memory. */
+enum status colour_space_load(const void *icc, size_t size, const struct colour_space **space,
+                              struct error *error);
+
+/* Opens the space of a profile's file. */
+enum status colour_space_load_file(const char *path, const struct colour_space **space, struct error *error);
+
+/* Returns a space that is never freed. NULL if memory is out. */
+const struct colour_space *colour_space_builtin(enum colour_builtin which);
+
+/* Ends a use of a space; NULL is allowed. */
+void colour_space_release(const struct colour_space *space);
+
+/* Returns the table of a curve: from samples to light, or with `encodes` from light to samples. NULL if
+ * memory is out. */
+const float *colour_space_table(const struct colour_space *space, int channel, bool encodes);
+
+/* An end of a conversion. */
+struct colour_end {
+    const struct colour_space *space;
+    bool is_linear; /* values are light, not samples */
+};
+
+/* A conversion for the device: value ─▶ in-curves ─▶ matrix or table ─▶ out-curves. */
+struct colour_link {
+    int in, out;                  /* channels of colour */
+    bool has_grid;                /* a table instead of a matrix */
+    float matrix[3][3];           /* [out][in] */
+    int32_t decode[3], encode[3]; /* start of the curve in `floats`; -1: none */
+    int32_t grid;                 /* start of GRID_NODES^3 nodes of four floats, the last channel fastest */
+    float *floats;                /* curves, then the grid */
+    size_t count;
+};
+
+/* Finds or computes a conversion between spaces of one or three channels. `blackpoint`: black of the one
+ * becomes black of the other. */
+enum status colour_link_find(struct colour_end from, struct colour_end to, enum colour_intent intent,
+                             bool blackpoint, const struct colour_link **link, struct error *error);
+
+#endif

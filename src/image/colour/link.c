@@ -1,0 +1,308 @@
+/* Links: conversions from a space to another, as tables and numbers for kernels/colour.cl.
+ *
+ * Between spaces of curves and matrices the conversion is computed here, in doubles and without libm. All
+ * others are a grid of Little CMS's results, rounded to 2^-20 so that the last bits of a libm do not matter.
+ * A gray space that only Little CMS reads has one value for each output channel: they are curves after a
+ * matrix of ones, exact at 10,000 places instead of a grid's 33. */
+#include "image/colour/lcms.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A link in the list. */
+struct link_entry {
+    struct colour_link link; /* first */
+    struct colour_end from, to;
+    enum colour_intent intent;
+    bool blackpoint;
+    struct link_entry *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct link_entry *first;
+} links = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void colour_links_drop(const struct colour_space *space)
+{
+    pthread_mutex_lock(&links.lock);
+    for (struct link_entry **at = &links.first; *at != NULL;) {
+        struct link_entry *entry = *at;
+        if (entry->from.space != space && entry->to.space != space) {
+            at = &entry->next;
+            continue;
+        }
+        *at = entry->next;
+        free(entry->link.floats);
+        free(entry);
+    }
+    pthread_mutex_unlock(&links.lock);
+}
+
+/* Appends the tables of a space's curves to the floats, equal ones once. */
+static enum status add_curves(struct colour_link *link, const struct colour_space *space, bool encodes,
+                              int32_t starts[3], struct error *error)
+{
+    for (int c = 0; c < space->channels; c++) {
+        const float *table = colour_space_table(space, c, encodes);
+        if (table == NULL)
+            return fail_memory(error, "a tone curve");
+        starts[c] = (int32_t)link->count;
+        for (int earlier = 0; earlier < c; earlier++)
+            if (memcmp(table, link->floats + starts[earlier], CURVE_TABLE_SIZE * sizeof *table) == 0)
+                starts[c] = starts[earlier];
+        if (starts[c] < (int32_t)link->count)
+            continue;
+        memcpy(link->floats + link->count, table, CURVE_TABLE_SIZE * sizeof *table);
+        link->count += CURVE_TABLE_SIZE;
+    }
+    return STATUS_OK;
+}
+
+/* Computes the matrix from light to light: the inverse of the one space's matrix times the other's. Gray is
+ * the luminance. */
+static enum status set_matrix(struct link_entry *entry, struct error *error)
+{
+    const struct colour_space *from = entry->from.space, *to = entry->to.space;
+    struct colour_link *link = &entry->link;
+    const double gain = from->peak / to->peak;
+    double back[3][3] = {{0, 1, 0}}, copy[3][3];
+    memcpy(copy, to->to_xyz, sizeof copy);
+    if (to->channels == 3 && !lcms_invert(copy, back))
+        return lcms_fail("its primaries are in one line", error);
+    for (int o = 0; o < to->channels; o++)
+        for (int i = 0; i < from->channels; i++) {
+            double sum = 0;
+            for (int k = 0; k < 3; k++) {
+                const double media = entry->intent == COLOUR_ABSOLUTE ? from->white[k] / to->white[k] : 1;
+                sum += back[o][k] * media * from->to_xyz[k][i];
+            }
+            /* Gray stays neutral: the profile's numbers are off by 2^-16. */
+            if (from->channels == 1 && fabs(sum - 1) < 0.001)
+                sum = 1;
+            link->matrix[o][i] = (float)(gain * sum);
+        }
+    return STATUS_OK;
+}
+
+static float round_value(double v)
+{
+    return isfinite(v) ? (float)(rint(v * 0x1p20) * 0x1p-20) : 0;
+}
+
+/* Opens a transform of Little CMS from floats to floats. */
+static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext context)
+{
+    static const cmsUInt32Number intents[] = {
+        [COLOUR_RELATIVE] = INTENT_RELATIVE_COLORIMETRIC,
+        [COLOUR_PERCEPTUAL] = INTENT_PERCEPTUAL,
+        [COLOUR_SATURATION] = INTENT_SATURATION,
+        [COLOUR_ABSOLUTE] = INTENT_ABSOLUTE_COLORIMETRIC,
+    };
+    const struct colour_space *from = entry->from.space, *to = entry->to.space;
+    cmsHPROFILE source = cmsOpenProfileFromMemTHR(context, from->icc.data, (cmsUInt32Number)from->icc.size),
+                target = cmsOpenProfileFromMemTHR(context, to->icc.data, (cmsUInt32Number)to->icc.size);
+    cmsHTRANSFORM transform = NULL;
+    if (source != NULL && target != NULL)
+        transform =
+            cmsCreateTransformTHR(context, source, from->channels == 1 ? TYPE_GRAY_FLT : TYPE_RGB_FLT, target,
+                                  to->channels == 1 ? TYPE_GRAY_FLT : TYPE_RGB_FLT, intents[entry->intent],
+                                  cmsFLAGS_NOOPTIMIZE | cmsFLAGS_NOCACHE |
+                                      (entry->blackpoint ? cmsFLAGS_BLACKPOINTCOMPENSATION : 0));
+    if (source != NULL)
+        cmsCloseProfile(source);
+    if (target != NULL)
+        cmsCloseProfile(target);
+    return transform;
+}
+
+/* Curves around a grid. Its axes are equally spaced in u, which are values of tables, and of curves and a
+ * matrix light by the curve of sRGB: grids of samples in linear light would be too coarse in the dark. */
+struct shaper {
+    const struct tone_curve *curve;
+    bool is_matrix; /* u is light by the curve of sRGB; else a value of the profile */
+    bool is_linear; /* values of the chain are light */
+};
+
+static struct shaper shaper_of(const struct colour_end *end, int channel)
+{
+    return (struct shaper){&end->space->curves[channel], end->space->is_matrix, end->is_linear};
+}
+
+/* Return u of a value of the chain, and the inverse; u of a value of the profile, and the inverse. */
+static double shaper_u(const void *context, double v)
+{
+    const struct shaper *s = context;
+    const struct tone_curve srgb = curve_srgb();
+    if (s->is_matrix)
+        return curve_encode(&srgb, s->is_linear ? v : curve_decode(s->curve, v));
+    return s->is_linear ? curve_encode(s->curve, v) : v;
+}
+
+static double shaper_value(const void *context, double u)
+{
+    const struct shaper *s = context;
+    const struct tone_curve srgb = curve_srgb();
+    if (s->is_matrix)
+        return s->is_linear ? curve_decode(&srgb, u) : curve_encode(s->curve, curve_decode(&srgb, u));
+    return s->is_linear ? curve_decode(s->curve, u) : u;
+}
+
+static double shaper_from_profile(struct shaper s, double v)
+{
+    s.is_linear = false;
+    return copysign(shaper_u(&s, fabs(v)), v);
+}
+
+static double shaper_to_profile(struct shaper s, double u)
+{
+    s.is_linear = false;
+    return shaper_value(&s, u);
+}
+
+/* Fills the curves of a grid, and the grid, a row of nodes along the last channel at a time. */
+static void fill_grid(struct link_entry *entry, cmsHTRANSFORM transform)
+{
+    struct colour_link *link = &entry->link;
+    struct shaper from[3], to[3];
+    for (int c = 0; c < 3; c++) {
+        from[c] = shaper_of(&entry->from, c);
+        to[c] = shaper_of(&entry->to, c < link->out ? c : 0);
+    }
+    for (int c = 0; c < 3 && (from[0].is_matrix || from[0].is_linear); c++, link->count += CURVE_TABLE_SIZE) {
+        link->decode[c] = (int32_t)link->count;
+        curve_fill(link->floats + link->count, true, shaper_u, &from[c]);
+    }
+    for (int c = 0; c < link->out && (to[0].is_matrix || to[0].is_linear);
+         c++, link->count += CURVE_TABLE_SIZE) {
+        link->encode[c] = (int32_t)link->count;
+        curve_fill(link->floats + link->count, true, shaper_value, &to[c]);
+    }
+    link->has_grid = true;
+    link->grid = (int32_t)link->count;
+    float axis[3][GRID_NODES];
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i < GRID_NODES; i++)
+            axis[c][i] = (float)shaper_to_profile(from[c], (double)i / (GRID_NODES - 1));
+    for (int row = 0; row < GRID_NODES * GRID_NODES; row++) {
+        float in[GRID_NODES][3], out[GRID_NODES * 3];
+        for (int b = 0; b < GRID_NODES; b++) {
+            in[b][0] = axis[0][row / GRID_NODES];
+            in[b][1] = axis[1][row % GRID_NODES];
+            in[b][2] = axis[2][b];
+        }
+        cmsDoTransform(transform, in, out, GRID_NODES);
+        for (int b = 0; b < GRID_NODES; b++, link->count += 4)
+            for (int c = 0; c < link->out; c++)
+                link->floats[link->count + (size_t)c] =
+                    round_value(shaper_from_profile(to[c], out[b * link->out + c]));
+    }
+}
+
+/* Value of one channel of a gray space's conversion. */
+struct gray_channel {
+    cmsHTRANSFORM transform;
+    int channel;
+};
+
+static double gray_value(const void *context, double v)
+{
+    const struct gray_channel *gray = context;
+    const float in = v < 1 ? (float)v : 1;
+    float out[3];
+    cmsDoTransform(gray->transform, &in, out, 1);
+    return round_value(out[gray->channel]);
+}
+
+/* Fills a curve for each output channel of a gray space. Values above 1 count as 1. */
+static void fill_gray(struct colour_link *link, cmsHTRANSFORM transform)
+{
+    for (int c = 0; c < link->out; c++, link->count += CURVE_TABLE_SIZE) {
+        const struct gray_channel gray = {transform, c};
+        link->matrix[c][0] = 1;
+        link->encode[c] = (int32_t)link->count;
+        curve_fill(link->floats + link->count, false, gray_value, &gray);
+    }
+}
+
+/* True if the conversion is curves and a matrix. Compensation of a black that is 0 changes nothing. */
+static bool is_matrix(const struct link_entry *entry)
+{
+    const struct colour_space *from = entry->from.space, *to = entry->to.space;
+    bool has_black = false;
+    for (int c = 0; c < 3; c++)
+        has_black = has_black || curve_decode(&from->curves[c], 0) > 0 || curve_decode(&to->curves[c], 0) > 0;
+    return from->is_matrix && to->is_matrix && !(entry->blackpoint && has_black);
+}
+
+/* Computes a link. link->floats has room for all tables. In linear light a grid has the spaces' own curves
+ * around it. */
+static enum status compute_link(struct link_entry *entry, struct error *error)
+{
+    const struct colour_end *from = &entry->from, *to = &entry->to;
+    struct colour_link *link = &entry->link;
+    enum status status = STATUS_OK;
+    if (is_matrix(entry)) {
+        status = set_matrix(entry, error);
+        if (status == STATUS_OK && !from->is_linear)
+            status = add_curves(link, from->space, false, link->decode, error);
+        if (status == STATUS_OK && !to->is_linear)
+            status = add_curves(link, to->space, true, link->encode, error);
+        return status;
+    }
+    char text[LCMS_TEXT];
+    cmsContext context = lcms_open(text);
+    cmsHTRANSFORM transform = context ? open_transform(entry, context) : NULL;
+    if (transform == NULL)
+        status = lcms_fail(text, error);
+    if (status == STATUS_OK && link->in == 1 && !from->is_linear && !to->is_linear)
+        fill_gray(link, transform);
+    else if (status == STATUS_OK && link->in == 1)
+        status = fail(error, STATUS_FAILED, "a gray profile of this kind has no conversion with --linear");
+    else if (status == STATUS_OK)
+        fill_grid(entry, transform);
+    if (transform != NULL)
+        cmsDeleteTransform(transform);
+    if (context != NULL)
+        cmsDeleteContext(context);
+    return status;
+}
+
+enum status colour_link_find(struct colour_end from, struct colour_end to, enum colour_intent intent,
+                             bool blackpoint, const struct colour_link **link, struct error *error)
+{
+    enum { GRID_SIZE = 4 * GRID_NODES * GRID_NODES * GRID_NODES };
+    enum status status = STATUS_OK;
+    pthread_mutex_lock(&links.lock);
+    struct link_entry *entry = links.first;
+    while (entry != NULL && !(entry->from.space == from.space && entry->from.is_linear == from.is_linear &&
+                              entry->to.space == to.space && entry->to.is_linear == to.is_linear &&
+                              entry->intent == intent && entry->blackpoint == blackpoint))
+        entry = entry->next;
+    if (entry == NULL) {
+        entry = allocate_zeroed(1, sizeof *entry, "a colour conversion", error);
+        if (entry != NULL) {
+            *entry = (struct link_entry){.from = from, .to = to, .intent = intent, .blackpoint = blackpoint};
+            entry->link =
+                (struct colour_link){.in = from.space->channels,
+                                     .out = to.space->channels,
+                                     .decode = {-1, -1, -1},
+                                     .encode = {-1, -1, -1},
+                                     .floats = allocate_zeroed(6 * CURVE_TABLE_SIZE + GRID_SIZE,
+                                                               sizeof(float), "a colour conversion", error)};
+        }
+        status = entry == NULL || entry->link.floats == NULL ? STATUS_FAILED : compute_link(entry, error);
+        if (status == STATUS_OK) {
+            entry->next = links.first;
+            links.first = entry;
+        } else if (entry != NULL) {
+            free(entry->link.floats);
+            free(entry);
+        }
+    }
+    pthread_mutex_unlock(&links.lock);
+    *link = status == STATUS_OK ? &entry->link : NULL;
+    return status;
+}

@@ -1,0 +1,186 @@
+/* Converts colours from what the file means by them to another colour space (image/colour/colour.h), whose
+ * ICC profile the output gets.
+ *
+ * The source is the space of the shape, which the job has read from the file or an earlier --profile has set;
+ * without one it is sRGB, or linear sRGB for floats. Little CMS is not asked for each pixel: a link has all
+ * that kernels/colour.cl needs, and is computed once for a pair of spaces. The profile may change the number
+ * of channels, so the stage has no rasters. In linear light the link leaves the curves out. */
+#include "base/sums.h"
+#include "engine/run.h"
+#include "image/colour/colour.h"
+
+#include <string.h>
+
+struct profile {
+    const char *target; /* as typed: a word, or a profile's file */
+    int intent;         /* enum colour_intent */
+    bool blackpoint;
+    const struct colour_space *space; /* set by prepare; a use */
+};
+
+static const char *const words[] = {
+    [COLOUR_SRGB] = "srgb", [COLOUR_P3] = "p3", [COLOUR_ADOBE] = "adobe", [COLOUR_GRAY] = "gray"};
+
+/* Returns the number of the built-in space, or -1: the target is a file. */
+static int profile_builtin(const struct profile *profile)
+{
+    for (int i = 0; i < (int)(sizeof words / sizeof words[0]); i++)
+        if (strcmp(profile->target, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* Prints the word, or of a file a checksum: outputs depend on its content, not on its name. */
+static void print_target(FILE *file, const void *params)
+{
+    const struct profile *profile = params;
+    if (profile_builtin(profile) >= 0 || profile->space == NULL)
+        print_text(file, profile->target);
+    else
+        fprintf(
+            file, "@fnv1a:%016llx",
+            (unsigned long long)hash_bytes(HASH_START, profile->space->icc.data, profile->space->icc.size));
+}
+
+static const struct option options[] = {
+    {.type = OPTION_TEXT,
+     .offset = offsetof(struct profile, target),
+     .choices = "srgb|p3|adobe|gray",
+     .value = "srgb|p3|adobe|gray|FILE.icc",
+     .help = "sRGB, Display P3, Adobe RGB (1998), gray with sRGB's curve, or a profile of RGB or gray",
+     .print = print_target},
+    {.name = "intent",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct profile, intent),
+     .fallback = "relative",
+     .choices = "relative|perceptual|saturation|absolute",
+     .help = "ICC's rendering intent, for profiles that have several tables"},
+    {.name = "blackpoint",
+     .type = OPTION_YES_NO,
+     .offset = offsetof(struct profile, blackpoint),
+     .fallback = "no",
+     .help = "black becomes the darkest colour of the profile"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/valley.jpg --profile p3 wide.jpg", "for displays that show Display P3"},
+    {"climg samples/scene.png --profile gray gray.png",
+     "gray as bright as the colours, whatever their profile"},
+    {"climg samples/valley.jpg --profile srgb --resize 400x300 web.jpg", "sRGB for the web"},
+    {NULL, NULL},
+};
+
+/* Opens the target. */
+static enum status profile_prepare(void *params, const struct settings *settings, struct error *error)
+{
+    struct profile *profile = params;
+    const int builtin = profile_builtin(profile);
+    (void)settings;
+    if (builtin < 0) {
+        if (colour_space_load_file(profile->target, &profile->space, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (profile->space->channels == 4)
+            return fail(error, STATUS_FAILED, "%s: is a profile of CMYK, which climg does not write",
+                        profile->target);
+        return STATUS_OK;
+    }
+    profile->space = colour_space_builtin((enum colour_builtin)builtin);
+    return profile->space ? STATUS_OK : fail_memory(error, "a colour space");
+}
+
+static void profile_release(void *params)
+{
+    struct profile *profile = params;
+    if (profile->space != NULL && profile_builtin(profile) < 0)
+        colour_space_release(profile->space);
+}
+
+/* Finds the conversion of such a picture. */
+static enum status profile_link(const struct profile *profile, const struct shape *in,
+                                const struct colour_link **link, struct error *error)
+{
+    const struct colour_end from = {shape_space(in), in->linear}, to = {profile->space, in->linear};
+    if (from.space == NULL)
+        return fail_memory(error, "a colour space");
+    return colour_link_find(from, to, (enum colour_intent)profile->intent, profile->blackpoint, link, error);
+}
+
+/* Sets the space and its channels. */
+static enum status profile_shape(const void *params, const struct shape *in, struct shape *out,
+                                 struct error *error)
+{
+    const struct profile *profile = params;
+    const struct colour_link *link;
+    out->space = profile->space;
+    out->channels = profile->space->channels + in->alpha;
+    return profile_link(profile, in, &link, error);
+}
+
+static enum status run_profile(struct run *run, const void *params, const struct value *in, struct value *out,
+                               struct error *error)
+{
+    const struct planes *dst = &out->planes[0];
+    const struct colour_link *link;
+    cl_mem floats;
+    if (profile_link(params, &in->shape, &link, error) != STATUS_OK ||
+        run_output(run, out, error) != STATUS_OK ||
+        run_constants(run, link->floats, link->count, &floats, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct { /* struct conversion of kernels/colour.cl */
+        cl_int in, out, alpha, decode[3], encode[3], grid;
+        cl_float matrix[9];
+    } how = {.in = link->in, .out = link->out, .alpha = in->shape.alpha, .grid = link->grid};
+    for (int c = 0; c < 3; c++) {
+        how.decode[c] = link->decode[c];
+        how.encode[c] = link->encode[c];
+        for (int i = 0; i < 3; i++)
+            how.matrix[3 * c + i] = link->matrix[c][i];
+    }
+    struct work work = run_work(run, "colour", link->has_grid ? "convert_grid" : "convert_matrix", dst);
+    work.vector_width = VECTOR_WINDOW;
+    work.outlined = true;
+    work.depth = in->shape.images;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(floats),
+                  ARG(how));
+}
+
+static struct stage_caps profile_caps(const void *params)
+{
+    const struct profile *profile = params;
+    return (struct stage_caps){.file = profile_builtin(profile) < 0 ? profile->target : NULL,
+                               .groups = true,
+                               .needs_space = true,
+                               .new_values = true};
+}
+
+const struct stage stage_profile = {
+    .name = "profile",
+    .brief = "convert colours to another profile",
+    .manual =
+        "Converts colours from what the file means by them, so that the picture looks the same, and embeds "
+        "the "
+        "new profile. A file's meaning is its ICC profile; else PNG's cICP; else PNG's gAMA and cHRM; else "
+        "sRGB, or linear sRGB if samples are floats. Light of PQ and HLG above 203 cd/m2 is brighter than "
+        "white.\n\n"
+        "srgb is for everything that ignores profiles; p3 is Display P3, which phones and new screens show; "
+        "adobe is compatible with Adobe RGB (1998); gray has sRGB's curve. FILE.icc is a profile of RGB or "
+        "gray; a gray one makes a gray picture, one of RGB three channels. Alpha is unchanged.\n\n"
+        "Profiles of curves and a matrix are converted exactly. All others are a table of 33x33x33 colours, "
+        "which Little CMS computes; values beyond 0 and full scale are clipped there. intent= and "
+        "blackpoint=yes mean what they mean in Little CMS, and change nothing between the four built-in "
+        "profiles. Colours that the new profile cannot hold are clipped when they are written as integers. A "
+        "NaN "
+        "makes all colours of its pixel NaN.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct profile),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .prepare = profile_prepare,
+    .release = profile_release,
+    .shape = profile_shape,
+    .rows = rows_same,
+    .caps = profile_caps,
+    .run = run_profile,
+};

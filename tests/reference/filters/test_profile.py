@@ -1,0 +1,276 @@
+"""--profile against Little CMS itself and Pillow's ImageCms: profiles of random primaries and curves, gray, tables; PNG's gAMA, cHRM
+and cICP; alpha, floats, both kernel variants."""
+
+import ctypes
+import glob
+import io
+import pathlib
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms
+
+import harness
+import iccfile
+
+lcms = ctypes.CDLL("liblcms2.so.2")
+for function in ("cmsOpenProfileFromMem", "cmsCreateTransform"):
+    getattr(lcms, function).restype = ctypes.c_void_p
+PROPHOTO = ((0.7977, 0.288, 0), (0.1352, 0.7119, 0), (0.0313, 0.0001, 0.8249))  # XYZ
+INTENTS = {"perceptual": 0, "relative": 1, "saturation": 2, "absolute": 3}
+NO_SHORTCUTS, BLACK = 0x140, 0x2000  # cmsFLAGS_NOOPTIMIZE | NOCACHE; BLACKPOINTCOMPENSATION
+WAYS = [{"CLIMG_CLASS": "cpu"}, {"CLIMG_CLASS": "gpu"}, {"CLIMG_CLASS": "gpu", "CLIMG_SLICE": "16"}]
+
+
+def opened(icc):
+    handle = lcms.cmsOpenProfileFromMem(icc, len(icc))
+    assert handle
+    return ctypes.c_void_p(handle)
+
+
+def pixel_type(channels):
+    return 1 << 22 | (4 if channels == 3 else 3) << 16 | channels << 3 | 4  # floats of PT_RGB or PT_GRAY
+
+
+def converted(picture, source, target, out_channels, intent="relative", flags=0):
+    """By Little CMS, in floats."""
+    picture = np.ascontiguousarray(picture, np.float32)
+    out = np.empty((*picture.shape[:2], out_channels), np.float32)
+    transform = lcms.cmsCreateTransform(opened(source), pixel_type(picture.shape[2]), opened(target), pixel_type(out_channels),
+                                        INTENTS[intent], NO_SHORTCUTS | flags)
+    assert transform
+    lcms.cmsDoTransform(ctypes.c_void_p(transform), picture.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p),
+                        picture.shape[0] * picture.shape[1])
+    return out
+
+
+def draw_curve(rng, version):
+    way = rng.integers(6 if version >= 4 else 3)
+    gamma = rng.uniform(1, 2.8)
+    if way == 0:
+        return iccfile.curve(gamma)
+    if way == 1:
+        return iccfile.curve(*(np.linspace(0, 1, int(rng.choice([256, 1024, 4096]))) ** gamma))
+    if way == 2:
+        return iccfile.curve()
+    if way == 3:
+        return iccfile.parametric(0, gamma)
+    if way == 4:
+        return iccfile.parametric(3, *iccfile.SRGB)
+    offset, slope = rng.uniform(0.02, 0.1), 0.0
+    scale = 1 / (1 + offset)
+    join = offset / (gamma - 1) if gamma > 1.1 else 0.0
+    slope = (scale * join + scale * offset) ** gamma / join if join else 0.0
+    return iccfile.parametric(3, gamma, scale, scale * offset, slope, join) if join else iccfile.parametric(0, gamma)
+
+
+def draw_columns(rng):
+    """Red, green and blue whose sum is D50."""
+    xy = np.array([[0.64, 0.33], [0.28, 0.62], [0.15, 0.06]]) + rng.uniform(-0.05, 0.05, (3, 2))
+    columns = np.stack([xy[:, 0] / xy[:, 1], np.ones(3), (1 - xy.sum(axis=1)) / xy[:, 1]], axis=1)
+    return columns * np.linalg.solve(columns.T, iccfile.D50)[:, None]
+
+
+def draw_matrix(rng):
+    version = int(rng.choice([2, 4]))
+    same = draw_curve(rng, version)
+    return iccfile.rgb(version, draw_columns(rng), [same if rng.random() < 0.7 else draw_curve(rng, version) for _ in range(3)])
+
+
+def draw_picture(rng, channels, width=67, height=41, dull=1):
+    """Noise of all brightnesses, and ramps of gray."""
+    picture = rng.uniform(0, 1, (height, width, channels)) ** rng.choice([1, 1, 3], (height, width, 1))
+    picture[0] = np.linspace(0, 1, width)[:, None]
+    if dull < 1:
+        picture = 0.2 + 0.6 * (picture.mean(axis=2, keepdims=True) * (1 - dull) + dull * picture)
+    return picture
+
+
+def write(path, picture, icc, bits=8):
+    """A TIFF with a profile, of integers or (bits 32) floats."""
+    dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[bits]
+    samples = picture.astype(dtype) if bits == 32 else np.rint(picture * (2 ** bits - 1)).astype(dtype)
+    harness.tifffile.imwrite(path, samples if samples.shape[2] > 1 else samples[..., 0], extratags=[(34675, 7, len(icc), icc, True)] if icc else [],
+                             photometric="rgb" if samples.shape[2] > 1 else "minisblack")
+    return samples / (1 if bits == 32 else 2 ** bits - 1)
+
+
+def light(picture, icc):
+    columns = [(0.436, 0.222, 0.014), (0.385, 0.717, 0.097), (0.1432, 0.061, 0.7139)]
+    linear = iccfile.gray(4, iccfile.curve()) if picture.shape[2] == 1 else iccfile.rgb(4, columns, [iccfile.curve()] * 3)
+    return converted(picture, icc, linear, picture.shape[2])
+
+
+def check(folder, rng, source, target, intent="relative", black="no", channels=3, out_channels=3, tolerance=0.0015, counts=1, dull=1):
+    """Floats and 8 bit, all ways with the same bits."""
+    (folder / "target.icc").write_bytes(target)
+    for bits in (32, 16, 8):
+        given = write(folder / "in.tif", draw_picture(rng, channels, dull=dull), source, bits)
+        expected = converted(given, source, target, out_channels, intent, BLACK if black == "yes" else 0)
+        outs = []
+        for env in WAYS[:3 if bits == 32 else 1]:
+            done = harness.run("-y", "in.tif", "--profile", f"target.icc,intent={intent},blackpoint={black}", *(["--depth", "float"] if bits != 8 else []),
+                               "out.tif", cwd=folder, env=env)
+            outs.append(harness.read_tiff(folder / "out.tif").reshape(expected.shape))
+            assert np.array_equal(outs[0], outs[-1]), done
+        out, expected = np.clip(outs[0] / (255 if bits == 8 else 1), 0, 1), np.clip(expected, 0, 1)
+        far = np.abs(out - expected) > (tolerance if bits != 8 else (counts + 0.01) / 255)
+        # Little CMS inverts tables by 4096 samples, which is coarse in the dark: there the light is compared.
+        assert not (far & (np.abs(light(out, target) - light(expected, target)) > 2e-4)).any(), (bits, np.abs(out - expected).max(), done)
+        with harness.tifffile.TiffFile(folder / "out.tif") as tiff:
+            assert tiff.pages[0].tags["InterColorProfile"].value == target
+
+
+@pytest.mark.parametrize("number", range(harness.some(6, 40)))
+def test_matrices(tmp_path, rng, number):
+    check(tmp_path, rng, draw_matrix(rng), draw_matrix(rng), intent=str(rng.choice(list(INTENTS))), black=str(rng.choice(["yes", "no"])))
+
+
+def test_absolute(tmp_path, rng):
+    """White of the media of scanners: of monitors of version 2 it is ignored."""
+    curves = [iccfile.curve(1.8)] * 3
+    for kind in ("mntr", "scnr"):
+        source = iccfile.rgb(2, draw_columns(rng), curves, kind=kind, wtpt=iccfile.xyz(0.8, 0.84, 0.66))
+        check(tmp_path, rng, source, draw_matrix(rng), intent="absolute")
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_gray(tmp_path, rng, version):
+    gray, colour = iccfile.gray(version, draw_curve(rng, version)), draw_matrix(rng)
+    check(tmp_path, rng, gray, colour, channels=1)
+    check(tmp_path, rng, colour, gray, out_channels=1)
+    check(tmp_path, rng, gray, iccfile.gray(version, iccfile.curve(1.8)), channels=1, out_channels=1)
+    lightness = iccfile.gray(version, iccfile.curve(), "Lab ")
+    check(tmp_path, rng, lightness, colour, channels=1, tolerance=0.008, counts=2)
+
+
+@pytest.mark.parametrize("intent", harness.some(["relative"], list(INTENTS)))
+def test_tables(tmp_path, rng, intent):
+    """Colours that both sides hold: at the border of a gamut a table of 33 nodes is as far off as Little CMS's own."""
+    printer, wide = iccfile.printer(33), iccfile.rgb(2, PROPHOTO, [draw_curve(rng, 2)] * 3)
+    for black in ("no", "yes"):
+        check(tmp_path, rng, printer, wide, intent, black, tolerance=0.008, counts=2)
+        check(tmp_path, rng, iccfile.rgb(2, draw_columns(rng), [draw_curve(rng, 2)] * 3), printer, intent, black, tolerance=0.008, counts=2, dull=0.25)
+
+
+FREE = sorted(path for path in glob.glob("/usr/share/color/icc/**/*.ic[cm]", recursive=True)
+              if pathlib.Path(path).read_bytes()[16:20] in (b"RGB ", b"GRAY") and pathlib.Path(path).read_bytes()[12:16] in (b"mntr", b"scnr", b"prtr", b"spac"))
+
+
+@pytest.mark.skipif(not FREE, reason="no profiles in /usr/share/color/icc")
+@pytest.mark.parametrize("path", FREE)
+def test_free_profiles(tmp_path, rng, path):
+    icc = pathlib.Path(path).read_bytes()
+    channels = 3 if icc[16:20] == b"RGB " else 1
+    check(tmp_path, rng, icc, draw_matrix(rng), channels=channels, tolerance=0.008, counts=2)
+
+
+def test_pillow(tmp_path, rng):
+    """Pillow's ImageCms, 8 bit: in a PNG and a JPEG."""
+    source, target = draw_matrix(rng), ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    picture = Image.fromarray(np.rint(draw_picture(rng, 3) * 255).astype(np.uint8))
+    expected = ImageCms.profileToProfile(picture, ImageCms.ImageCmsProfile(io.BytesIO(source)), ImageCms.ImageCmsProfile(io.BytesIO(target)),
+                                         renderingIntent=1, flags=NO_SHORTCUTS)
+    picture.save(tmp_path / "in.png", icc_profile=source)
+    harness.run("in.png", "--profile", "srgb", "out.png", cwd=tmp_path)
+    with Image.open(tmp_path / "out.png") as out:
+        assert np.abs(np.asarray(out).astype(int) - np.asarray(expected)).max() <= 1
+        name = ImageCms.getProfileDescription(ImageCms.ImageCmsProfile(io.BytesIO(out.info["icc_profile"])))
+        assert name.strip() == "sRGB"
+
+
+# xy of white and primaries, and exponents: the standards' numbers.
+BUILTIN = {"srgb": (((0.3127, 0.329), (0.64, 0.33), (0.3, 0.6), (0.15, 0.06)), None),
+           "p3": (((0.3127, 0.329), (0.68, 0.32), (0.265, 0.69), (0.15, 0.06)), None),
+           "adobe": (((0.3127, 0.329), (0.64, 0.33), (0.21, 0.71), (0.15, 0.06)), 563 / 256)}
+
+
+def to_xyz(places):
+    columns = np.array([(x / y, 1, (1 - x - y) / y) for x, y in places[1:]]).T
+    x, y = places[0]
+    return columns * np.linalg.solve(columns, (x / y, 1, (1 - x - y) / y))
+
+
+def decode(v, exponent):
+    return v ** exponent if exponent else np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4)
+
+
+def encode(v, exponent):
+    v = np.clip(v, 0, None)
+    return v ** (1 / exponent) if exponent else np.where(v <= 0.0031308, v * 12.92, 1.055 * v ** (1 / 2.4) - 0.055)
+
+
+@pytest.mark.parametrize("word", BUILTIN)
+def test_builtin(tmp_path, rng, word):
+    """A picture that says nothing is sRGB, floats are its light; alpha stays, and colour is what it is without alpha."""
+    places, exponent = BUILTIN[word]
+    matrix = np.linalg.solve(to_xyz(places), to_xyz(BUILTIN["srgb"][0]))
+    for bits in (8, 16, 32):
+        picture = draw_picture(rng, 4)
+        picture[..., 3] = rng.uniform(0.2, 1, picture.shape[:2])
+        dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[bits]
+        full = 1 if bits == 32 else 2 ** bits - 1
+        samples = (picture if bits == 32 else np.rint(picture * full)).astype(dtype)
+        harness.tifffile.imwrite(tmp_path / "in.tif", samples, photometric="rgb", extrasamples=["unassalpha"])
+        light = samples[..., :3] / full if bits == 32 else decode(samples[..., :3] / full, None)
+        expected = light @ matrix.T
+        harness.run("-y", "in.tif", "--profile", word, "--depth", "float", "out.tif", cwd=tmp_path)
+        out = harness.read_tiff(tmp_path / "out.tif")
+        assert np.abs(decode(np.clip(out[..., :3], 0, None), exponent) - np.clip(expected, 0, None)).max() < 5e-5
+        assert np.abs(out[..., 3] - samples[..., 3] / full).max() < 1e-6
+
+
+def test_nan(tmp_path):
+    picture = np.full((3, 5, 3), 0.5, np.float32)
+    picture[1, 2, 1] = np.nan
+    picture[2, 0] = np.inf
+    for target in ("p3", "printer.icc"):
+        (tmp_path / "printer.icc").write_bytes(iccfile.printer())
+        write(tmp_path / "in.tif", picture, None, 32)
+        harness.run("-y", "in.tif", "--profile", target, "out.tif", cwd=tmp_path)
+        out = harness.read_tiff(tmp_path / "out.tif")
+        assert np.isnan(out[1, 2]).all() and np.isfinite(out[1, 1]).all() and np.isnan(out).sum() <= 6
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_png_chunks(tmp_path, rng, version):
+    """gAMA with cHRM, and cICP; all are gone afterwards."""
+    samples = np.rint(draw_picture(rng, 3) * 255).astype(np.uint8)
+    png = io.BytesIO()
+    Image.fromarray(samples).save(png, "PNG")
+    places = np.array([[0.3127, 0.329], [0.63, 0.34], [0.29, 0.61], [0.155, 0.07]])
+    if version == 2:
+        chunks = [(b"gAMA", (55556).to_bytes(4, "big")), (b"cHRM", b"".join(round(v * 1e5).to_bytes(4, "big") for v in places.ravel()))]
+        exponent = 1 / 0.55556
+    else:
+        chunks, places, exponent = [(b"cICP", bytes((12, 13, 0, 1)))], BUILTIN["p3"][0], None
+    (tmp_path / "in.png").write_bytes(with_chunks(png.getvalue(), chunks))
+    expected = encode(decode(samples / 255, exponent) @ np.linalg.solve(to_xyz(BUILTIN["srgb"][0]), to_xyz(places)).T, None)
+    harness.run("in.png", "--profile", "srgb", "out.png", cwd=tmp_path)
+    with Image.open(tmp_path / "out.png") as out:
+        assert np.abs(np.asarray(out) / 255 - np.clip(expected, 0, 1)).max() < 1.01 / 255
+    assert not any(name in (tmp_path / "out.png").read_bytes() for name in (b"gAMA", b"cHRM", b"cICP", b"sRGB\0\0\0"))
+
+
+def with_chunks(png, chunks):
+    added = b"".join(len(data).to_bytes(4, "big") + name + data + zlib.crc32(name + data).to_bytes(4, "big") for name, data in chunks)
+    return png[:33] + added + png[33:]
+
+
+def test_damaged_source(tmp_path, rng):
+    """A profile that cannot be used is a warning, and sRGB."""
+    icc = bytearray(draw_matrix(rng))
+    icc[128:132] = (1 << 30).to_bytes(4, "big")
+    write(tmp_path / "in.tif", draw_picture(rng, 3), bytes(icc))
+    done = harness.run("in.tif", "--profile", "p3", "out.tif", cwd=tmp_path)
+    assert "is taken for sRGB, as its ICC profile cannot be used" in done.err
+
+
+@pytest.mark.parametrize("target", ["nothing.icc", "cmyk.icc", "noise.icc"])
+def test_wrong_target(tmp_path, rng, target):
+    (tmp_path / "cmyk.icc").write_bytes(iccfile.printer(5, "CMYK"))
+    (tmp_path / "noise.icc").write_bytes(rng.bytes(3000))
+    write(tmp_path / "in.tif", draw_picture(rng, 3), None)
+    done = harness.run("in.tif", "--profile", target, "out.tif", cwd=tmp_path, status=1)
+    assert target in done.err and not (tmp_path / "out.tif").exists()
