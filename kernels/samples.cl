@@ -8,15 +8,26 @@
  *
  *   -DSAMPLE=n  type of the samples; without it any type
  *   -DPLAIN     values are samples * unit: no alpha to divide or multiply by, no counting
- *   -DCURVE     the chain works in linear light
+ *   -DCURVE=1   the chain works in linear light, by sRGB's curve or a power law
+ *   -DCURVE=2   the same, by a table for each channel (curve.h)
  *
  * Grid: x counts vecs of pixels (one pixel in images), y rows, z images. A work-item has all channels of its pixels. */
 #include "raster.h"
 #define CHANNEL lanes
 #include "opponent.h"
-#ifdef CURVE
+#ifndef CURVE
+#define CURVE 0
+#endif
+#if CURVE == 1
 #define REAL_LANES LANES
 #include "power.h"
+#elif CURVE == 2
+#if LANES == 16
+typedef int16 ints;
+#else
+typedef int ints;
+#endif
+#include "curve.h"
 #endif
 
 /* enum sample_type of src/image/sample.h */
@@ -49,6 +60,7 @@ struct conversion {
     float lowest, highest;       /* range of the type */
     float fine;                  /* 1.5 * 2^23 times the step of a first rounding (ROUND_SHORT); 0 for none */
     struct curve curve;
+    int table_step; /* floats from the table of a channel's curve to that of the next */
 };
 
 /* The type of the samples; a constant if -DSAMPLE is given. */
@@ -184,25 +196,31 @@ static inline void store_words(__global uchar *p, const lanes *v, int channels, 
 #endif
 }
 
-/* Decodes to linear light. Negative values are mirrored. */
-static inline lanes decode(lanes v, const struct curve curve)
+/* Decodes channel c to linear light. Negative values are mirrored. */
+static inline lanes decode(lanes v, const struct conversion conversion, int c, __global const float *restrict tables)
 {
-#ifdef CURVE
+#if CURVE == 1
+    const struct curve curve = conversion.curve;
     const lanes a = fabs(v);
     const lanes light = power((a + curve.offset) / curve.scale, curve.exponent);
     return copysign(select(light, a / curve.slope, a <= curve.toe), v);
+#elif CURVE == 2
+    return curve_lookup(tables + c * conversion.table_step, v);
 #else
     return v;
 #endif
 }
 
 /* Encodes linear light. */
-static inline lanes encode(lanes v, const struct curve curve)
+static inline lanes encode(lanes v, const struct conversion conversion, int c, __global const float *restrict tables)
 {
-#ifdef CURVE
+#if CURVE == 1
+    const struct curve curve = conversion.curve;
     const lanes a = fabs(v);
     const lanes root = mad(curve.scale, power(a, 1.0f / curve.exponent), (lanes)(-curve.offset));
     return copysign(select(root, a * curve.slope, a <= curve.toe_back), v);
+#elif CURVE == 2
+    return curve_lookup(tables + c * conversion.table_step, v);
 #else
     return v;
 #endif
@@ -222,7 +240,7 @@ static inline lanes flush_alpha(lanes alpha)
 }
 
 /* Converts the file's values to the chain's, in place. */
-static inline void to_chain(lanes *value, const struct conversion conversion)
+static inline void to_chain(lanes *value, const struct conversion conversion, __global const float *restrict tables)
 {
     const lanes alpha = conversion.colours == 1 ? value[1] : value[3];
 #pragma unroll
@@ -233,7 +251,7 @@ static inline void to_chain(lanes *value, const struct conversion conversion)
             value[c] = divide(value[c], alpha);
         if (conversion.ranged)
             value[c] = (value[c] - conversion.low) * conversion.gain;
-        value[c] = decode(value[c], conversion.curve);
+        value[c] = decode(value[c], conversion, c, tables);
         if (conversion.multiply)
             value[c] *= alpha;
     }
@@ -242,7 +260,7 @@ static inline void to_chain(lanes *value, const struct conversion conversion)
 }
 
 /* Converts the chain's values to the file's, in place. */
-static inline void from_chain(lanes *value, const struct conversion conversion)
+static inline void from_chain(lanes *value, const struct conversion conversion, __global const float *restrict tables)
 {
     if (conversion.opponent)
         from_opponent(value);
@@ -258,7 +276,7 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
 #pragma unroll
     for (int c = 0; c < MAX_CHANNELS; c++)
         if (c < conversion.colours)
-            value[c] = encode(value[c], conversion.curve);
+            value[c] = encode(value[c], conversion, c, tables);
 #pragma unroll
     for (int c = 0; c < MAX_CHANNELS; c++)
         if (conversion.ranged && c < conversion.colours)
@@ -271,7 +289,7 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
 
 /* Unpacks samples to planes. The planes' column 0 is the raster's column `column`. */
 NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
-                      int column, WORK_ITEM_PARAMS)
+                      int column, __global const float *restrict tables, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -287,7 +305,7 @@ NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct
                 value[i] = load_samples(p, i, type) * conversion.unit;
         split(value, channels);
 #ifndef PLAIN
-        to_chain(value, conversion);
+        to_chain(value, conversion, tables);
 #endif
 #ifdef IMAGES
         store(PLANES_ARG(dst), x, y, 0, (vec)(value[0], value[1], value[2], value[3]));
@@ -301,9 +319,9 @@ NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct
 }
 
 __kernel void unpack(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
-                     int column)
+                     int column, __global const float *restrict tables)
 {
-    unpack_run(RASTER_IN_ARG(raster), PLANES_ARG(dst), conversion, pixel_bytes, column, WORK_ITEM_ARGS);
+    unpack_run(RASTER_IN_ARG(raster), PLANES_ARG(dst), conversion, pixel_bytes, column, tables, WORK_ITEM_ARGS);
 }
 
 /* Clamps values to the type's range. NaN becomes 0. */
@@ -317,7 +335,7 @@ static inline lanes clamp_to_type(lanes v, int type, float lowest, float highest
 
 /* Packs columns.z columns: from column columns.x of the planes to column columns.y of the raster. */
 NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
-                    WORK_ITEM_PARAMS)
+                    __global const float *restrict tables, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -337,7 +355,7 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
                 value[c] = load(PLANES_ARG(src), from, y, z * channels + c);
 #endif
 #ifndef PLAIN
-        from_chain(value, conversion);
+        from_chain(value, conversion, tables);
 #endif
         __global uchar *p = raster + PIXEL_NUMBER(raster, to, y, z) * pixel_bytes;
         /* Values of integer types are scaled, counted if clipped, and clamped. Then samples are stored by type, or as words
@@ -368,7 +386,8 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
     }
 }
 
-__kernel void pack(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns)
+__kernel void pack(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
+                   __global const float *restrict tables)
 {
-    pack_run(PLANES_ARG(src), RASTER_OUT_ARG(raster), conversion, pixel_bytes, columns, WORK_ITEM_ARGS);
+    pack_run(PLANES_ARG(src), RASTER_OUT_ARG(raster), conversion, pixel_bytes, columns, tables, WORK_ITEM_ARGS);
 }

@@ -22,16 +22,18 @@
 
 /* Returns the conversion of values to samples of the output, for an input with the conversion `from`. */
 static struct conversion output_conversion(const struct job *job, const struct worker *worker,
-                                           const struct conversion *from, const struct image_info *out)
+                                           const struct conversion *from, const struct shape *shape,
+                                           const struct image_info *out)
 {
     struct conversion to = *from;
     const struct settings *settings = worker->context->settings;
     const enum sample_type in = job->is_merged ? job_input_type(job) : from->type;
     to.type = out->type;
-    /* Float samples are linear light already. With --range they get the range of the input back. Pictures of
-     * a stack keep the values of the chain until they are merged. */
+    /* Float samples without a profile are linear light already. With --range they get the range of the input
+     * back. Pictures of a stack keep the values of the chain until they are merged. */
     to.linear = settings->linear && job_has_stages(job) && !job_is_stacked(job) &&
-                !(sample_is_float(in) && sample_is_float(to.type));
+                !(sample_is_float(in) && sample_is_float(to.type) && shape->space == NULL);
+    conversion_set_curves(&to, shape);
     to.ranged = settings->range.given && (from->ranged || job->is_merged) && !job_is_stacked(job) &&
                 sample_is_float(in) && sample_is_float(to.type);
     to.counted = transfer_clips(job_input_type(job), to.type,
@@ -43,6 +45,7 @@ static struct conversion output_conversion(const struct job *job, const struct w
         to.multiply = true;
         to.linear = job->pyramid->linear;
         to.exponent = job->pyramid->exponent;
+        to.space = to.exponent < 0 ? to.space : NULL;
     }
     return to;
 }
@@ -100,13 +103,6 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     enum status status = metadata_copy(metadata, in, error);
     if (status == STATUS_OK && strip)
         metadata_strip(metadata);
-    /* Warn if --linear decodes by another curve than the file names. */
-    const struct file_curve curve = metadata_tone_curve(in);
-    char warning[128];
-    snprintf(warning, sizeof warning, "--linear decodes it by sRGB's curve, and %s names another one",
-             curve.unknown ? curve.unknown : "");
-    if (status == STATUS_OK && page->from.linear && curve.unknown)
-        metadata_warn(metadata, warning);
     if (status == STATUS_OK && job->space_problem[0] != '\0')
         metadata_warn(metadata, job->space_problem);
     if (status == STATUS_OK && job->pyramid && !strip)
@@ -129,7 +125,11 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
         made.linear = job->pyramid ? job->pyramid->linear : made.linear;
         made.exponent = job->pyramid ? job->pyramid->exponent : made.exponent;
-        status = coefficients_describe(&made, metadata, error);
+        if (made.linear && made.exponent < 0 && metadata->icc.data == NULL)
+            status = fail(error, STATUS_FAILED,
+                          "has a curve of cICP, which a coefficient file cannot hold; leave --linear out");
+        else
+            status = coefficients_describe(&made, metadata, error);
     }
     if (status != STATUS_OK)
         metadata_free(metadata);
@@ -154,7 +154,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     out->premultiplied = false;
     out->type = job_output_type(job, worker);
     out->page_name = worker->context->settings->strip || job->pyramid ? NULL : in->page_name;
-    page->to = output_conversion(job, worker, &page->from, out);
+    page->to = output_conversion(job, worker, &page->from, shape, out);
     return describe_metadata(job, worker, page, error);
 }
 

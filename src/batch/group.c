@@ -94,8 +94,8 @@ static bool is_like_first(const struct job_group *g, const struct job *job)
            input.reduced.by == g->input.reduced.by && input.reduced.width == g->input.reduced.width &&
            input.reduced.height == g->input.reduced.height && from.type == first->type &&
            from.channels == first->channels && from.alpha == first->alpha && from.linear == first->linear &&
-           from.exponent == first->exponent && from.low == first->low && from.high == first->high &&
-           job_output_type(job, g->worker) == g->type;
+           from.exponent == first->exponent && from.space == first->space && from.low == first->low &&
+           from.high == first->high && job_output_type(job, g->worker) == g->type;
 }
 
 static void item_free(struct group_item *item)

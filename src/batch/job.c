@@ -197,14 +197,16 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
 }
 
 /* Opens the page's colour space, if a stage needs it. A profile that cannot be used is a warning. */
-static void job_open_space(struct job *job)
+static void job_open_space(struct job *job, bool is_linear)
 {
     const struct image_info *info = reader_info(job->reader);
     struct error error;
     colour_space_release(job->space);
     job->space = NULL;
     job->space_problem[0] = '\0';
-    if (!job->pyramid && chain_needs_space(&job->chain) &&
+    const bool is_needed = job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
+                                        : is_linear || chain_needs_space(&job->chain);
+    if (is_needed &&
         colour_space_of_file(&info->metadata, info->channels - info->alpha, &job->space, &error) != STATUS_OK)
         snprintf(job->space_problem, sizeof job->space_problem, "is taken for sRGB, as its %.120s",
                  error.text);
@@ -220,7 +222,7 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
         chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
                       format_holds_coefficients(job->format) && !job_is_stacked(job), &job->chain, error);
     if (status == STATUS_OK)
-        job_open_space(job);
+        job_open_space(job, settings->linear);
     const bool turns = settings->auto_orient || (!settings->stored_orientation &&
                                                  (job_is_stacked(job) || chain_needs_upright(&job->chain)));
     if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
@@ -402,17 +404,21 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
     /* Without stages, colours are unchanged, even if alpha is 0. */
     bool work = job_has_stages(job);
     bool floats = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
-    return (struct conversion){
-        .type = in->type,
-        .channels = in->channels,
-        .alpha = in->alpha,
-        .premultiplied = in->premultiplied,
-        .multiply = work,
-        .linear = worker->context->settings->linear && work && !sample_is_float(in->type),
-        .ranged = worker->context->settings->range.given && (work || !floats) && !job->is_merged,
-        .low = job->low,
-        .high = job->high,
-        .exponent = metadata_tone_curve(&in->metadata).exponent};
+    struct shape shape = job_shape(job);
+    shape.linear = worker->context->settings->linear;
+    struct conversion conversion = {.type = in->type,
+                                    .channels = in->channels,
+                                    .alpha = in->alpha,
+                                    .premultiplied = in->premultiplied,
+                                    .multiply = work,
+                                    .linear = worker->context->settings->linear && work && !job->is_merged &&
+                                              (!sample_is_float(in->type) || job->space != NULL),
+                                    .ranged = worker->context->settings->range.given && (work || !floats) &&
+                                              !job->is_merged,
+                                    .low = job->low,
+                                    .high = job->high};
+    conversion_set_curves(&conversion, &shape);
+    return conversion;
 }
 
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)
@@ -448,7 +454,7 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
 {
     struct shape shape = job_shape(job);
     shape.images = images;
-    shape.linear = worker->context->settings->linear && !shape.floats;
+    shape.linear = worker->context->settings->linear;
     if (worker->context->settings->range.given) {
         shape.zero = shape.least = job->low * shape.full;
         shape.full *= job->high;

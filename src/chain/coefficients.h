@@ -18,7 +18,7 @@ struct coefficients {
     enum sample_type
         samples;     /* of the image that was transformed; --inverse-wavelet writes them by default */
     bool linear;     /* the transform worked in linear light */
-    double exponent; /* of the power law of the transfer curve; 0: sRGB's curve */
+    double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: the ICC profile's */
 };
 
 /* True for the first page of a coefficient file. If there is no memory to parse its description, it is true,

@@ -5,7 +5,10 @@
  * argument, except the transfer curve, whose code is long, and the plain case without any step. */
 #include "chain/transfer.h"
 
+#include "image/colour/colour.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Pairs of clipping counters for each image, used by its rows in turn: atomic additions to one counter would
@@ -29,6 +32,7 @@ struct sample_conversion {
     cl_int type, channels, colours, divide, multiply, settle, opponent, ranged;
     cl_float low, gain, unit, lowest, highest, fine;
     struct curve curve;
+    cl_int table_step; /* floats from the table of one channel to that of the next */
 };
 
 /* Returns the sRGB curve (IEC 61966-2-1), or a power law as a curve without a linear toe. */
@@ -54,7 +58,8 @@ static struct sample_conversion transfer_describe(const struct conversion *conve
                                       .ranged = conversion->ranged,
                                       .low = (cl_float)conversion->low,
                                       .gain = (cl_float)(span > 0 ? 1 / span : 1),
-                                      .curve = transfer_curve(conversion)};
+                                      .curve = transfer_curve(conversion),
+                                      .table_step = CURVE_TABLE_SIZE};
 }
 
 /* Returns the arguments of the kernel `unpack`. The transfer curve and the range apply to colour that is not
@@ -77,6 +82,45 @@ static struct sample_conversion describe_packing(const struct conversion *conver
     how.settle = conversion->alpha && conversion->rounded;
     how.opponent = conversion->opponent_out;
     return how;
+}
+
+void conversion_set_curves(struct conversion *conversion, const struct shape *shape)
+{
+    const struct colour_space *space = shape->space != NULL ? shape_space(shape) : NULL;
+    conversion->exponent = space != NULL ? space->exponent : 0;
+    conversion->space = conversion->exponent < 0 ? space : NULL;
+}
+
+/* Uploads the tables of the colours' curves, if the conversion needs some; else *memory is NULL. Equal tables
+ * are one. */
+static enum status upload_curves(struct run *run, const struct conversion *conversion, bool encodes,
+                                 struct sample_conversion *how, cl_mem *memory, struct error *error)
+{
+    const struct colour_space *space = conversion->space;
+    *memory = NULL;
+    if (!conversion->linear || space == NULL)
+        return STATUS_OK;
+    float *tables =
+        allocate((size_t)space->channels * CURVE_TABLE_SIZE * sizeof *tables, "tone curves", error);
+    if (tables == NULL)
+        return STATUS_FAILED;
+    bool are_equal = true;
+    enum status status = STATUS_OK;
+    for (int c = 0; status == STATUS_OK && c < space->channels; c++) {
+        const float *table = colour_space_table(space, c, encodes);
+        if (table == NULL)
+            status = fail_memory(error, "a tone curve");
+        else
+            memcpy(tables + c * CURVE_TABLE_SIZE, table, CURVE_TABLE_SIZE * sizeof *table);
+        are_equal =
+            are_equal && table != NULL && memcmp(tables, table, CURVE_TABLE_SIZE * sizeof *table) == 0;
+    }
+    how->table_step = are_equal ? 0 : CURVE_TABLE_SIZE;
+    if (status == STATUS_OK)
+        status = run_constants(run, tables, (size_t)(are_equal ? 1 : space->channels) * CURVE_TABLE_SIZE,
+                               memory, error);
+    free(tables);
+    return status;
 }
 
 struct range_text conversion_range(const struct conversion *conversion)
@@ -149,7 +193,7 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     if (transfer_is_plain(conversion))
         define(&work.defines, "PLAIN", 1);
     if (conversion->linear)
-        define(&work.defines, "CURVE", 1);
+        define(&work.defines, "CURVE", conversion->space != NULL ? 2 : 1);
     work.vector_width = VECTOR_WINDOW;
     work.depth = images;
     work.outlined = true;
@@ -164,9 +208,12 @@ static enum status unpack_columns(struct run *run, const struct conversion *conv
 {
     struct sample_conversion how = describe_unpacking(conversion);
     cl_int pixel = (cl_int)raster->pixel;
+    cl_mem curves;
+    if (upload_curves(run, conversion, false, &how, &curves, error) != STATUS_OK)
+        return STATUS_FAILED;
     struct work work = make_work(run, "unpack", conversion, raster, planes);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes), ARG(how),
-                  ARG(pixel), ARG(column));
+                  ARG(pixel), ARG(column), ARG_MEMORY(curves));
 }
 
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
@@ -182,10 +229,13 @@ static enum status pack_columns(struct run *run, const struct conversion *conver
 {
     struct sample_conversion how = describe_packing(conversion);
     cl_int pixel = (cl_int)raster->pixel;
+    cl_mem curves;
+    if (upload_curves(run, conversion, true, &how, &curves, error) != STATUS_OK)
+        return STATUS_FAILED;
     struct work work = make_work(run, "pack", conversion, raster, planes);
     work.width = columns.count;
     return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how), ARG(pixel),
-                  ARG(columns));
+                  ARG(columns), ARG_MEMORY(curves));
 }
 
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,

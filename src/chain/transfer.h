@@ -26,14 +26,18 @@ struct conversion {
     bool counted;       /* count clipped values on output */
 
     /* The chain's values. */
-    bool multiply;    /* colour is multiplied by alpha */
-    bool rounded;     /* the chain transforms alpha and back, which leaves rounding errors in it */
-    bool linear;      /* colour is linear light */
-    double exponent;  /* of the power law of the transfer curve; 0: sRGB's curve */
-    bool ranged;      /* `low` becomes 0 and `high` full scale */
-    double low, high; /* sample values; full scale of integers is 1 */
-    bool opponent_in, opponent_out; /* the first, the last planes of the chain are in opponent colours */
+    bool multiply;   /* colour is multiplied by alpha */
+    bool rounded;    /* the chain transforms alpha and back, which leaves rounding errors in it */
+    bool linear;     /* colour is linear light */
+    double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: those of `space` */
+    const struct colour_space *space; /* has curves for all colour channels; else NULL */
+    bool ranged;                      /* `low` becomes 0 and `high` full scale */
+    double low, high;                 /* sample values; full scale of integers is 1 */
+    bool opponent_in, opponent_out;   /* the first, the last planes of the chain are in opponent colours */
 };
+
+/* Sets the transfer curves to those of colours of that shape (shape_space). */
+void conversion_set_curves(struct conversion *conversion, const struct shape *shape);
 
 struct range_text {
     char text[64];

@@ -256,7 +256,7 @@ const struct option global_options[] = {
      .choices = "clamp|mirror|wrap|zero", .effect = EFFECT_STAGES,
      .help = "what filters see beyond the border; the wavelet always mirrors"},
     {.name = "linear", .type = OPTION_FLAG, FIELD(linear), .effect = EFFECT_STAGES,
-     .help = "work in linear light: decode on input, encode on output"},
+     .help = "work in linear light: decode on input, encode on output, by the file's own curve"},
     {.name = "format", .letter = 'f', .type = OPTION_CUSTOM, FIELD(format), .words = format_words,
      .parse = parse_format, .print = print_format,
      .help = "output format; by default from the output's name, else the input's"},

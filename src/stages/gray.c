@@ -2,12 +2,14 @@
  *
  *     dst = w_R src_R + w_G src_G + w_B src_B
  *
- * rec709 has the weights of the luminance. They are defined for linear light; without --linear they apply to
- * stored values, which gives the luma of ITU-R BT.709, and what most programs call gray.
+ * rec709 has the weights of the luminance, of BT.709's primaries or of the file's. They are defined for
+ * linear light; without --linear they apply to stored values, which gives the luma of ITU-R BT.709, and what
+ * most programs call gray.
  *
  * Channels lose their meaning, so the stage changes the shape: 3 or 4 channels become 1 or 2. It has no
  * groups and no rasters. A gray input is copied, so that a chain works on folders of gray and colour. */
 #include "engine/run.h"
+#include "image/colour/colour.h"
 
 /* The choices of WHAT, in the order of the option table. */
 enum { REC709, MEAN, RED, GREEN, BLUE, ALPHA };
@@ -49,6 +51,16 @@ static enum status gray_shape(const void *params, const struct shape *in, struct
     return STATUS_OK;
 }
 
+/* Returns the luminance of the file's primaries. */
+static cl_float4 gray_luminance(const struct shape *shape)
+{
+    const struct colour_space *space = shape->space != NULL ? shape_space(shape) : NULL;
+    if (space == NULL)
+        return LUMINANCE;
+    return (cl_float4){
+        {(cl_float)space->luminance[0], (cl_float)space->luminance[1], (cl_float)space->luminance[2], 0}};
+}
+
 static enum status run_gray(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -62,7 +74,7 @@ static enum status run_gray(struct run *run, const void *params, const struct va
     else if (!shape_is_colour(&in->shape))
         weights.s[0] = 1;
     else if (what == REC709)
-        weights = LUMINANCE;
+        weights = gray_luminance(&in->shape);
     else if (what == MEAN)
         weights.s[0] = weights.s[1] = weights.s[2] = 1 / 3.0F;
     else
@@ -72,12 +84,19 @@ static enum status run_gray(struct run *run, const void *params, const struct va
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(weights));
 }
 
+static struct stage_caps gray_caps(const void *params)
+{
+    return (struct stage_caps){.needs_space = ((const struct gray *)params)->what == REC709};
+}
+
 const struct stage stage_gray = {
     .name = "gray",
     .brief = "one channel from three colours",
     .manual =
         "Makes a gray picture. rec709 weighs red, green and blue by 0.2126, 0.7152 and 0.0722, which is "
-        "how bright they look (ITU-R BT.709); with --linear that is the true luminance. R, G and B take "
+        "how bright they look (ITU-R BT.709), or by the luminances of the primaries of the file's profile; "
+        "with "
+        "--linear that is the true luminance. R, G and B take "
         "one channel; mean averages the three. Alpha is kept; A makes the alpha channel the picture, which "
         "then has no alpha. A picture that is already gray is unchanged.",
     .examples = examples,
@@ -87,5 +106,6 @@ const struct stage stage_gray = {
     .out = KIND_IMAGE,
     .shape = gray_shape,
     .rows = rows_same,
+    .caps = gray_caps,
     .run = run_gray,
 };

@@ -49,6 +49,7 @@ struct colour_space {
     double luminance[3];         /* weights of the channels' light in the luminance; their sum is 1 */
     double white[3];             /* XYZ of the media, for COLOUR_ABSOLUTE */
     double peak;                 /* light of full scale, in units of white: 1, or more for PQ and HLG */
+    double exponent;             /* of the power law of all curves; 0: they are nearly sRGB's; -1: others */
     bool is_srgb;                /* nearly sRGB, or gray with nearly its curve */
     const struct colour_space *gray; /* of RGB: gray with the curve of green; may be NULL */
     char name[80];                   /* description of the profile, printable */
@@ -57,7 +58,8 @@ struct colour_space {
 
 /* Opens the space that a file's metadata name, in the order of PNG's third edition: cICP, ICC profile, sRGB,
  * gAMA and cHRM. *space is NULL without any of them. Fails if they cannot be read, or fit no picture with
- * `colours` channels (1, 3, or 4 of CMYK). The caller releases the space. */
+ * `colours` channels (1, 3, or 4 of CMYK); a profile of RGB also fits gray, which has the curve of green. The
+ * caller releases the space. */
 enum status colour_space_of_file(const struct metadata *metadata, int colours,
                                  const struct colour_space **space, struct error *error);
 

@@ -269,23 +269,30 @@ static void set_primaries(struct colour_space *space, const double *xy)
     multiply(adapt, columns, space->to_xyz);
 }
 
-/* Replaces luminances near those of BT.709 by these, and recognises sRGB. Profiles of sRGB differ in the
- * third digit; some are adapted to D50 without saying so. */
-static void recognise_srgb(struct colour_space *space)
+/* Sets what is known of curves and primaries: the exponent of power laws, and sRGB. Luminances near those of
+ * BT.709 are replaced by these: profiles of sRGB differ in the third digit, and some are adapted to D50
+ * without saying so. */
+static void recognise(struct colour_space *space)
 {
     static const double xyz[3][3] = {{0.43607, 0.38515, 0.14307},
                                      {0.22249, 0.71687, 0.06061},
                                      {0.01392, 0.09708, 0.71410}},
                         luminance[3] = {0.2126, 0.7152, 0.0722};
-    const struct tone_curve srgb = curve_srgb();
-    space->is_srgb = space->is_matrix;
+    const struct tone_curve srgb = curve_srgb(), *first = &space->curves[0];
+    bool has_primaries = space->is_matrix, has_curves = true, is_power = true;
     for (int i = 0; i < 3; i++)
         for (int c = 0; c < 3 && space->channels == 3; c++)
-            space->is_srgb = space->is_srgb && fabs(space->to_xyz[i][c] - xyz[i][c]) < 0.003;
-    if (space->is_srgb && space->channels == 3)
+            has_primaries = has_primaries && fabs(space->to_xyz[i][c] - xyz[i][c]) < 0.003;
+    if (has_primaries && space->channels == 3)
         memcpy(space->luminance, luminance, sizeof luminance);
-    for (int c = 0; c < (space->channels == 1 ? 1 : 3); c++)
-        space->is_srgb = space->is_srgb && curve_is_near(&space->curves[c], &srgb, 0.005);
+    for (int c = 0; c < space->channels; c++) {
+        const struct tone_curve *curve = &space->curves[c];
+        has_curves = has_curves && curve_is_near(curve, &srgb, 0.005);
+        is_power = is_power && curve->kind == TONE_PARAMETERS && curve->a == 1 && curve->b == 0 &&
+                   curve->d <= 0 && curve->e == 0 && curve->g == first->g;
+    }
+    space->is_srgb = has_primaries && has_curves;
+    space->exponent = has_curves ? 0 : is_power ? first->g : -1;
 }
 
 /* Reads curves and matrix; false: the profile has tables, or other curves than increasing ones. */
@@ -421,7 +428,7 @@ static enum status read_profile(struct colour_space *space, const void *icc, siz
         if (status == STATUS_OK && !space->is_matrix && space->channels != 4)
             status = sample_light(space, context, profile, text, error);
         if (space->channels != 4)
-            recognise_srgb(space);
+            recognise(space);
     }
     if (status == STATUS_OK)
         status = metadata_set_blob(&space->icc, icc, size, error);
@@ -483,7 +490,7 @@ static const struct colour_space *make_gray(const struct colour_space *rgb)
             memcpy(space->curves[0].table, curve->table, curve->count * sizeof *curve->table);
     }
     snprintf(space->name, sizeof space->name, "gray of %.60s", rgb->name);
-    recognise_srgb(space);
+    recognise(space);
     if (write_profile(space->name, NULL, &space->curves[0], space->peak, &space->icc, &ignored) != STATUS_OK)
         space->icc = (struct blob){NULL, 0};
     return space;
@@ -510,7 +517,7 @@ static enum status open_space(const void *icc, size_t size, const double *xy, co
                 entry->space.curves[c] = *curve;
             if (xy != NULL)
                 set_primaries(&entry->space, xy);
-            recognise_srgb(&entry->space);
+            recognise(&entry->space);
         }
         if (status == STATUS_OK) {
             entry->curve = number;
@@ -586,7 +593,8 @@ enum status colour_space_of_file(const struct metadata *metadata, int colours,
     }
     if (metadata->icc.data != NULL) {
         enum status status = colour_space_load(metadata->icc.data, metadata->icc.size, space, error);
-        if (status == STATUS_OK && (*space)->channels != colours) {
+        const bool is_gray_of_rgb = status == STATUS_OK && (*space)->gray != NULL && colours == 1;
+        if (status == STATUS_OK && (*space)->channels != colours && !is_gray_of_rgb) {
             colour_space_release(*space);
             *space = NULL;
             return lcms_fail("it is for another number of channels", error);

@@ -139,16 +139,6 @@ void metadata_warn(struct metadata *metadata, const char *what);
 struct text_entry *metadata_find_text(const struct metadata *metadata, const char *key);
 const char *metadata_text(const struct metadata *metadata, const char *key);
 
-/* The curve that leads from samples to light. */
-struct file_curve {
-    double exponent;     /* of a power law; 0: sRGB's curve */
-    const char *unknown; /* name of the data that ask for another curve ("cICP"), for which sRGB's is used;
-                            else NULL */
-};
-
-/* Finds the curve by the order of PNG's third edition: cICP, ICC profile, sRGB, gAMA; without any sRGB's. */
-struct file_curve metadata_tone_curve(const struct metadata *metadata);
-
 struct colour_space;
 
 /* Differences of an output from its input. */

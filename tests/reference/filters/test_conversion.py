@@ -199,32 +199,76 @@ TONE_CURVES = {
     "sRGB's parameters": (parameters(3, 2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045), None), "sRGB's table": (table(reference.srgb_decode(RAMP)), None),
     "sRGB's table of 26": (table(reference.srgb_decode(np.linspace(0, 1, 26))), None), "none": (b"curv" + bytes(8), 1), "a table of light": (table(RAMP[::1023]), 1),
     "gamma 1.8": (gamma(1.8), 461 / 256), "Adobe RGB": (gamma(563 / 256), 563 / 256), "gamma 2.4": (parameters(0, 2.4), 2.4), "a table of gamma 1.8": (table(RAMP ** 1.8), 1.8),
-    "ProPhoto's parameters": (parameters(3, 1.8, 1, 0, 1 / 16, 1 / 32), 1.8), "L*": (table(np.where(RAMP > 0.08, ((RAMP + 0.16) / 1.16) ** 3, RAMP / 9.033)), "?"),
-    "BT.709": (parameters(3, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081), "?"), "damaged": (b"curv\0\0\0\0" + struct.pack(">I", 1 << 30) + bytes(8), "?"), "unknown": (b"xxxx" + bytes(12), "?")}
+    "ProPhoto's parameters": (parameters(3, 1.8, 1, 0, 1 / 16, 1 / 32), 1.8), "L*": (table(np.where(RAMP > 0.08, ((RAMP + 0.16) / 1.16) ** 3, RAMP / 9.033)), "L*"),
+    "BT.709": (parameters(3, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081), "709"), "damaged": (b"curv\0\0\0\0" + struct.pack(">I", 1 << 30) + bytes(8), "?"), "unknown": (b"xxxx" + bytes(12), "?")}
+
+
+def assert_middle(folder, samples, expected, warning=""):
+    """The mean of black and white in light."""
+    said = harness.run("--linear", folder / "in.png", "--scale", "1/2,filter=bilinear", "--depth", "float", folder / "out.tif").err
+    assert warning in said and bool(warning) == bool(said)
+    assert abs(harness.read_samples(folder / "out.tif")[4, 4, 0] - expected) <= 2e-4, expected
 
 
 @pytest.mark.parametrize("name", TONE_CURVES)
 def test_linear_goes_by_the_profile(tmp_path, name):
-    """The mean of black and white in light, by the power that the profile's curve is; or sRGB's, with a warning if the curve is another."""
+    """By the profile's own curve, a number here where it is no power; or sRGB's, with a warning, if it cannot be read."""
     curve, exponent = TONE_CURVES[name]
     profile = curve_of(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes(), curve)
     samples = np.repeat(np.indices((16, 16)).sum(0)[..., None] % 2 * 255, 3, axis=2).astype(np.uint8)
     Image.fromarray(samples).save(tmp_path / "in.png", icc_profile=profile)
-    said = harness.run("--linear", tmp_path / "in.png", "--scale", "1/2,filter=bilinear", tmp_path / "out.png").err
-    assert said == ("" if exponent != "?" else f"climg: {tmp_path}/in.png: warning: --linear decodes it by sRGB's curve, and its ICC profile names another one\n")
-    expected = 0.5 ** (1 / exponent) if exponent not in (None, "?") else reference.srgb_encode(0.5)
-    assert abs(harness.read_samples(tmp_path / "out.png")[4, 4, 0] - 255 * expected) <= 0.8
+    expected = {None: reference.srgb_encode(0.5), "?": reference.srgb_encode(0.5), "L*": 1.16 * 0.5 ** (1 / 3) - 0.16,
+                "709": 1.099 * 0.5 ** 0.45 - 0.099}[exponent] if exponent in (None, "?", "L*", "709") else 0.5 ** (1 / exponent)
+    assert_middle(tmp_path, samples, expected, "is taken for sRGB, as its ICC profile cannot be used" if exponent == "?" else "")
 
 
-@pytest.mark.parametrize("transfer,exponent", [(1, "?"), (2, 1 / 0.6), (4, 2.2), (5, 2.8), (8, 1), (13, None), (16, "?"), (18, "?")])
+def pq(light):
+    """SMPTE ST 2084, equation 5.2."""
+    power = light ** (2610 / 16384)
+    return ((3424 / 4096 + 2413 / 128 * power) / (1 + 2392 / 128 * power)) ** (2523 / 32)
+
+
+def hlg(light):
+    """ITU-R BT.2100, table 5, of the scene's light from 0 to 1."""
+    return np.where(light <= 1 / 12, np.sqrt(3 * light), 0.17883277 * np.log(np.maximum(12 * light - 0.28466892, 1e-9)) + 0.55991073)
+
+
+@pytest.mark.parametrize("transfer,exponent", [(1, "709"), (2, 1 / 0.6), (4, 2.2), (5, 2.8), (8, 1), (9, "?"), (13, None), (14, "709"), (16, "pq"), (18, "hlg")])
 def test_linear_goes_by_cicp(tmp_path, transfer, exponent):
     """Before gAMA, unless it says that it does not know."""
     samples = np.repeat(np.indices((16, 16)).sum(0)[..., None] % 2 * 255, 3, axis=2).astype(np.uint8)
     pngfile.write_png(tmp_path / "in.png", samples, chunks=[("cICP", bytes([1, transfer, 0, 1])), ("gAMA", struct.pack(">I", 60000))])
-    said = harness.run("--linear", tmp_path / "in.png", "--scale", "1/2,filter=bilinear", tmp_path / "out.png").err
-    assert said == ("" if exponent != "?" else f"climg: {tmp_path}/in.png: warning: --linear decodes it by sRGB's curve, and cICP names another one\n")
-    expected = 0.5 ** (1 / exponent) if exponent not in (None, "?") else reference.srgb_encode(0.5)
-    assert abs(harness.read_samples(tmp_path / "out.png")[4, 4, 0] - 255 * expected) <= 0.8
+    expected = {None: reference.srgb_encode(0.5), "?": reference.srgb_encode(0.5), "pq": pq(0.5), "hlg": hlg(0.5),
+                "709": 1.099 * 0.5 ** 0.45 - 0.099}[exponent] if isinstance(exponent, (str, type(None))) else 0.5 ** (1 / exponent)
+    assert_middle(tmp_path, samples, expected, f"is taken for sRGB, as its cICP 1/{transfer}/0/1 is not supported" if exponent == "?" else "")
+
+
+@pytest.mark.parametrize("transfer,encode", [(16, pq), (18, hlg)])
+def test_linear_light_of_video(tmp_path, rng, transfer, encode):
+    """A blur in light by the published formulas."""
+    light = rng.uniform(0, 1, (40, 50, 3)) ** 3
+    samples = np.rint(encode(light) * 65535).astype(np.uint16)
+    grid = encode(np.linspace(0, 1, 200001))
+    light = np.interp(samples / 65535, grid, np.linspace(0, 1, 200001))
+    pngfile.write_png(tmp_path / "in.png", samples, chunks=[("cICP", bytes([9, transfer, 0, 1]))])
+    for env in ({"CLIMG_CLASS": "cpu"}, {"CLIMG_CLASS": "gpu"}):
+        harness.run("-y", "--linear", tmp_path / "in.png", "--blur", "2", "--depth", "float", tmp_path / "out.tif", env=env)
+        expected = encode(np.clip(reference.blur(light, 2), 0, 1))
+        assert np.abs(harness.read_samples(tmp_path / "out.tif") - expected).max() < 1e-3
+
+
+def test_linear_coefficients_have_the_curve(tmp_path, rng):
+    """A transform in light and back: the curve is in the profile of the coefficient file."""
+    curve = TONE_CURVES["L*"][0]
+    profile = curve_of(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes(), curve)
+    samples = rng.integers(0, 256, (24, 31, 3)).astype(np.uint8)
+    Image.fromarray(samples).save(tmp_path / "in.png", icc_profile=profile)
+    harness.run("--linear", tmp_path / "in.png", "--wavelet=2", tmp_path / "c.tif")
+    harness.run(tmp_path / "c.tif", "--inverse-wavelet", tmp_path / "out.png")
+    assert np.abs(harness.read_samples(tmp_path / "out.png").astype(int) - samples).max() <= 1
+    pngfile.write_png(tmp_path / "pq.png", samples, chunks=[("cICP", bytes([9, 16, 0, 1]))])
+    said = harness.run("--linear", tmp_path / "pq.png", "--wavelet=2", tmp_path / "d.tif", status=1).err
+    assert "cannot hold; leave --linear out" in said
 
 
 def test_linear_comes_back(tmp_path):

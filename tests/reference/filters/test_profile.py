@@ -274,3 +274,16 @@ def test_wrong_target(tmp_path, rng, target):
     write(tmp_path / "in.tif", draw_picture(rng, 3), None)
     done = harness.run("in.tif", "--profile", target, "out.tif", cwd=tmp_path, status=1)
     assert target in done.err and not (tmp_path / "out.tif").exists()
+
+
+def test_gray_weighs_by_primaries(tmp_path, rng):
+    """The luminance of Display P3 and of a version 2 profile, whose white is D65: their matrices are adapted to D50."""
+    cones = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]])
+    for word in ("p3", "adobe"):
+        matrix = to_xyz(BUILTIN[word][0])
+        white = matrix.sum(axis=1)
+        adapted = np.linalg.solve(cones, np.diag((cones @ iccfile.D50) / (cones @ white)) @ cones) @ matrix
+        icc = iccfile.rgb(2, adapted.T, [iccfile.curve(2.2)] * 3, wtpt=iccfile.xyz(*white))
+        given = write(tmp_path / "in.tif", draw_picture(rng, 3), icc, 16)
+        harness.run("-y", "in.tif", "--gray", "--depth", "float", "out.tif", cwd=tmp_path)
+        assert np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(given.shape[:2]) - given @ matrix[1]).max() < 1e-4
