@@ -210,6 +210,9 @@ static void job_open_space(struct job *job, bool is_linear)
         colour_space_of_file(&info->metadata, info->channels - info->alpha, &job->space, &error) != STATUS_OK)
         snprintf(job->space_problem, sizeof job->space_problem, "is taken for sRGB, as its %.120s",
                  error.text);
+    /* The floats of a stack mean what the samples of its files mean. */
+    if (is_needed && job->space == NULL && job->merge && !sample_is_float(job_input_type(job)))
+        job->space = colour_space_builtin(info->channels - info->alpha == 1 ? COLOUR_GRAY : COLOUR_SRGB);
 }
 
 enum status job_resolve_chain(struct job *job, const struct worker *worker, struct error *error)
