@@ -122,7 +122,7 @@ static enum status run_negative(struct run *run, const void *params, const struc
     const struct shape *shape = &in->shape;
     const cl_int channels = shape->channels, alpha = shape_alpha(shape);
     const struct planes *dst = &out->planes[0];
-    float ends[8]; /* of each channel: the densest value, the base */
+    float ends[8] = {0}; /* of each channel: the densest value, the base */
     cl_float4 base, gain;
     enum status status = negative->search.find ? histogram_search(run, params, in, ends, error) : STATUS_OK;
     for (int c = 0; c < 4 && status == STATUS_OK; c++) {
