@@ -335,7 +335,7 @@ docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
 	$(call needs,pandoc,deps-docs)
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
-	cp -r docs/pictures docs/*.svg $(SITE)/
+	cp -r docs/pictures docs/*.svg docs/help.schema.json $(SITE)/
 	$(PYTHON) docs/make_pictures.py $(BUILD)/climg $(SITE)/pictures
 	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=$$(basename ./$${page%README}); [ $$to != . ] || to=index; \
 	    CLIMG_PAGE=$$to pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 \

@@ -24,8 +24,8 @@ typedef float real;
 typedef int ints;
 #endif
 
-/* Returns v^exponent for v >= 0 and exponent > 0. Results below 2^-126 are 0; NaN stays NaN. */
-static inline real power(real v, float exponent)
+/* Returns the binary logarithm of v > 0, finite; *low is the part that does not fit into the result. */
+static inline real logarithm(real v, real *low)
 {
     /* v = 2^n * rest. Denormal numbers are scaled first. */
     const real scaled = v < 0x1p-126f ? v * 0x1p24f : v;
@@ -41,7 +41,16 @@ static inline real power(real v, float exponent)
     const real tail = s * t * mad(t, mad(t, mad(t, (real)(0.32059890f), (real)(0.41219859f)), (real)(0.57707802f)), (real)(0.96179670f));
     const real p = s * 2.8853900f, p_low = mad(s_low, 2.8853900f, mad(s, 3.8519249e-8f, mad(s, 2.8853900f, -p)));
     const real sum = n + p, sum_low = (n - sum) + p + p_low + tail;
-    const real high = sum + sum_low, low = (sum - high) + sum_low;
+    const real high = sum + sum_low;
+    *low = (sum - high) + sum_low;
+    return high;
+}
+
+/* Returns v^exponent for v >= 0 and exponent > 0. Results below 2^-126 are 0; NaN stays NaN. */
+static inline real power(real v, float exponent)
+{
+    real low;
+    const real high = logarithm(v, &low);
 
     /* y + y_low = exponent * log2(v) */
     const real y = high * exponent, y_low = mad(low, exponent, mad(high, exponent, -y));

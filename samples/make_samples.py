@@ -420,6 +420,15 @@ def take_photographs(folder):
     save_png(folder / "cells.png", as_bytes(scenes.cells()), title="Nuclei in a microscope")
 
 
+def on_film(picture):
+    """A frame of colour negative film between unexposed edges, as a scanner sees it: density grows by 0.6 (blue: 0.66) for each
+    factor of ten of light, above the base's orange mask. Display values with gamma 2.2."""
+    light = np.clip(picture, 0, 1) ** 2.2
+    exposed = np.array([0.60, 0.62, 0.66]) * np.clip(np.log10(np.maximum(light, 1e-6)) + 2.4, 0, None)
+    exposed[:, :6] = exposed[:, -6:] = 0
+    return 10 ** (-(np.array([0.1, 0.5, 0.85]) + exposed) / 2.2)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     folder.mkdir(parents=True, exist_ok=True)
@@ -437,6 +446,8 @@ def main():
     save_png(folder / "zoneplate.png", as_bytes(zone_plate(SIDE)), title="Zone plate")
     save_png(folder / "gradient16.png", as_words(noisy_gradient(384, 256)), "I;16", "Gradient with noise, 16 bits")
     save_png(folder / "soft-alpha.png", as_bytes(soft_shapes(320)), title="Soft shapes on nothing")
+    Image.fromarray(as_bytes(on_film(scene[40:296, 96:480]))).save(
+        folder / "negative.jpg", quality=92, dpi=(144, 144), comment="Balloons on colour negative film, scanned")
     take_photographs(folder)
 
 

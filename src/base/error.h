@@ -33,7 +33,7 @@ struct error {
     bool named;  /* the message already starts with a name */
     bool memory; /* out of memory: the job may succeed alone, in smaller slices */
     enum error_scope scope;
-    const char *stage; /* name of the stage that failed; NULL: none, or not known */
+    const char *stage; /* name of the stage that failed; may be NULL */
 };
 
 /* Fills in the message and returns `status`, so that a failing function ends in `return fail(...)`. */

@@ -353,7 +353,7 @@ static void put_channels(struct json_writer *out, const char *key, const struct 
 }
 
 /* Prints a line with one object. Keys are never left out; a figure that does not exist is null. */
-static void print_json(FILE *file, const struct comparison *pair, const struct figures *figures)
+static void print_comparison_json(FILE *file, const struct comparison *pair, const struct figures *figures)
 {
     const struct difference *largest = &pair->channels[figures->largest];
     struct json_writer out = {.out = file};
@@ -402,7 +402,7 @@ static void add_pair(struct compare_run *run, const struct comparison *pair)
     const struct compare_option *option = &run->command->compare;
     const struct figures figures = comparison_figures(pair, option);
     if (option->form == COMPARE_JSON)
-        print_json(run->out, pair, &figures);
+        print_comparison_json(run->out, pair, &figures);
     else if (!run->command->settings.quiet && run->several)
         print_table_row(run->out, pair, &figures, run->printed == 0);
     else if (!run->command->settings.quiet)

@@ -124,15 +124,15 @@ static void put_known(struct json_writer *out, const char *key, int value)
         json_put_null(out, key);
 }
 
-/* Returns the variance of the Laplacian relative to that of the noise of the finest level; NaN without
- * either, or without noise. */
+/* Returns the variance of the Laplacian divided by the variance that the noise of the finest level causes in
+ * it; NaN if one of them is unknown, or if there is no noise. */
 static double sharpness(const struct file_info *facts)
 {
     const struct result *noise = facts->noise;
     double variance = 0;
     if (!facts->measured || noise->noise_count == 0)
         return (double)NAN;
-    /* Of opponent colours the first is the brightness of struct measurement; of others it is the mean. */
+    /* The first opponent colour is the brightness of struct measurement. Otherwise use the mean variance. */
     const bool is_opponent = noise->noise_count == 3 && !noise->noise_separate;
     for (int i = 0; i < (is_opponent ? 1 : noise->noise_count); i++)
         variance += pow((double)noise->noise[i][0] / 255, 2) / (is_opponent ? 1 : noise->noise_count);

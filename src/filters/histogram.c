@@ -140,6 +140,19 @@ double histogram_value(const struct histogram *histogram, int bin)
     return (double)histogram->origin + (double)(bin < half ? -distance : distance);
 }
 
+void histogram_ends(const struct histogram *histogram, double percent, float found[2])
+{
+    const uint64_t cut = (uint64_t)(percent / 100 * (double)histogram->total);
+    int low = 0, high = histogram->bins - 1;
+    /* Skip bins from both ends while they are within the share. */
+    for (uint64_t sum = histogram->counts[low]; sum <= cut && low < high; sum += histogram->counts[low])
+        low++;
+    for (uint64_t sum = histogram->counts[high]; sum <= cut && high > low; sum += histogram->counts[high])
+        high--;
+    found[0] = (float)histogram_value(histogram, low);
+    found[1] = (float)histogram_value(histogram, high);
+}
+
 /* Reads the copies of histogram number `index` and adds them up in `sums`, an array of all bins. `counts` is
  * scratch for one word more. Adds the number of NaN and infinities to *missing. */
 static enum status read_histogram(struct run *run, const struct histogram_search_params *search,

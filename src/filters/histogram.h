@@ -47,6 +47,10 @@ int histogram_copies(const struct shape *shape);
 /* Returns the value of a bin on the 0..1 scale. */
 double histogram_value(const struct histogram *histogram, int bin);
 
+/* Finds the values that leave at most `percent` of the samples below and above: the rule of Pillow's
+ * ImageOps.autocontrast. */
+void histogram_ends(const struct histogram *histogram, double percent, float found[2]);
+
 /* Must be the first member of the params of a stage that searches histograms. */
 struct histogram_search_params {
     int each; /* 1: one histogram per colour channel; 0: one for all together */

@@ -113,20 +113,10 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Finds black and white: the values that leave at most `clip` percent of the samples below and above. This is
- * the rule of Pillow's ImageOps.autocontrast. */
+/* Finds black and white. */
 static void find_ends(const void *params, const struct histogram *histogram, float found[2])
 {
-    const double share = ((const struct levels *)params)->clip.number / 100;
-    const uint64_t cut = (uint64_t)(share * (double)histogram->total);
-    int low = 0, high = histogram->bins - 1;
-    /* Skip bins from both ends while they are within the share. */
-    for (uint64_t sum = histogram->counts[low]; sum <= cut && low < high; sum += histogram->counts[low])
-        low++;
-    for (uint64_t sum = histogram->counts[high]; sum <= cut && high > low; sum += histogram->counts[high])
-        high--;
-    found[0] = (float)histogram_value(histogram, low);
-    found[1] = (float)histogram_value(histogram, high);
+    histogram_ends(histogram, ((const struct levels *)params)->clip.number, found);
 }
 
 /* Sets the search for auto. */

@@ -119,6 +119,8 @@ def ask():
     yield Question("profile", "@xyz", 35, 11, 4, "8")
     yield Question("levels", "10%,80%,gamma=1.7", 35, 11, 4)
     yield Question("levels", "auto,clip=5,channels=each", 37, 21, 3, "8")
+    yield Question("negative", "90%,80%,70%,20%,15%,10%", 35, 11, 4)
+    yield Question("negative", None, 37, 21, 3, "8")
     yield Question("threshold", "40%", 35, 11, 4)
     yield Question("threshold", "otsu", 37, 21, 3, "8")
     yield Question("threshold", "otsu", 37, 21, 1, "half")
@@ -419,6 +421,17 @@ def levels(planes, primary, pairs, edge):
     return reference.keep_alpha(full * part ** (1 / float(pairs.get("gamma", 1))), planes)
 
 
+def negative(planes, primary, pairs, edge):
+    """Numbers in percent; auto of opaque samples, of which 0.1% are less than one."""
+    colours = planes.shape[2] - reference.has_alpha(planes)
+    if primary:
+        numbers = [float(word.strip("%")) / 100 for word in primary.split(",")]
+        base, dark = numbers[:3], numbers[3:]
+    else:
+        base, dark = planes.max(axis=(0, 1)), np.maximum(planes.min(axis=(0, 1)), 1 / 255)
+    return reference.negative(planes, base[:colours], dark[:colours])
+
+
 def otsu(values):
     """The middle between the values next to each other that part the two classes best."""
     values = np.sort(values.ravel())
@@ -465,6 +478,7 @@ IMAGE_STAGES = {
     "border": border,
     "gray": gray,
     "levels": levels,
+    "negative": negative,
     "threshold": threshold,
     "despeckle": lambda planes, primary, pairs, edge: reference.despeckle(planes, int(primary), pairs.get("objects", "black")),
     "warp": warp,

@@ -355,3 +355,18 @@ def rotation(width, height, degrees):
     x, y = (size[0] - 1) / 2, (size[1] - 1) / 2
     return (cosine, sine, (width - 1) / 2 - cosine * x - sine * y, -sine, cosine,
             (height - 1) / 2 + sine * x - cosine * y), size
+
+
+# ---------------------------------------------------------------- film
+
+def negative(planes, base, dark):
+    """Density above the film base as a share of the largest, for each colour; values up to 2^-126 count as that."""
+    full = planes[..., -1:] if has_alpha(planes) else np.ones(planes.shape[:2] + (1,))
+    colours = planes[..., :len(base)]
+    smallest = 2.0 ** -126
+    base, dark = (np.log(np.maximum(np.asarray(values, float), smallest)) for values in (base, dark))
+    light = np.maximum(colours / np.where(full > 0, full, 1), smallest)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(base > dark, (base - np.log(light)) / (base - dark), 0)
+    positive = np.where(full > 0, full * np.clip(share, 0, 1), 0)
+    return np.concatenate([positive, planes[..., len(base):]], axis=2)

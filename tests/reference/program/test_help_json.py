@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import harness
 
@@ -89,3 +90,29 @@ def test_ranges_words_and_defaults_are_those_of_the_parser():
         "writes": False, "help": "", "keys": []}
     assert options["info"]["implied"] == "text" and not options["info"]["needs_value"]
     assert options["memory-limit"]["maximum"] is None and options["memory-limit"]["type"] == "size"
+
+
+def test_recipes_can_be_written_from_it():
+    """Every stage, option, key and word of a choice in docs/recipes.md is in the object."""
+    told = catalogue()
+    stages = {stage["name"]: stage for stage in told["stages"]}
+    options = {row["name"]: row for row in told["options"]}
+    letters = {row["letter"]: row for row in told["options"] if row["letter"]}
+    commands = re.findall(r"^ {4}.*?\bclimg (.*?)(?:  #.*)?$", (harness.ROOT / "docs" / "recipes.md").read_text(), re.M)
+    assert len(commands) >= 60
+    for command in commands:
+        words = shlex.split(re.split(r" [|>] ", command)[0])
+        for i, word in enumerate(words):
+            if re.match(r"-[a-zA-Z0]", word):
+                assert all(letter in letters for letter in word[1:].split("=")[0][:1]), command
+            if not word.startswith("--") or word == "--":
+                continue
+            name, _, value = word[2:].partition("=")
+            assert name in stages or name in options, command
+            rows = stages[name]["keys"] if name in stages else options[name]["keys"]
+            needs = options[name]["needs_value"] if name in options else (stages[name]["primary"] or {}).get("needs_value")
+            value = value or (words[i + 1] if needs else "")
+            keys = {row["name"]: row for row in rows}
+            for key, text in re.findall(r"(?:^|,)([a-z-]+)=([^,]*)", value):
+                assert key in keys, f"{key} in {command}"
+                assert keys[key]["type"] != "choice" or text in keys[key]["words"], command
