@@ -64,6 +64,22 @@ def test_attack_in_a_decoder_is_refused(home, tmp_path, layer, command):
 
 
 @needs_landlock
+@pytest.mark.parametrize("version", range(7))
+def test_older_kernels(home, tmp_path, layer, version):
+    """What the kernel has is used, -v says what, and PoCL works."""
+    env = {**layer, "HOME": str(home), "ATTACK_LANDLOCK": str(version)}
+    said = run(ROOT / "samples/scene.png", "-v", "--blur", "2", tmp_path / "a.png", env=env).err
+    used = version if version >= 2 else None
+    assert (f"files by Landlock {used}, system calls by seccomp" if used else "files not, as this kernel has no Landlock for climg; system calls by seccomp") in said
+    works = {name for name, answer in attacks(said).items() if answer == "done"}
+    assert "internet" not in works and "user" not in works and "trace" not in works
+    if used:
+        assert works <= ({"signal"} if used < 6 else set()) | ({"truncate"} if used < 3 else set())
+    else:
+        assert {"read", "create", "execute"} <= works
+
+
+@needs_landlock
 @pytest.mark.parametrize("args, where", [(["in.png", "--report", "../report/done.jsonl", "--invert", "../out/"], {"report", "out"}),
                                          (["in.png", "--invert", "--in-place"], {"."})])
 def test_named_folders_can_be_written(home, layer, args, where):
