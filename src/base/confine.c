@@ -153,6 +153,8 @@ static void add_rule(int file, unsigned rights)
         access |= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
     if (rights & CONFINE_WRITE)
         access |= LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEVICE;
+    if (rights & CONFINE_MAKE_FILES)
+        access |= LANDLOCK_ACCESS_FS_MAKE_REG;
     if (rights & CONFINE_CREATE)
         access |= LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | ACCESS_REFER |
                   LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR;

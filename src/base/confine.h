@@ -17,9 +17,10 @@
 enum confine_right {
     CONFINE_READ = 1 << 0,
     CONFINE_WRITE = 1 << 1,          /* existing files and devices */
-    CONFINE_CREATE = 1 << 2,         /* in folders: create, rename and remove files and folders */
-    CONFINE_REMOVE_FOLDERS = 1 << 3, /* empty ones */
-    CONFINE_EXECUTE = 1 << 4,
+    CONFINE_MAKE_FILES = 1 << 2,     /* in folders: new files */
+    CONFINE_CREATE = 1 << 3,         /* in folders: create, rename and remove files and folders */
+    CONFINE_REMOVE_FOLDERS = 1 << 4, /* empty ones */
+    CONFINE_EXECUTE = 1 << 5,
 };
 
 /* Begins a set of rules: system libraries, what drivers read, and devices are allowed. */

@@ -95,6 +95,17 @@ def test_named_folders_can_be_written(home, layer, args, where):
 
 
 @needs_landlock
+@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "tif"])
+def test_folder_of_a_single_output_cannot_be_read(home, layer, suffix):
+    """Even if it is the home. TIFFs are read while they are written."""
+    env = {**layer, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+    args = [ROOT / "samples/scene.png", "--crop", "9x9", "--report", "done.jsonl", f"out.{suffix}"]
+    done = attacks(run(*args, cwd=home, env=env).err)
+    assert done["create"] == "done"
+    assert (done["read"] == "done") == (done["list"] == "done") == (suffix == "tif")
+
+
+@needs_landlock
 def test_driver_that_cannot_be_read(home, tmp_path):
     """It is not left out silently."""
     (home / "vendors").mkdir()
