@@ -289,7 +289,7 @@ coverage:
 	@mkdir -p $(dir $(COVERAGE_END))
 	$(CC) -c -o $(COVERAGE_END) tests/coverage/end.c
 	$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage OBJ=$(BUILD)/obj-coverage OPTIMISE='-O0 --coverage -fprofile-update=atomic' \
-	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all $(BUILD)/coverage/bench/experiments
+	    CPPFLAGS='-Dalways_inline=noinline -DCONFINE_ALSO=\"$(abspath $(BUILD))/obj-coverage\"' LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all $(BUILD)/coverage/bench/experiments
 	CLIMG=$(abspath $(BUILD))/coverage/climg tests/coverage/measure.py $(BUILD)/obj-coverage
 
 # Checks which folder includes which.

@@ -35,7 +35,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Rights of later versions than that of Debian 12's kernel headers. */
+/* Rights that Debian 12's kernel headers lack: of versions 2, 3 and 5. */
 enum {
     ACCESS_REFER = 1 << 13,
     ACCESS_TRUNCATE = 1 << 14,
@@ -105,7 +105,7 @@ static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full", 
 static const char *const programs[] = {"/usr/bin/ld", "/usr/bin/ld.lld", "/lib64/ld-linux-x86-64.so.2",
                                        "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-*.so.1"};
 
-/* Allows all paths of a list, in which * stands for any text. */
+/* Allows all paths of a list, which may be patterns of glob. */
 static void allow_list(const char *const *paths, size_t count, unsigned rights)
 {
     for (size_t i = 0; i < count; i++) {
@@ -123,17 +123,15 @@ static void allow_list(const char *const *paths, size_t count, unsigned rights)
 void confine_begin(void)
 {
     version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    if (version < 2)
+    if (version < 2) {
         version = 0;
-    if (version == 0)
         return;
+    }
     const int newest_right = version >= 5 ? 15 : version >= 3 ? 14 : 13;
     const struct ruleset ruleset = {
         .files = handled = (UINT64_C(2) << newest_right) - 1,
         .network = version >= 4 ? 3 : 0, /* TCP: bind, connect */
-        .scopes = version >= 6
-                      ? 3
-                      : 0, /* abstract sockets of, and signals to, processes that are not confined with it */
+        .scopes = version >= 6 ? 3 : 0,  /* other processes: abstract sockets, signals */
     };
     rules = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof ruleset, 0);
     if (rules < 0)
@@ -141,6 +139,9 @@ void confine_begin(void)
     allow_list(readable, sizeof readable / sizeof readable[0], CONFINE_READ);
     allow_list(devices, sizeof devices / sizeof devices[0], CONFINE_READ | CONFINE_WRITE);
     allow_list(programs, sizeof programs / sizeof programs[0], CONFINE_READ | CONFINE_EXECUTE);
+#ifdef CONFINE_ALSO /* gcov's files: make coverage */
+    confine_allow(CONFINE_ALSO, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
+#endif
 }
 
 /* Adds a rule for an open file or folder. */
@@ -152,6 +153,8 @@ static void add_rule(int file, unsigned rights)
         access |= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
     if (rights & CONFINE_WRITE)
         access |= LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEVICE;
+    if (rights & CONFINE_MAKE_FILES)
+        access |= LANDLOCK_ACCESS_FS_MAKE_REG;
     if (rights & CONFINE_CREATE)
         access |= LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | ACCESS_REFER |
                   LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR;
@@ -293,11 +296,11 @@ static bool filter_install(void)
                                           CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET};
     static const uint32_t typing[] = {TIOCSTI, TIOCLINUX}; /* into the user's terminal */
     struct filter filter = {.length = 0};
+    // cppcheck-suppress knownConditionTrueFalse ; it depends on the machine
     if (ARCHITECTURE == 0)
         return false;
 
-    /* 32-bit programs have other numbers; so do those of x32, which begin at 2^30 and are above the newest.
-     */
+    /* Refuse calls by the numbers of 32-bit programs. Numbers of x32 begin at 2^30, above the newest. */
     add_load(&filter, offsetof(struct seccomp_data, arch));
     add(&filter, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     add(&filter, BPF_RET | BPF_K, REFUSE, 0, 0);

@@ -13,13 +13,14 @@
 
 #include <stdbool.h>
 
-/* What a path may be used for: a file, or a folder and everything below it. */
+/* Rights on a file, or on a folder and everything below it. */
 enum confine_right {
     CONFINE_READ = 1 << 0,
     CONFINE_WRITE = 1 << 1,          /* existing files and devices */
-    CONFINE_CREATE = 1 << 2,         /* in folders: create, rename and remove files and folders */
-    CONFINE_REMOVE_FOLDERS = 1 << 3, /* empty ones */
-    CONFINE_EXECUTE = 1 << 4,
+    CONFINE_MAKE_FILES = 1 << 2,     /* in folders: new files */
+    CONFINE_CREATE = 1 << 3,         /* in folders: create, rename and remove files and folders */
+    CONFINE_REMOVE_FOLDERS = 1 << 4, /* empty ones */
+    CONFINE_EXECUTE = 1 << 5,
 };
 
 /* Begins a set of rules: system libraries, what drivers read, and devices are allowed. */
@@ -31,8 +32,8 @@ void confine_allow(const char *path, unsigned rights);
 /* Calls confine_allow for the folder of a path, which need not exist. */
 void confine_allow_folder(const char *path, unsigned rights);
 
-/* Puts the rules into force, as far as the kernel offers them. *note receives what is in force, for -v. Fails if a
- * path could not be allowed for lack of descriptors or memory. */
+/* Puts the rules into force, as far as the kernel offers them. *note receives what is in force, for -v. Fails
+ * if a path could not be allowed for lack of descriptors or memory. */
 enum status confine_apply(const char **note, struct error *error);
 
 /* True if rules are in force. */

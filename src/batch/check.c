@@ -1,4 +1,4 @@
-/* --check: decodes every file and compares all checksums that it has.
+/* --check: decodes every file and compares all of its checksums.
  *
  *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: a line, a line of the report
  *
@@ -100,7 +100,7 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
         if (status == STATUS_OK)
             status = reader_next_page(reader, &more, error);
         /* The page with the fewest checksums decides. */
-        if (status == STATUS_OK && more && check->checksums)
+        if (status == STATUS_OK && more && check->checksums && format->checksums)
             check->checksums = format->checksums(info);
     }
     if (status == STATUS_OK && is_whole)
@@ -149,7 +149,7 @@ static void print_check(FILE *out, const struct check *check)
     putc('\n', out);
 }
 
-/* Writes a line of the report. Its keys are those of other reports as far as they have one. */
+/* Writes a line of the report, with the keys of other reports if they have a fitting one. */
 static void report_check(FILE *file, const struct check *check)
 {
     struct json_writer line = {.out = file};

@@ -24,6 +24,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
 #include <search.h>
@@ -791,7 +792,7 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
         at = first->name[i] == '/' ? i + 1 : at;
     const int one = (int)strcspn(first->name + at, "/"), two = (int)strcspn(second->name + at, "/");
     snprintf(target, sizeof target, "%.*s%.*s", length, first->path, one, first->name + at);
-    const int file = temporary_create(target, 0600, &created);
+    const int file = temporary_create(target, O_WRONLY, 0600, &created);
     if (file < 0)
         return false;
     struct stat there;

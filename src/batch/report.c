@@ -37,9 +37,9 @@ static enum status open_journal(struct journal *journal, const char *path, bool 
     *journal = (struct journal){.path = path ? side_name(path) : NULL, .file = -1};
     if (!path)
         return STATUS_OK;
-    journal->file = standard
-                        ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                        : open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+    journal->file =
+        standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                 : open(path, (append ? O_RDWR : O_WRONLY | O_TRUNC) | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (journal->file < 0)
         return journal_failed(journal, error);
     if (!append || standard)

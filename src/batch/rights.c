@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "device/drivers.h"
 #include "image/output/output.h"
+#include "image/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,24 +37,28 @@ static void allow_inputs(const struct command *command, const struct list *list)
     }
 }
 
-/* Allows to overwrite a file, or to create it. */
-static void allow_aux_output(const char *path)
+/* Allows to overwrite a file, or to create it, and with --resume to read it. */
+static void allow_aux_output(const char *path, const struct settings *settings)
 {
     struct stat there;
-    const unsigned rights = CONFINE_READ | CONFINE_WRITE;
+    const unsigned rights = CONFINE_WRITE | (settings->resume ? CONFINE_READ : 0);
     if (!path || strcmp(path, "-") == 0)
         return;
     if (stat(path, &there) == 0)
         confine_allow(path, rights);
     else
-        confine_allow_folder(path, rights | CONFINE_CREATE);
+        confine_allow_folder(path, rights | CONFINE_MAKE_FILES);
 }
 
 /* Allows to write the job's output: a device or pipe itself, and otherwise in its folder, or if it is a link
- * in the folder of its target. *folder is the folder of the last job, and its length. */
-static enum status allow_output(const struct job *job, struct word *folder, struct error *error)
+ * in the folder of its target. Of a single file, the folder is read only if the format reads what it has
+ * written, or to --resume. *folder is the folder of the last job, and its length. */
+static enum status allow_output(const struct job *job, const struct settings *settings, struct word *folder,
+                                struct error *error)
 {
-    const unsigned rights = CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE;
+    const struct format *format = settings->format ? settings->format : format_by_path(job->output);
+    const bool reads = !job->is_single || !format || writer_reads(format) || settings->resume;
+    const unsigned rights = CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
     struct stat there = {.st_mode = 0};
     const char *path = job->output;
     const size_t length = (size_t)folder_length(path);
@@ -61,7 +66,7 @@ static enum status allow_output(const struct job *job, struct word *folder, stru
     if (strcmp(path, "-") == 0)
         return STATUS_OK;
     if (exists && (!is_link || stat(path, &there) == 0) && !S_ISREG(there.st_mode)) {
-        confine_allow(path, CONFINE_READ | CONFINE_WRITE);
+        confine_allow(path, CONFINE_WRITE);
         return STATUS_OK;
     }
     if (is_link) {
@@ -87,7 +92,7 @@ static enum status allow_outputs(const struct command *command, const struct lis
         confine_allow(list->output, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     for (size_t i = 0; i < list->count; i++) {
         const struct job *job = &list->jobs[i];
-        if (allow_output(job, &folder, error) != STATUS_OK)
+        if (allow_output(job, settings, &folder, error) != STATUS_OK)
             return STATUS_FAILED;
         char *made = job->made_from > 0 ? text_print(error, "%.*s", (int)job->made_from, job->output) : NULL;
         if (made)
@@ -95,10 +100,10 @@ static enum status allow_outputs(const struct command *command, const struct lis
         free(made);
     }
     for (size_t i = 0; i < command->chain.count; i++)
-        allow_aux_output(step_caps(&command->chain.steps[i]).writes);
-    allow_aux_output(settings->report);
-    allow_aux_output(settings->trace);
-    allow_aux_output(settings->timing.file);
+        allow_aux_output(step_caps(&command->chain.steps[i]).writes, settings);
+    allow_aux_output(settings->report, settings);
+    allow_aux_output(settings->trace, settings);
+    allow_aux_output(settings->timing.file, settings);
     return STATUS_OK;
 }
 
@@ -112,7 +117,7 @@ enum status rights_confine(const struct command *command, const struct list *lis
     if (command->compare.diff)
         confine_allow_folder(command->compare.diff, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     if (settings_only_read(settings))
-        allow_aux_output(settings->report);
+        allow_aux_output(settings->report, settings);
     else if (allow_outputs(command, list, error) != STATUS_OK)
         return STATUS_FAILED;
     const char *note;

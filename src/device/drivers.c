@@ -136,8 +136,8 @@ static void allow_library(void *context, const char *library)
 {
     const struct environment *environment = context;
     const char *slash = strrchr(library, '/');
-    char folder[PATH_MAX];
     if (slash) {
+        char folder[PATH_MAX];
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - library), library);
         confine_allow(folder, CONFINE_READ);
         allow_joined(folder, "../share/pocl", CONFINE_READ);
@@ -167,7 +167,7 @@ void drivers_allow(const struct environment *environment)
     struct error ignored = {.text = ""};
     Dl_info loader;
 
-    /* climg's cache, that of all users, and PoCL's, which pocl_start has chosen. */
+    /* climg's caches for this user and for all, and PoCL's cache, which pocl_start has chosen. */
     char *own = cache_path(environment->cache, environment->home, "", &ignored);
     const char *pocl = getenv("POCL_CACHE_DIR");
     if (own)

@@ -35,6 +35,11 @@ uint64_t writer_memory(const struct writer_options *options, const struct image_
     return class->memory == NULL ? 0 : class->memory(&chosen, info);
 }
 
+bool writer_reads(const struct format *format)
+{
+    return format->writer->seeks;
+}
+
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error)
 {

@@ -12,6 +12,9 @@
 struct reader;
 struct writer;
 
+/* True if the format reads what it has written, so that the output's folder must be readable. */
+bool writer_reads(const struct format *format);
+
 /* Begins an output. "-" is stdout. A path is written as a temporary file in the same folder; device files
  * and pipes are written directly. On failure *writer is NULL and nothing is left. */
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,

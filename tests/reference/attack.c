@@ -11,6 +11,7 @@
 #include <png.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,25 @@ static void attack(void)
     say("faults", syscall(SYS_userfaultfd, 0) >= 0 || errno != EPERM);
     say("rings", syscall(SYS_io_uring_setup, 1, parameters) >= 0 || errno != EPERM);
     say("keys", syscall(SYS_keyctl, 0, -3, 0) >= 0 || errno != EPERM);
+}
+
+/* A kernel whose Landlock has version $ATTACK_LANDLOCK; 0: none. */
+long syscall(long number, ...)
+{
+    static long (*real)(long, ...);
+    long arguments[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        arguments[i] = va_arg(list, long);
+    va_end(list);
+    const char *version = getenv("ATTACK_LANDLOCK");
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "syscall");
+    errno = ENOSYS;
+    if (number == SYS_landlock_create_ruleset && arguments[0] == 0 && version)
+        return atoi(version) > 0 ? atoi(version) : -1;
+    return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }
 
 #define ATTACKS(type, name, parameters, arguments)                                                           \

@@ -72,7 +72,6 @@ static struct entry own_log[CALL_COUNT], *entries = own_log;
 static struct range modules[1 + MAX_LIBRARIES];
 static const struct range *const program = &modules[0], *const libraries = &modules[1];
 static int library_count, chosen = -1, chosen_errno, chosen_signal;
-static int empty_file; /* opened before climg confines itself */
 static uint_fast64_t fail_at, fail_stack;
 static const char *fail_device;
 static atomic_uint_fast64_t met; /* calls of that stack */
@@ -200,8 +199,6 @@ __attribute__((constructor)) static void begin(void)
     fail_short = getenv("FAIL_SHORT") != NULL;
     chosen_errno = number ? atoi(number) : 0;
     chosen_signal = getenv("FAIL_SIGNAL") ? atoi(getenv("FAIL_SIGNAL")) : 0;
-    if (chosen_signal == SIGBUS)
-        empty_file = memfd_create("empty", MFD_CLOEXEC);
     if (chosen == CALL_lib_malloc)
         watch_libraries();
 }
@@ -240,7 +237,10 @@ static void commit_fault(int number)
     if (number == SIGILL)
         __builtin_trap();
     if (number == SIGBUS) { /* a page after the end of a file */
-        volatile char *page = (void *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED, empty_file, 0);
+        const char *folder = getenv("TMPDIR");
+        const int file =
+            (int)syscall(SYS_openat, AT_FDCWD, folder ? folder : "/tmp", O_RDWR | O_TMPFILE, 0600);
+        volatile char *page = (void *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
         zero = *page;
     }
     if (number == SIGABRT)

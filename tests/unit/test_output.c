@@ -181,7 +181,7 @@ static void closed_file_is_still_locked(void **state)
 {
     (void)state;
     char *name = NULL;
-    int descriptor = temporary_create("a", 0666, &name);
+    int descriptor = temporary_create("a", O_RDWR, 0666, &name);
     assert_true(descriptor >= 0);
     close(descriptor);
     outputs_clean("");

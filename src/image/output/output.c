@@ -129,14 +129,18 @@ static enum status open_temporary(struct output *output, const struct stat *repl
     if (replaced != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
         return fail_writing(error, errno);
 
-    int descriptor = temporary_create(output->target, replaced == NULL ? 0666 : 0600, &output->temporary);
+    /* Only formats that seek read what they have written. A confined process may be unable to read the
+     * folder. */
+    const bool reads = output->spool != NULL;
+    int descriptor = temporary_create(output->target, reads ? O_RDWR : O_WRONLY,
+                                      replaced == NULL ? 0666 : 0600, &output->temporary);
     if (descriptor < 0)
         return folder_failed(output->target, errno, error);
     if (replaced != NULL && inherit_access(descriptor, output->target, replaced, error) != STATUS_OK) {
         close(descriptor);
         return STATUS_FAILED;
     }
-    return open_descriptor(output, descriptor, "w+b", error);
+    return open_descriptor(output, descriptor, reads ? "w+b" : "wb", error);
 }
 
 /* Opens a path by its kind: a regular or new file, a device or pipe; directories are refused. */

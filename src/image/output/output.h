@@ -50,9 +50,10 @@ char *resolve_links(const char *path, struct error *error);
 
 /* ---------------- temporary.c: temporary files, whose names a signal handler can find to remove them */
 
-/* Creates a hidden file in the folder of `target`, opens it for reading and writing, and locks it. *name
- * receives its name, which is valid until temporary_forget. Returns a descriptor, or -1 with errno set. */
-int temporary_create(const char *target, mode_t mode, char **name);
+/* Creates a hidden file in the folder of `target`, opens it with O_WRONLY or O_RDWR (`access`), and locks it.
+ * *name receives its name, which is valid until temporary_forget. Returns a descriptor, or -1 with errno set.
+ */
+int temporary_create(const char *target, int access, mode_t mode, char **name);
 
 /* Ends the file's registration after it was renamed. */
 void temporary_forget(const char *name);

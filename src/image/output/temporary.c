@@ -96,7 +96,7 @@ static bool lock_new(int descriptor)
 
 /* Creates and locks the file of a claimed slot. Returns a descriptor, or -1 with errno set: EEXIST if another
  * number may work. */
-static int output_create(struct slot *slot, const char *target, int number, mode_t mode)
+static int output_create(struct slot *slot, const char *target, int number, int access, mode_t mode)
 {
     int descriptor = -1;
     if (!print_name(slot, target, number)) {
@@ -109,7 +109,7 @@ static int output_create(struct slot *slot, const char *target, int number, mode
     if (atomic_load(&abandoned))
         errno = EINTR;
     else
-        descriptor = open(slot->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        descriptor = open(slot->name, access | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     atomic_store(&slot->state, descriptor >= 0 ? SLOT_LIVE : SLOT_CLAIMED);
 
     if (descriptor >= 0 && !lock_new(descriptor)) {
@@ -130,7 +130,7 @@ static void abandon_at_exit(void)
     atexit(outputs_abandon);
 }
 
-int temporary_create(const char *target, mode_t mode, char **name)
+int temporary_create(const char *target, int access, mode_t mode, char **name)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct slot *slot = NULL;
@@ -149,7 +149,7 @@ int temporary_create(const char *target, mode_t mode, char **name)
      * earlier process, or belong to another machine. */
     int descriptor = -1;
     for (int i = 0; descriptor < 0 && i < TRIES; i++) {
-        descriptor = output_create(slot, target, (int)(slot - slots) + i * SLOT_COUNT, mode);
+        descriptor = output_create(slot, target, (int)(slot - slots) + i * SLOT_COUNT, access, mode);
         if (descriptor < 0 && errno != EEXIST)
             break;
     }

@@ -1,5 +1,5 @@
-/* Examines a PNG for --check: the checksums of all chunks, of which reading compares those of pixels, and
- * data after the last one. */
+/* Examines a PNG for --check: compares the checksums of all chunks, as reading compares only those of
+ * critical ones, and counts the bytes after the last chunk. */
 #include "base/sums.h"
 #include "image/png/png.h"
 

@@ -370,7 +370,7 @@ static const char *compression_name(const struct image_info *info)
     return codec ? codec->name : NULL;
 }
 
-/* Of all codecs, Deflate alone has one. */
+/* Deflate is the only codec with a checksum. */
 static const char *tiff_checksums(const struct image_info *info)
 {
     const bool deflates =

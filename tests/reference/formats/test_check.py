@@ -34,14 +34,20 @@ def strips(data):
         return [at + i for page in tiff.pages for at, size in zip(page.dataoffsets, page.databytecounts) for i in range(size)]
 
 
-def pixels_differ(data, flipped):
-    """True if zlib reads other bytes, or none, from any strip."""
+def zlib_accepts(data, flipped):
+    """True if zlib finds every strip complete and its Adler-32 right: nothing that is read has changed, or a checksum of 32 bits
+    happens to be the same, as of one flip in some 3000 of these strips."""
     with tifffile.TiffFile(io.BytesIO(data)) as tiff:
         places = list(zip(tiff.pages[0].dataoffsets, tiff.pages[0].databytecounts))
-    try:
-        return any(zlib.decompressobj().decompress(flipped[at:at + size]) != zlib.decompress(data[at:at + size]) for at, size in places)
-    except zlib.error:
-        return True
+    for at, size in places:
+        stream = zlib.decompressobj()
+        try:
+            made = stream.decompress(flipped[at:at + size])
+        except zlib.error:
+            return False
+        if not stream.eof or len(made) != len(zlib.decompress(data[at:at + size])):
+            return False
+    return True
 
 
 def check_flips(folder, name, data, places, harmless=None):
@@ -77,7 +83,7 @@ def test_every_bit_of_a_png_counts(tmp_path, options):
 @pytest.mark.parametrize("options", [{}, {"tile": (16, 32)}, {"predictor": 2}, {"rowsperstrip": 7}], ids=str)
 def test_strips_of_deflate_count(tmp_path, options):
     data = deflate_tiff(**options)
-    check_flips(tmp_path, "a.tif", data, strips(data), lambda flipped: not pixels_differ(data, flipped))
+    check_flips(tmp_path, "a.tif", data, strips(data), lambda flipped: zlib_accepts(data, flipped))
 
 
 def test_coefficients_count(tmp_path):

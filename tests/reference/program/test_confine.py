@@ -64,6 +64,22 @@ def test_attack_in_a_decoder_is_refused(home, tmp_path, layer, command):
 
 
 @needs_landlock
+@pytest.mark.parametrize("version", range(7))
+def test_older_kernels(home, tmp_path, layer, version):
+    """What the kernel has is used, -v says what, and PoCL works."""
+    env = {**layer, "HOME": str(home), "ATTACK_LANDLOCK": str(version)}
+    said = run(ROOT / "samples/scene.png", "-v", "--blur", "2", tmp_path / "a.png", env=env).err
+    used = version if version >= 2 else None
+    assert (f"files by Landlock {used}, system calls by seccomp" if used else "files not, as this kernel has no Landlock for climg; system calls by seccomp") in said
+    works = {name for name, answer in attacks(said).items() if answer == "done"}
+    assert "internet" not in works and "user" not in works and "trace" not in works
+    if used:
+        assert works <= ({"signal"} if used < 6 else set()) | ({"truncate"} if used < 3 else set())
+    else:
+        assert {"read", "create", "execute"} <= works
+
+
+@needs_landlock
 @pytest.mark.parametrize("args, where", [(["in.png", "--report", "../report/done.jsonl", "--invert", "../out/"], {"report", "out"}),
                                          (["in.png", "--invert", "--in-place"], {"."})])
 def test_named_folders_can_be_written(home, layer, args, where):
@@ -76,6 +92,17 @@ def test_named_folders_can_be_written(home, layer, args, where):
     done = attacks(run(*args, env={**layer, "HOME": str(home / "work"), "XDG_CACHE_HOME": str(home / "cache")}, cwd=home / "work").err)
     assert (done["create"] == "done") == ("." in where)
     assert done["execute"] != "done" and done["internet"] != "done"
+
+
+@needs_landlock
+@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "tif"])
+def test_folder_of_a_single_output_cannot_be_read(home, layer, suffix):
+    """Even if it is the home. TIFFs are read while they are written."""
+    env = {**layer, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+    args = [ROOT / "samples/scene.png", "--crop", "9x9", "--report", "done.jsonl", f"out.{suffix}"]
+    done = attacks(run(*args, cwd=home, env=env).err)
+    assert done["create"] == "done"
+    assert (done["read"] == "done") == (done["list"] == "done") == (suffix == "tif")
 
 
 @needs_landlock
