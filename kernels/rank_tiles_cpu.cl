@@ -27,7 +27,7 @@ struct ranking {
     int across, down; /* tiles of a plane */
 };
 
-/* The blocks of rank_histogram_cpu.cl, which finishes those with 8-bit values. */
+/* The blocks of rank_blocks.h, which finishes those with 8-bit values. */
 struct blocks {
     int tiles_across, tiles_down; /* tiles of a block */
     int across, down;             /* blocks of a plane */
@@ -167,7 +167,7 @@ static inline void copy_tile(PLANES_IN(src), PLANES_OUT(dst), const struct tile 
             dst[offset(dst_at, x, y, tile->z)] = src[offset(src_at, x, y, tile->z)];
 }
 
-/* Filters tiles `item`, item + items, ... of all planes, in blocks that rank_histogram_cpu.cl skipped: skipped[block] is not 0.
+/* Filters tiles `item`, item + items, ... of all planes, in blocks that rank_blocks.h skipped: skipped[block] is not 0.
  * `skipped` may be NULL: all blocks. `tile_pixels` is the number of pixels of the largest tile. Each work-item has 24 bytes of
  * `scratch` per pixel: pairs before and after a pass of the sort (8 each), an ordinal (4), and room for the set. */
 NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking ranking,

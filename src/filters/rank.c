@@ -2,14 +2,14 @@
  *
  *     percent 0, 100 of squares   filters/extrema.h: a running minimum or maximum
  *     median of 3x3, 5x5          rank_network_cpu, rank_network_gpu: sorting networks on columns
- *     CPU, 8-bit values           rank_histogram_cpu: the time of a square is the same for any radius
+ *     CPU, 8-bit values           rank_squares_cpu: the time is the same for any radius; rank_discs_cpu
  *     CPU, other values           rank_tiles_cpu: sorted tiles; the time grows with the radius
  *     GPU, squares to radius 31   rank_columns_gpu: sorted columns in local memory
  *     GPU, others                 rank_digits_gpu: a histogram, or a radix search in the keys
  *
- * The last two work in buffers: images are copied to buffers and back. On a CPU, rank_histogram_cpu filters
- * planes block by block and marks the blocks with values of more than 8 bits; rank_tiles_cpu then filters the
- * marked blocks. Small medians and 8-bit ranks work from raster to raster, without planes.
+ * The last two work in buffers: images are copied to buffers and back. On a CPU, planes are filtered block by
+ * block, and blocks with values of more than 8 bits are marked; rank_tiles_cpu then filters the marked
+ * blocks. Small medians and 8-bit ranks work from raster to raster, without planes.
  *
  * Keys are integers that sort like the values (kernels/rank.h), so one order serves all types; NaN is sorted
  * last, as in scipy.ndimage. */
@@ -40,14 +40,14 @@ enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
 /* Width and height of a tile of kernels/rank_tiles_cpu.cl in outputs, and work-items per compute unit of that
- * kernel and of kernels/rank_histogram_cpu.cl: more than one, as blocks differ in work. */
+ * kernel and of kernels/rank_blocks.h: more than one, as blocks differ in work. */
 enum { TILE = 128, TILES_ITEMS = 4 };
 
-/* kernels/rank_histogram_cpu.cl: bytes of the histograms of a column, and columns of a block. The histograms
- * of a block of squares should stay in a core's second-level cache. */
-enum { COLUMN_BYTES = 17 * 32, SQUARES_WIDTH = 6 * TILE, DISCS_WIDTH = 2 * TILE };
+/* kernels/rank_blocks.h: bytes of the histograms of a column, columns of a block, and of a vector of
+ * rank_discs_cpu.cl. The histograms of a block of squares should stay in a core's second-level cache. */
+enum { COLUMN_BYTES = 17 * 32, BLOCK_WIDTH = 6 * TILE, DISC_COLUMNS = 32 };
 
-/* Size of a block of kernels/rank_histogram_cpu.cl in outputs, and the number of blocks of a plane. */
+/* Size of a block of kernels/rank_blocks.h in outputs, and the number of blocks of a plane. */
 struct blocks {
     cl_int width, height, across, down;
 };
@@ -226,11 +226,9 @@ static int count_items(const struct run *run, int shared)
 
 /* Returns the division of a plane into blocks. They are as high as possible while each work-item has one,
  * because a block fills its histograms from scratch. */
-static struct blocks find_blocks(const struct run *run, const struct rank *rank, const struct planes *dst,
-                                 int depth)
+static struct blocks find_blocks(const struct run *run, const struct planes *dst, int depth)
 {
-    const int widest = rank->shape == RANK_DISC ? DISCS_WIDTH : SQUARES_WIDTH;
-    const int across = ceil_div(dst->width, widest);
+    const int across = ceil_div(dst->width, BLOCK_WIDTH);
     const int down = ceil_div((int)run->device->units * TILES_ITEMS, across * depth);
     struct blocks blocks = {.width = ceil_div(ceil_div(dst->width, across), TILE) * TILE,
                             .height = ceil_div(ceil_div(dst->rows, down), TILE) * TILE};
@@ -239,9 +237,9 @@ static struct blocks find_blocks(const struct run *run, const struct rank *rank,
     return blocks;
 }
 
-/* Enqueues kernels/rank_histogram_cpu.cl, from raster to raster or from planes to planes. *skipped is set to
- * a buffer of a number per block, owned by the run: 0 if the block is done; 1 if it is not, because it has
- * values of more than 8 bits or is alpha. */
+/* Enqueues kernels/rank_squares_cpu.cl or rank_discs_cpu.cl, from raster to raster or from planes to planes.
+ * *skipped is set to a buffer of a number per block, owned by the run: 0 if the block is done; 1 if it is
+ * not, because it has values of more than 8 bits or is alpha. */
 static enum status rank_by_histogram(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                      const struct value *in, const struct value *out, struct blocks *blocks,
                                      cl_mem *skipped, struct error *error)
@@ -251,16 +249,18 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
     const struct raster none = {0}, *read = in->raster ? in->raster : &none,
                         *write = out->raster ? out->raster : &none;
     const cl_int depth = dst.layers * dst.channels;
-    *blocks = find_blocks(run, rank, &dst, depth);
+    *blocks = find_blocks(run, &dst, depth);
+    const bool is_disc = rank->shape == RANK_DISC;
     const struct {
-        cl_int radius, rank, is_disc, width, height, across, down;
-    } ranking = {rank->radius,   wanted_rank(rank), rank->shape == RANK_DISC, blocks->width, blocks->height,
+        cl_int radius, rank, column_bytes, width, height, across, down;
+    } ranking = {rank->radius,   wanted_rank(rank), is_disc ? 0 : COLUMN_BYTES, blocks->width, blocks->height,
                  blocks->across, blocks->down};
     const int count = blocks->across * blocks->down * depth, items = count_items(run, count);
     const size_t columns = (size_t)blocks->width + 2 * (size_t)rank->radius,
-                 values = columns * ((size_t)blocks->height + 2 * (size_t)rank->radius),
-                 bytes = values + (ranking.is_disc ? 0 : columns * COLUMN_BYTES);
-    /* Scratch memory of a work-item: the histograms of the columns of a block, then its values. */
+                 values = columns * ((size_t)blocks->height + 2 * (size_t)rank->radius) + DISC_COLUMNS,
+                 bytes = values + columns * (size_t)ranking.column_bytes;
+    /* Scratch memory of a work-item: the histograms of the columns of a block, then its values. Vectors of
+     * the last columns of a disc's block reach beyond these. */
     const cl_ulong scratch_bytes = (bytes + 63) / 64 * 64;
     struct planes scratch;
     cl_mem reaches;
@@ -269,7 +269,7 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
         run_scratch(run, (int)(scratch_bytes / sizeof(float)), items, rows_full(items), 1, 1, &scratch,
                     error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "rank_histogram_cpu", "rank_histogram", &dst);
+    struct work work = run_work(run, is_disc ? "rank_discs_cpu" : "rank_squares_cpu", "rank_histogram", &dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {1, 1}};
     work.outlined = true;
@@ -283,7 +283,7 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
                   ARG_MEMORY(*skipped));
 }
 
-/* Enqueues kernels/rank_tiles_cpu.cl for the blocks that rank_histogram_cpu.cl skipped, or for all if
+/* Enqueues kernels/rank_tiles_cpu.cl for the blocks that rank_by_histogram() skipped, or for all if
  * `skipped` is NULL. */
 static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_int alpha_channel,
                                  const struct planes *src, const struct planes *dst,

@@ -137,6 +137,28 @@ def test_windows_of_bytes(tmp_path, rng, kind):
         assert_same(np.array([actual[row, column, 0] for row, column in places]), expected, f"{radius} {percent} {window} {edge}")
 
 
+def bytes_for_discs(rng, kind):
+    """Outputs of neighbours that are close, far, or far with few values; and pictures of less than a vector or a tile."""
+    height, width = {"pixel": (1, 1), "row": (1, 77), "column": (70, 1), "narrow": (40, 4)}.get(kind, (75, 97))
+    y, x = np.mgrid[0:height, 0:width]
+    picture = {"bars": y // 7 % 2 * 255, "ramp": (7 * x + 13 * y) % 256, "edge": rng.integers(0, 9, x.shape) + (x > y) * 240,
+               "ends": rng.choice([0, 1, 254, 255], x.shape), "smooth": 128 + 40 * np.sin(x / 20) + rng.normal(0, 5, x.shape)}
+    return picture.get(kind, rng.integers(0, 256, x.shape)).astype(np.uint8)[..., None]
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("kind", ["pixel", "row", "column", "narrow", "bars", "ramp", "edge", "ends", "smooth", "noise"])
+def test_discs_of_bytes(tmp_path, rng, kind):
+    """Outputs next to a row of histograms are found by thresholds, or value by value if they differ much."""
+    picture = bytes_for_discs(rng, kind)
+    for radius in (1, 2, int(rng.integers(3, 20)), 63, 64, 127):
+        edge, percent = str(rng.choice(run_edges())), float(rng.choice([0, 50, 100, np.round(rng.uniform(0, 100), 2)]))
+        actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape=disc", ("cpu", "buffer"), edge)
+        places = [(0, 0), (picture.shape[0] - 1, picture.shape[1] - 1), *np.argwhere(rng.random(picture.shape[:2]) < (1 if radius < 20 else 0.1))]
+        expected = ranked_at(picture, places, radius, percent, "disc", edge)
+        assert_same(np.array([actual[row, column, 0] for row, column in places]), expected, f"{radius} {percent} {edge}")
+
+
 @pytest.mark.some(3)
 @every_way
 @pytest.mark.parametrize("percent", [0, 100])

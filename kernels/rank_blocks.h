@@ -1,0 +1,139 @@
+/* Rank filter of 8-bit values on CPU devices, in blocks: samples of a file, or planes whose values are all multiples of
+ * 1/255. Blocks of planes that have other values are left to rank_tiles_cpu.cl. rank_squares_cpu.cl and rank_discs_cpu.cl
+ * include this file and define rank_block().
+ *
+ * Work-items share the blocks of all planes, each with scratch memory of its own. No arithmetic but counting. */
+#pragma once
+#ifndef LANES
+#define LANES 1
+#endif
+#include "raster.h"
+#include "edge.h"
+
+#define MAX_VALUE 255
+#define STEP      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
+
+/* Counts of 16 bits begin with BIAS instead of 0: a window has at most 255 x 255 values. Compared as signed numbers, which is
+ * one instruction on CPUs, they then have the order of the counts. */
+#define BIAS 0x8000
+
+/* The filter. The output is the value at index `rank` of the window's sorted values. An array `reach` has the shape of a
+ * disc: row k, counted from its middle, covers reach[k] columns on either side. Column k covers as many rows. */
+struct ranking {
+    int radius, rank;
+    int column_bytes;  /* memory for histograms, of each column of a block */
+    int width, height; /* outputs of a block */
+    int across, down;  /* blocks of a plane */
+};
+
+enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
+
+/* Source and destination: planes (src, dst), or, if these are NULL, interleaved samples of `channels` channels (samples,
+ * raster). */
+#define INPUT      RASTER_IN(uchar, samples), PLANES_IN(src)
+#define INPUT_ARG  RASTER_IN_ARG(samples), PLANES_ARG(src)
+#define OUTPUT     RASTER_OUT(uchar, raster), PLANES_OUT(dst)
+#define OUTPUT_ARG RASTER_OUT_ARG(raster), PLANES_ARG(dst)
+
+/* A block of outputs, and a copy of the values of all their windows. */
+struct block {
+    int x, y, width, height, z; /* its outputs; z is the plane */
+    int radius, rank;
+    int pitch;              /* width + 2 * radius: from row to row of `values` */
+    __global uchar *values; /* height + 2 * radius rows; the first value is at (x - radius, y - radius) */
+    __global uchar *memory; /* column_bytes * pitch bytes, aligned */
+};
+
+/* Returns the nearest 8-bit value; 0 outside [0, 1]. */
+static inline int to_8bit(float v)
+{
+    return v >= 0.0f && v <= 1.0f ? (int)(v * MAX_VALUE + 0.5f) : 0;
+}
+
+/* Copies `count` values from column x of a row of the image. Returns false if one is not a multiple of STEP. */
+static inline bool copy_values(const struct block *block, INPUT, int channels, __global uchar *values, int x, int row, int count)
+{
+    bool is_8bit = true;
+    if (src) {
+        __global const float *p = src + offset(src_at, x, row, block->z);
+        for (int i = 0; i < count; i++) {
+            const int number = to_8bit(p[i]);
+            is_8bit &= number * STEP == p[i];
+            values[i] = number;
+        }
+    } else {
+        __global const uchar *p = samples + PIXEL_NUMBER(samples, x, row, block->z / channels) * channels + block->z % channels;
+        for (int i = 0; i < count; i++)
+            values[i] = p[i * channels];
+    }
+    return is_8bit;
+}
+
+/* Fills row j of the block's values, by the border rule. Returns false if one is not a multiple of STEP. */
+static inline bool fill_row(const struct block *block, INPUT, int channels, int j)
+{
+    const int n = src_at.width, x = block->x - block->radius, y = block->y - block->radius + j;
+    const int begin = clamp(-x, 0, block->pitch), end = clamp(n - x, begin, block->pitch); /* inside the image */
+    __global uchar *values = block->values + (size_t)j * block->pitch;
+    if (beyond_border(y, src_at.height)) {
+        for (int i = 0; i < block->pitch; i++)
+            values[i] = 0;
+        return true;
+    }
+    const int row = clamp_row(src_at, edge(y, src_at.height));
+    bool is_8bit = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
+    /* Values to the left of the image, then values to the right of it. */
+    for (int i = begin > 0 ? 0 : end; i < block->pitch; i = i + 1 == begin ? end : i + 1)
+        if (beyond_border(x + i, n))
+            values[i] = 0;
+        else
+            is_8bit &= copy_values(block, INPUT_ARG, channels, values + i, edge(x + i, n), row, 1);
+    return is_8bit;
+}
+
+/* Stores the output at column i and row j of the block. */
+static inline void store_value(const struct block *block, OUTPUT, int channels, int i, int j, int value)
+{
+    const int x = block->x + i, y = block->y + j;
+    if (raster)
+        raster[PIXEL_NUMBER(raster, x, y, block->z / channels) * channels + block->z % channels] = value;
+    else
+        dst[offset(dst_at, x, y, block->z)] = value * STEP;
+}
+
+/* Filters a block. Squares do not use `reach`. */
+static inline void rank_block(const struct block *block, OUTPUT, int channels, __global const float *reach);
+
+/* Filters blocks `item`, item + items, ... of all planes. Each work-item has `scratch_bytes` of `scratch`. skipped[n] becomes 1
+ * if block n is left to rank_tiles_cpu.cl, and otherwise 0: skipped are values that are not multiples of STEP, and alpha (channel
+ * `alpha_channel`, -1: none). `skipped` may be NULL for samples of a file. */
+NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float *reach, const struct ranking ranking,
+                                 int alpha_channel, __global uchar *scratch, ulong scratch_bytes, __global uint *skipped, int item,
+                                 int items)
+{
+    const int blocks = ranking.across * ranking.down;
+    for (int n = item; n < blocks * dst_at.layers * dst_at.channels; n += items) {
+        struct block block = {.z = n / blocks, .radius = ranking.radius, .rank = ranking.rank};
+        block.x = n % ranking.across * ranking.width;
+        block.y = dst_at.first_row + n / ranking.across % ranking.down * ranking.height;
+        block.width = min(ranking.width, dst_at.width - block.x);
+        block.height = min(ranking.height, dst_at.first_row + dst_at.rows - block.y);
+        block.pitch = block.width + 2 * ranking.radius;
+        block.memory = scratch + item * scratch_bytes;
+        block.values = block.memory + ranking.column_bytes * block.pitch;
+        bool is_8bit = alpha_channel < 0 || block.z % dst_at.channels != alpha_channel;
+        for (int j = 0; is_8bit && j < block.height + 2 * ranking.radius; j++)
+            is_8bit = fill_row(&block, INPUT_ARG, channels, j);
+        if (skipped)
+            skipped[n] = !is_8bit;
+        if (is_8bit)
+            rank_block(&block, OUTPUT_ARG, channels, reach);
+    }
+}
+
+__kernel void rank_histogram(INPUT, OUTPUT, int channels, __global const float *reach, const struct ranking ranking,
+                             int alpha_channel, __global uchar *scratch, ulong scratch_bytes, __global uint *skipped)
+{
+    rank_histogram_run(INPUT_ARG, OUTPUT_ARG, channels, reach, ranking, alpha_channel, scratch, scratch_bytes, skipped,
+                       get_global_id(0), get_global_size(0));
+}
