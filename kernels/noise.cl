@@ -14,7 +14,7 @@
  * colour channel.
  *
  *     noise_energies    counts e in a histogram of 8 bins an octave
- *     noise_quantiles   finds the bins of the 5% quantile and of the median
+ *     noise_quantiles   finds the bins of the 5% quantile, the median and the 85% quantile
  *
  * Order of sums: each of the seven columns from top to bottom, then the columns in pairs (sum_of). All results are integers. */
 #ifndef LANES
@@ -41,6 +41,7 @@
 #define BINS      512
 #define SHIFT     20
 #define FIRST_BIN ((127 - 32) << 3) /* begins at 2^-32 */
+#define PARTS     20 /* quantiles are multiples of 1 / PARTS */
 
 /* Returns one channel of the coefficient at (x, y). Layer 2b is the real, 2b + 1 the imaginary part of subband b. */
 static inline float channel_of(PLANES_IN(subbands), int x, int y, int layer, int image, int channel, int channels)
@@ -187,23 +188,23 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     }
 }
 
-/* Finds the bin of the quantile 1 / parts, and stores its index, the number of energies in lower bins, and its own count. With
- * two classes the histogram is the sum of both. */
+/* Finds the bin of the quantile parts / PARTS, and stores its index, the number of energies in lower bins, and its own count.
+ * With two classes the histogram is the sum of both. */
 static inline void find_quantile(__global const uint *counts, int classes, uint total, uint parts, __global uint *to)
 {
     uint below = 0, own = 0;
     int bin = 0;
     for (;; bin++) {
         own = counts[bin] + (classes > 1 ? counts[BINS + bin] : 0);
-        if (bin == BINS - 1 || (below + own) * parts >= total)
+        if (bin == BINS - 1 || (below + own) * PARTS >= total * parts)
             break;
         below += own;
     }
     to[0] = bin, to[1] = below, to[2] = own;
 }
 
-/* Stores seven integers for the upper class alone and seven for both classes: the number of energies, then find_quantile() of
- * the 5% quantile and of the median. Grid: x counts the `count` planes of all images and levels. */
+/* Stores ten integers for the upper class alone and ten for both classes: the number of energies, then find_quantile() of the
+ * 5% quantile, the median and the 85% quantile. Grid: x counts the `count` planes of all images and levels. */
 __kernel void noise_quantiles(__global const uint *bins, int count, __global uint *found, int found_at)
 {
     const int item = get_global_id(0);
@@ -211,12 +212,13 @@ __kernel void noise_quantiles(__global const uint *bins, int count, __global uin
         return;
     __global const uint *counts = bins + item * CLASSES * BINS;
     for (int classes = 1; classes <= CLASSES; classes++) {
-        __global uint *to = found + found_at + (item * CLASSES + classes - 1) * 7;
+        __global uint *to = found + found_at + (item * CLASSES + classes - 1) * 10;
         uint total = 0;
         for (int i = 0; i < classes * BINS; i++)
             total += counts[i];
         to[0] = total;
-        find_quantile(counts, classes, total, 20, to + 1);
-        find_quantile(counts, classes, total, 2, to + 4);
+        find_quantile(counts, classes, total, 1, to + 1);
+        find_quantile(counts, classes, total, 10, to + 4);
+        find_quantile(counts, classes, total, 17, to + 7);
     }
 }

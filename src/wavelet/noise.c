@@ -1,6 +1,6 @@
 /* The noise estimate: histograms on the device, the model on the host.
  *
- * The device returns fourteen integers for each plane and level, the quantiles. The rest is arithmetic in
+ * The device returns twenty integers for each plane and level, the quantiles. The rest is arithmetic in
  * double, of correctly rounded operations in a fixed order. So the noise has the same bits on every device,
  * in slices and in groups.
  *
@@ -37,9 +37,10 @@ enum {
     RADIUS = 3,                  /* of the neighbours in an energy: NEAR in kernels/places.h */
     SUBBANDS = 6,
     CELLS_NEAR = RADIUS + 1, /* neighbours in the liveness of an energy */
-    QUANTILES = 2,
+    QUANTILES = 3,
 
-    NOISE_FEATURES = 4 * NOISE_LEVELS + 1, /* weights of a model: two quantiles, own and others, a constant */
+    NOISE_FEATURES =
+        2 * QUANTILES * NOISE_LEVELS + 1, /* weights of a model: own quantiles, others', a constant */
     TEXEL_CHANNELS = 4
 };
 
@@ -59,7 +60,9 @@ struct counted {
  * camera is stronger in some places than on average. */
 static const float COLOUR_FACTOR = 1.03F;
 
-static const double QUANTILE_SHARES[] = {0.05, 0.5};
+/* Shares of the quantiles: flat places, the median, and places with texture. Without the last one, texture
+ * that is the same everywhere looks like coarse noise. As in kernels/noise.cl. */
+static const double QUANTILE_SHARES[QUANTILES] = {0.05, 0.5, 0.85};
 
 /* Energy of noise of a tenth of an 8-bit count; less is ignored. */
 static const double MIN_ENERGY = 0.1 * 0.1 / (4 * 255 * 255);
@@ -79,20 +82,21 @@ static const double MOSTLY_LIVE = 0.8;
 /* Typical rise of the logarithms of the quantiles from a level to the next coarser one, where e is the spread
  * less WHITE_SPREAD:
  *
- *     5% quantile: 1.4 min(e, 2),   median: 1.7 (1 - exp(-e / 0.6))
+ *     5% quantile: 1.4 min(e, 2),   median: 1.7 (1 - exp(-e / 0.6)),   85%: 1.6 (1 - exp(-e / 0.15))
  *
- * From six photographs of PyWavelets and scikit-image with white noise of 0 to 25 counts. Rises that differ
- * by 15% cost up to 0.1 dB. */
-static const double RISE_LOW = 1.4, RISE_LOW_EXCESS = 2, RISE_MEDIAN = 1.7, RISE_MEDIAN_EXCESS = 0.6;
+ * From photographs of PyWavelets and scikit-image with noise. Rises that differ by 15% cost up to 0.1 dB. */
+static const double RISE_LOW = 1.4, RISE_LOW_EXCESS = 2, RISE_MEDIAN = 1.7, RISE_MEDIAN_EXCESS = 0.6,
+                    RISE_HIGH = 1.6, RISE_HIGH_EXCESS = 0.15;
 
 /* Colours whose noise differs by more than this factor are denoised separately. Noise below half an 8-bit
  * count counts as half. */
-static const double MAX_NOISE_RATIO = 2;
+static const double MAX_NOISE_RATIO = 4;
 static const double MIN_STRENGTH = 0.5 / 255;
 
 /* Added to the features of level 1, by level-1 filter: the models were fitted with near_sym_a. From 8
  * simulations of 1024 x 1024 samples, exact to 0.004. */
-static const double BIORT_CORRECTIONS[][QUANTILES] = {{0, 0}, {0.032, 0.009}, {0.498, 0.063}, {0.037, 0.012}};
+static const double BIORT_CORRECTIONS[][QUANTILES] = {
+    {0, 0, 0}, {0.032, 0.009, -0.004}, {0.498, 0.063, -0.012}, {0.037, 0.012, -0.001}};
 
 /* Standard deviation on each level of white noise of 1, by level-1 filter: the root of the mean energy of the
  * six subbands, from the sums of squares of the combined filters along both axes. The q-shift filters change
@@ -280,8 +284,7 @@ struct features {
  * estimated 0.7 to 0.9 of the noise, which cost up to 2 dB. */
 static struct features find_features(const struct shape *shape, const struct counted *counts, int every)
 {
-    const double least = exact_log(MIN_ENERGY),
-                 shift[QUANTILES] = {BIORT_CORRECTIONS[shape->biort][0], BIORT_CORRECTIONS[shape->biort][1]};
+    const double least = exact_log(MIN_ENERGY), *shift = BIORT_CORRECTIONS[shape->biort];
     const int step = shape->images * counted_planes(shape) * CLASSES;
     struct features features = {.is_found = false};
     bool is_scattered = false;
@@ -315,6 +318,7 @@ static struct features find_features(const struct shape *shape, const struct cou
         if (is_counted && is_scattered && excess > 0) {
             bound[0] += RISE_LOW * fmin(excess, RISE_LOW_EXCESS);
             bound[1] += RISE_MEDIAN * (1 - exact_exp(-excess / RISE_MEDIAN_EXCESS));
+            bound[2] += RISE_HIGH * (1 - exact_exp(-excess / RISE_HIGH_EXCESS));
         }
         for (int i = 0; i < QUANTILES; i++)
             if (!enough || (is_scattered && to[i] > bound[i]))

@@ -14,7 +14,9 @@ import dualtree
 OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
 MODELS = pathlib.Path(__file__).parents[2] / "src/wavelet/noise_model.h"
 # White noise has so much larger features of level 1 with near_sym_a.
-SHIFTS = {"near_sym_a": np.zeros(2), "near_sym_b": [0.032, 0.009], "legall": [0.498, 0.063], "antonini": [0.037, 0.012]}
+SHIFTS = {"near_sym_a": np.zeros(3), "near_sym_b": [0.032, 0.009, -0.004], "legall": [0.498, 0.063, -0.012],
+          "antonini": [0.037, 0.012, -0.001]}
+SHARES = (0.05, 0.5, 0.85)
 PLACES, LEAST, FIRST_BIN, BINS = 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 512
 
 
@@ -157,7 +159,7 @@ def live_energies(bands, cells, every):
 
 
 def features(highpasses, biort, cells, every=1):
-    """Logarithms of two quantiles of the energies at some places of each of six levels, an earlier level standing for missing ones, and
+    """Logarithms of three quantiles of the energies at some places of each of six levels, an earlier level standing for missing ones, and
     whether there was anything to be seen on the first. Where less than 8 of 10 of its places are entirely live, coarser levels exceed
     an earlier one by no more than is typical."""
     rows, shift, scattered = [], np.array(SHIFTS[biort]), False
@@ -166,14 +168,14 @@ def features(highpasses, biort, cells, every=1):
         wanted = 6 * max(count // 100, min((count + 1) // 2, 12))
         values = most if most.size >= wanted else some
         enough = values.size >= wanted
-        row = np.log([max(quantile(values, share), LEAST) if enough else LEAST for share in (0.05, 0.5)])
+        row = np.log([max(quantile(values, share), LEAST) if enough else LEAST for share in SHARES])
         if level == 0:
             found = enough and (most.size >= wanted or row[1] - row[0] < 1.5)
             scattered = most.size < 0.8 * 6 * count
         else:
             bound, excess = rows[-1], max(rows[-1][1] - rows[-1][0] - 0.32, 0)
             if scattered:
-                bound = bound + [1.4 * min(excess, 2), 1.7 * (1 - np.exp(-excess / 0.6))]
+                bound = bound + [1.4 * min(excess, 2), 1.7 * (1 - np.exp(-excess / 0.6)), 1.6 * (1 - np.exp(-excess / 0.15))]
             row = bound if not enough else np.minimum(row, bound) if scattered else row
         rows.append(row)
     rows += [rows[-1]] * (6 - len(rows))
@@ -188,11 +190,11 @@ def used_noise(pyramids, biort="near_sym_a", picture=None):
 
 
 def model_noise(model, own, found, others, levels):
-    models = np.array(re.findall(r"(-?[0-9.]+)f", MODELS.read_text()), float).reshape(3, 6, 25)
+    models = np.array(re.findall(r"(-?[0-9.]+)f", MODELS.read_text()), float).reshape(3, 6, 37)
     base = (own.mean() + others.mean()) / 2
     v = models[model] @ np.append(np.concatenate([own, others]) - base, 1) + base
-    alone = np.exp(-(np.maximum(own[1::2] - own[0::2] - 0.32, 0) / 0.1)**2)  # noise and nothing else
-    v += alone * (own[1::2] + 0.015 - v)
+    alone = np.exp(-(np.maximum(own[1::3] - own[0::3] - 0.32, 0) / 0.1)**2)  # noise and nothing else
+    v += alone * (own[1::3] + 0.015 - v)
     return found * 2 * np.exp(v / 2)[np.minimum(np.arange(levels), 5)]
 
 
