@@ -59,7 +59,7 @@ static const struct bench_case cases[] = {
 };
 
 /* One kernel of one step in all its launches. */
-struct series {
+struct kernel_series {
     int step;
     const char *kernel;
     uint64_t bytes;
@@ -81,7 +81,7 @@ struct measurement {
     struct chain chain;
     struct value in;
     int size;
-    struct series series[MAX_KERNELS];
+    struct kernel_series series[MAX_KERNELS];
     int count;
     uint64_t step_bytes[MAX_STEPS]; /* of what goes in and what comes out */
 };
@@ -127,7 +127,7 @@ static void run_chain(struct measurement *m)
     value_release(&m->run, &value);
 }
 
-static struct series *find_series(struct measurement *m, const struct timing_sum *sum)
+static struct kernel_series *find_series(struct measurement *m, const struct timing_sum *sum)
 {
     int i = 0;
     while (i < m->count &&
@@ -136,7 +136,7 @@ static struct series *find_series(struct measurement *m, const struct timing_sum
     if (i == MAX_KERNELS)
         bench_fail("a chain has more than %d kernels", MAX_KERNELS);
     if (i == m->count)
-        m->series[m->count++] = (struct series){.step = sum->owner_index, .kernel = sum->name};
+        m->series[m->count++] = (struct kernel_series){.step = sum->owner_index, .kernel = sum->name};
     return &m->series[i];
 }
 
@@ -151,7 +151,7 @@ static double collect(struct measurement *m, int index)
     const struct timing *timing = &m->session->bench.timing;
     for (size_t k = 0; k < timing->kernel_count; k++) {
         const struct timing_sum *kernel = &timing->kernels[k];
-        struct series *series = find_series(m, kernel);
+        struct kernel_series *series = find_series(m, kernel);
         series->bytes = kernel->bytes;
         series->launches = kernel->count;
         if (index >= 0)
@@ -217,7 +217,7 @@ static void print_steps(struct measurement *m, const char *chain, int runs)
         double all = 0;
         int launches = 0;
         for (int i = 0; i < m->count; i++) {
-            struct series *series = &m->series[i];
+            struct kernel_series *series = &m->series[i];
             if (series->step != step)
                 continue;
             double seconds = bench_median(series->seconds + runs / 2, runs - runs / 2);
