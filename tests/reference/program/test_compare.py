@@ -162,7 +162,7 @@ def test_folders(tmp_path, rng):
         " PSNR dB     SSIM    largest  picture", "differs                       a/1.png: is not in b", "   equal                      a/2.png",
         f"{10 * np.log10(255**2 / 36):8.2f} {(2 * 27 + 6.5025) / (90 + 6.5025):8.5f} {6:10}  a/3.png",
         "differs                       4.png: is only in b"]
-    assert done.err.splitlines() == ["climg: a/2.jpg: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M", "climg: 1 of 4 files failed"]
+    assert done.err.splitlines() == ["climg: a/2.jpg: is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M", "climg: 1 of 4 files failed"]
     (tmp_path / "a" / "2.jpg").unlink()
     (tmp_path / "b" / "2.jpg").unlink()
     assert harness.run("a/", "--compare", "b", cwd=tmp_path, status=4).err == "climg: 3 of 4 pictures differ\n"
