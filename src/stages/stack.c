@@ -228,7 +228,7 @@ static const struct merge accumulating = {.begin = accumulators_begin,
 /* Bytes of samples that are read from the file at a time; a pixel of all pictures may take more. */
 enum { PIECE_BYTES = 16 << 20 };
 
-/* Pixels that a thread merges at a time, and those of them that it converts to doubles at a time. */
+/* Pixels of a task for one thread, and of a block, whose samples are converted to doubles together. */
 enum { PIECE_PIXELS = 1024, BLOCK_PIXELS = 16 };
 
 struct kept {
