@@ -36,7 +36,7 @@ static const struct {
     {"Size and place", " border crop extend flip resize rotate scale warp align "},
     {"Clean and smooth", " denoise blur median rank background despeckle "},
     {"Sharpen and filter", " sharpen gradient convolve "},
-    {"Colour", " profile gray levels threshold invert negative "},
+    {"Colour", " profile gray levels threshold invert negative minus over "},
     {"Many into one", " stack "},
     {"Wavelets", " wavelet mosaic gain shrink inverse-wavelet "},
 };
