@@ -204,6 +204,19 @@ enum status chain_auto_orient(struct chain *chain, int orientation, struct error
     return insert_stage(chain, 0, &stage_auto_orient, values[orientation], NULL, error);
 }
 
+enum status chain_replace(struct chain *chain, size_t index, const struct stage *stage, const char *value,
+                          struct error *error)
+{
+    struct step step = {.stage = stage};
+    if (step_parse(&step, value, NULL, error) != STATUS_OK) {
+        step_free(&step);
+        return STATUS_FAILED;
+    }
+    step_free(&chain->steps[index]);
+    chain->steps[index] = step;
+    return STATUS_OK;
+}
+
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error)
 {
     for (size_t i = 0; i < chain->count; i++) {

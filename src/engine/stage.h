@@ -190,6 +190,35 @@ struct analysis {
                        struct analysis_result *analysis_result, struct error *error);
 };
 
+struct image_info;
+
+/* The stage that takes the place of a measured one. */
+struct replacement {
+    const char *stage;
+    char value[256];
+    char found[64];    /* for -v and --report; "": nothing */
+    char warning[128]; /* "": none */
+};
+
+/* A measurement of the picture that enters a stage, from which its parameters follow: the angle of --deskew.
+ * It has a pass of its own over the file and the steps before the stage (batch/measure.c). Then a stage with
+ * plain numbers takes the place of this one, and only then the plan is made. The stage's own `shape`, `rows`
+ * and `run` are used for estimates and --selftest only, and change nothing. */
+struct measurement {
+    bool (*needed)(const void *params);
+    /* Pixels of the longer side that are enough, if the stage comes first: the reader may reduce the picture
+     * to as few. 0: all are needed. */
+    int enough;
+    size_t size; /* bytes of the state, which is zeroed before `begin` */
+    /* `info` describes the rows. */
+    enum status (*begin)(void *state, const void *params, const struct image_info *info, struct error *error);
+    void (*add)(void *state, const void *rows, size_t pitch, uint32_t count);
+    /* `written` is the stage's value as typed; may be NULL. */
+    enum status (*end)(void *state, const void *params, const char *written, struct replacement *replacement,
+                       struct error *error);
+    void (*release)(void *state); /* frees what `begin` allocated, also after a failure */
+};
+
 /* Chroma planes of subsampled video, which have a chain of their own. One chroma pixel covers across x
  * down luma pixels. */
 struct chroma {
@@ -229,7 +258,8 @@ struct stage {
      * pyramid has the rows of the image that the inverse transform returns. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
-    const struct analysis *analysis; /* may be NULL */
+    const struct analysis *analysis;       /* may be NULL */
+    const struct measurement *measurement; /* may be NULL */
 
     /* Returns the affine map from output to input positions, in pixels from the top left corner; resolution
      * and geographic tags follow it. NULL: the map that scales one shape to the other. */
