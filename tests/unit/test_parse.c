@@ -572,7 +572,7 @@ static void values_of_stages_are_checked(void **state)
     refuse("a|--wavelet=2|--gain|1:2,low:0,1:3|b.png", "--gain 1:2,low:0,1:3: '1:3' is there twice");
     refuse("a|--resize|0.25|b.png", "--resize 0.25: not a size; did you mean 25%?");
     refuse("a|--scale|65536|b.png", "--scale 65536: beyond 1/64 to 64; use --scale twice");
-    refuse("a|--rotate|out.png", "--rotate needs a value: --rotate DEGREES");
+    refuse("a|--rotate|out.png", "--rotate needs a value: --rotate DEGREES|auto");
 }
 
 static void options_of_other_kinds_are_answered(void **state)
