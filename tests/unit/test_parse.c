@@ -405,7 +405,7 @@ static void bad_stages(void **state)
            "\u2013blur begins with a typographic dash, not with hyphens; did you mean --blur?");
     refuse("in|\u2014-blur=3",
            "\u2014-blur=3 begins with a typographic dash, not with hyphens; did you mean --blur?");
-    refuse("--tim", "unknown stage or option --tim; did you mean --timing?");
+    refuse("--timin", "unknown stage or option --timin; did you mean --timing?");
     refuse("--qqqqqqqq", "unknown stage or option --qqqqqqqq; climg --help=all lists stages and options");
     refuse("--=3", "unknown stage or option --; climg --help=all lists stages and options");
     refuse("in|--blur", "--blur needs a value: --blur SIGMA");
