@@ -197,7 +197,7 @@ static void search(const struct strips *strips, double most, struct skew *skew)
             rival = scores[i];
     /* The fine search reaches one coarse step to both sides. */
     enum { REACH = 5 };
-    double fine[2 * REACH + 1];
+    double fine[2 * REACH + 1] = {0};
     int peak = REACH;
     for (int i = 0; i <= 2 * REACH; i++) {
         fine[i] = find_score(strips, (best - half) * COARSE + (i - REACH) * FINE);

@@ -424,7 +424,8 @@ static void bad_stages(void **state)
     assert_string_equal(settings_of("--format=PNG").format->name, "PNG");
     refuse("--format=gif",
            "--format gif: climg writes JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP and Y4M");
-    refuse("--format=.", "--format .: climg writes JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP and Y4M");
+    refuse("--format=.",
+           "--format .: climg writes JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP and Y4M");
     refuse("--page|0", "--page 0: not a page (1 is the first) or pages such as 2-4, 2- or -4");
 }
 
