@@ -25,7 +25,7 @@ enum status page_angle_begin(void *context, const void *params, const struct ima
     return state->gray && state->values ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Adds colours to the pixels of `gray`. Missing values count as 0. */
+/* Adds colours to the pixels of `gray`. Missing and huge values count as 0. */
 void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t count)
 {
     struct page_angle *state = context;
@@ -43,7 +43,7 @@ void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t coun
             for (int k = 0; k < state->factor; k++, value += channels)
                 for (size_t c = 0; c < colours; c++)
                     sum += value[c];
-            to[x] += isfinite(sum) ? (float)sum : 0;
+            to[x] += fabs(sum) < 1e20 ? (float)sum : 0;
         }
     }
 }

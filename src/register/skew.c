@@ -73,37 +73,39 @@ static enum status find_ink(float *gray, int width, int height, struct error *er
     const size_t size = (size_t)width * (size_t)height;
     const int longer = width > height ? width : height, radius = longer / 64 + 4;
     float *mean = allocate(size * sizeof *mean, "a page", error);
-    double *sums = allocate(((size_t)longer + 1) * sizeof *sums, "a page", error), cubes = 0, largest = 0;
+    double *sums = allocate(((size_t)longer + 1) * sizeof *sums, "a page", error);
     unsigned counts[BINS] = {0};
-    if (mean && sums) {
-        memcpy(mean, gray, size * sizeof *mean);
-        for (int y = 0; y < height; y++)
-            box_mean(mean + (size_t)y * (size_t)width, width, 1, radius, sums);
-        for (int x = 0; x < width; x++)
-            box_mean(mean + x, height, (size_t)width, radius, sums);
-        for (size_t i = 0; i < size; i++) {
-            gray[i] = mean[i] - gray[i];
-            const double contrast = isfinite(gray[i]) ? (double)gray[i] : 0;
-            gray[i] = (float)contrast;
-            cubes += contrast * contrast * contrast;
-            largest = fmax(largest, fabs(contrast));
-        }
-        /* The strong contrasts: those of 4% of the pixels. */
-        for (size_t i = 0; i < size && largest > 0; i++)
-            counts[(int)(fabs((double)gray[i]) / largest * (BINS - 1))]++;
-        int bin = BINS - 1;
-        for (size_t above = counts[bin]; bin > 0 && above < size / 25; above += counts[bin])
-            bin--;
-        const float strong = (float)((bin + 0.5) / BINS * largest), sign = cubes < 0 ? -1 : 1;
-        for (size_t i = 0; i < size; i++) {
-            const float ink = strong > 0 ? 2 * sign * gray[i] / strong - 0.5F : 0;
-            gray[i] = ink < 0 ? 0 : ink > 1 ? 1 : ink;
-        }
+    if (!mean || !sums) {
+        free(mean);
+        free(sums);
+        return STATUS_FAILED;
     }
-    const enum status status = mean && sums ? STATUS_OK : STATUS_FAILED;
+    memcpy(mean, gray, size * sizeof *mean);
+    for (int y = 0; y < height; y++)
+        box_mean(mean + (size_t)y * (size_t)width, width, 1, radius, sums);
+    for (int x = 0; x < width; x++)
+        box_mean(mean + x, height, (size_t)width, radius, sums);
+    double cubes = 0, largest = 0;
+    for (size_t i = 0; i < size; i++) {
+        const double contrast = (double)mean[i] - (double)gray[i];
+        gray[i] = (float)contrast;
+        cubes += contrast * contrast * contrast;
+        largest = fmax(largest, fabs(contrast));
+    }
+    /* The strong contrasts: those of 4% of the pixels. */
+    for (size_t i = 0; i < size && largest > 0; i++)
+        counts[(int)(fabs((double)gray[i]) / largest * (BINS - 1))]++;
+    int bin = BINS - 1;
+    for (size_t above = counts[bin]; bin > 0 && above < size / 25; above += counts[bin])
+        bin--;
+    const float strong = (float)((bin + 0.5) / BINS * largest), sign = cubes < 0 ? -1 : 1;
+    for (size_t i = 0; i < size; i++) {
+        const float ink = strong > 0 ? 2 * sign * gray[i] / strong - 0.5F : 0;
+        gray[i] = ink < 0 ? 0 : ink > 1 ? 1 : ink;
+    }
     free(mean);
     free(sums);
-    return status;
+    return STATUS_OK;
 }
 
 /* Sums the ink of each strip and smooths it along y by 1 4 6 4 1. */
@@ -177,7 +179,7 @@ static void search(const struct strips *strips, double most, struct skew *skew)
     /* LEAST: a profile with text is at least so much sharper than the median one; noise reaches 1.4. RIVAL:
      * excess of another angle over the median, relative to that of the best. */
     static const double LEAST = 2.5, RIVAL = 0.7, APART = 1.5;
-    double scores[MAX_ANGLES], sorted[MAX_ANGLES], rival = 0;
+    double scores[MAX_ANGLES] = {0}, sorted[MAX_ANGLES] = {0}, rival = 0;
     const int half = (int)ceil(most / COARSE), count = 2 * half + 1;
     int best = 0;
     for (int i = 0; i < count; i++) {

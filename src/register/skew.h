@@ -12,9 +12,9 @@ struct skew {
     bool clear;     /* the angle can be trusted */
 };
 
-/* Finds the angle between -most and `most` degrees. `gray` has rows of `width` values without padding, of any
- * scale; 1000 to 2000 pixels a side are enough. Text may be dark or light. Fails only if memory runs out.
- * Takes 50 ms for a page of 1240x1754. Thread-safe. */
+/* Finds the angle between -most and `most` degrees. `gray` has rows of `width` finite values without padding,
+ * of any scale; 1000 to 2000 pixels a side are enough. Text may be dark or light. Fails only if memory runs
+ * out. Takes 50 ms for a page of 1240x1754. Thread-safe. */
 enum status skew_find(const float *gray, int width, int height, double most, struct skew *skew,
                       struct error *error);
 

@@ -71,8 +71,11 @@ def test_pages_without_an_angle_stay(tmp_path, rng):
     Image.fromarray(np.clip(paper, 0, 255).astype(np.uint8)).save(tmp_path / "in" / "paper.png")
     Image.fromarray(np.full((300, 200), 90, np.uint8)).save(tmp_path / "in" / "flat.png")
     Image.fromarray(rng.integers(0, 256, (5, 9)).astype(np.uint8)).save(tmp_path / "in" / "tiny.png")
+    floats = rng.normal(size=(90, 80, 1)).astype(np.float32)
+    floats[10:20], floats[30:40], floats[50:60, ::2], floats[61] = np.nan, np.inf, 3e38, -3e38
+    harness.write_tiff(tmp_path / "in" / "huge.tif", floats)
     done = harness.run("in", "--deskew", "out", cwd=tmp_path)
-    assert angles(done.err) == ({}, {"paper", "flat", "tiny"})
+    assert angles(done.err) == ({}, {"paper", "flat", "tiny", "huge"})
     for name in ("paper", "flat", "tiny"):
         assert np.array_equal(np.asarray(Image.open(tmp_path / "out" / f"{name}.png")), np.asarray(Image.open(tmp_path / "in" / f"{name}.png")))
 
