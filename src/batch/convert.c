@@ -288,7 +288,9 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     worker->run.input = job->index;
     job->pages = job->pyramid ? 1 : reader_pages_wanted(job->reader);
     begin_frame(worker, job, result);
-    enum status status = job_plan(job, worker, 1, &plan, &result->error);
+    enum status status = job_measure(job, worker, result);
+    if (status == STATUS_OK)
+        status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
         return status;
     status = job_adapt_to_chroma(job, worker, &plan, &result->error);

@@ -10,7 +10,6 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
-#include "chain/planner.h"
 #include "image/colour/colour.h"
 #include "image/format.h"
 #include "image/memory_io.h"
@@ -389,9 +388,10 @@ bool job_is_one_image(const struct job *job)
     return job->bytes > 0 && !job->pyramid && !job->copied && reader_pages_wanted(job->reader) == 1;
 }
 
-struct shape job_shape(const struct job *job)
+/* Returns the shape of the current page of a reader of the job's input. */
+static struct shape page_shape(const struct job *job, const struct reader *reader)
 {
-    struct shape shape = job->pyramid ? job->pyramid->shape : image_shape(reader_info(job->reader));
+    struct shape shape = job->pyramid ? job->pyramid->shape : image_shape(reader_info(reader));
     if (job->is_merged) { /* its floats have the scale of the files */
         const struct image_info files = {.type = job->samples};
         shape.full = image_shape(&files).full;
@@ -399,6 +399,11 @@ struct shape job_shape(const struct job *job)
     }
     shape.space = job->space;
     return shape;
+}
+
+struct shape job_shape(const struct job *job)
+{
+    return page_shape(job, job->reader);
 }
 
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker)
@@ -452,27 +457,35 @@ static struct writer_options writer_options(const struct job *job, const struct 
                                    .durable = worker->context->settings->resume};
 }
 
-enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
-                     struct error *error)
+struct plan_request job_plan_request(const struct job *job, const struct worker *worker,
+                                     const struct reader *reader)
 {
-    struct shape shape = job_shape(job);
-    shape.images = images;
-    shape.linear = worker->context->settings->linear;
-    if (worker->context->settings->range.given) {
+    const struct settings *settings = worker->context->settings;
+    const struct image_info *in = reader_info(reader);
+    struct shape shape = page_shape(job, reader);
+    shape.linear = settings->linear;
+    if (settings->range.given) {
         shape.zero = shape.least = job->low * shape.full;
         shape.full *= job->high;
     }
-    const struct image_info *in = reader_info(job->reader);
-    const struct plan_request request = {.chain = in->video.part > 0 ? &job->colour : &job->chain,
-                                         .input = shape,
-                                         .in = in->type,
-                                         .out = job_output_type(job, worker),
-                                         .converted = worker->context->settings->linear ||
-                                                      worker->context->settings->range.given || job->pyramid,
-                                         .reader_memory = reader_memory(job->reader),
-                                         .writer = writer_options(job, worker),
-                                         .compression = in->compression,
-                                         .lossless = in->lossless};
+    return (struct plan_request){.chain = &job->chain,
+                                 .input = shape,
+                                 .in = in->type,
+                                 .out = job_output_type(job, worker),
+                                 .converted = settings->linear || settings->range.given || job->pyramid,
+                                 .reader_memory = reader_memory(reader),
+                                 .compression = in->compression,
+                                 .lossless = in->lossless};
+}
+
+enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
+                     struct error *error)
+{
+    struct plan_request request = job_plan_request(job, worker, job->reader);
+    request.input.images = images;
+    request.writer = writer_options(job, worker);
+    if (reader_info(job->reader)->video.part > 0)
+        request.chain = &job->colour;
     return plan_make(plan, &request, &worker->run, error);
 }
 

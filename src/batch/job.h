@@ -11,9 +11,11 @@
 #include "batch/worker.h"
 #include "chain/coefficients.h"
 #include "chain/page.h"
+#include "chain/planner.h"
 
 #include <sys/stat.h>
 
+struct result;
 struct stack;
 
 /* A picture of a stack on its way to the merge (batch/stack.h). */
@@ -55,6 +57,7 @@ struct job {
     const struct format *format; /* of the output */
     struct chain chain;          /* as it runs on this page */
     int orientation;     /* of TIFF, 2 to 8: `chain` begins with the stage that turns the page; else 0 */
+    char measured[160];  /* findings of measurements; may be empty */
     struct chain colour; /* of the chroma planes of video */
     bool adapted;        /* `colour` is valid: the first page of luma has a plan */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
@@ -136,6 +139,14 @@ bool job_is_bilevel(const struct job *job, const struct worker *worker);
  * The caller frees the plan with plan_free after success. */
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
                      struct error *error);
+
+/* Returns the request of a plan for the current page of a reader of this job's input, for job->chain. */
+struct plan_request job_plan_request(const struct job *job, const struct worker *worker,
+                                     const struct reader *reader);
+
+/* Measures the current page for each stage of job->chain that needs it, and puts stages with plain numbers in
+ * their places (measure.c). Reads the file a second time. The worker's device must be open. */
+enum status job_measure(struct job *job, struct worker *worker, struct result *result);
 
 /* Makes the chain for the chroma planes of video from the plan of its first page. Does nothing for other
  * inputs, and for later pages. */

@@ -222,7 +222,10 @@ void result_note_alignment(const struct job *job, const struct worker *worker, s
 
 void result_note_found(const struct job *job, const struct worker *worker, struct result *result)
 {
-    const char *found = worker->run.results.text;
+    char found[sizeof result->found] = "";
+    text_append(found, sizeof found, "%s%s%s", job->measured,
+                job->measured[0] != '\0' && worker->run.results.text[0] != '\0' ? "; " : "",
+                worker->run.results.text);
     if (found[0] == '\0')
         return;
     if (worker->context->settings->verbose && !worker->context->settings->quiet)

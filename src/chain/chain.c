@@ -219,6 +219,19 @@ enum status chain_auto_orient(struct chain *chain, int orientation, struct error
     return insert_stage(chain, 0, &stage_auto_orient, values[orientation], NULL, error);
 }
 
+enum status chain_replace(struct chain *chain, size_t index, const struct stage *stage, const char *value,
+                          struct error *error)
+{
+    struct step step = {.stage = stage};
+    if (step_parse(&step, value, NULL, error) != STATUS_OK) {
+        step_free(&step);
+        return STATUS_FAILED;
+    }
+    step_free(&chain->steps[index]);
+    chain->steps[index] = step;
+    return STATUS_OK;
+}
+
 /* Prefixes a failure's message with the stage's name. */
 static enum status name_stage(const struct step *step, enum status status, struct error *error)
 {

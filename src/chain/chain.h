@@ -48,6 +48,10 @@ enum status chain_resolve(const struct chain *written, enum kind input, bool kee
 enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error);
 extern const struct stage stage_auto_orient;
 
+/* Puts a stage with this value in the place of a step. The chain owns it. */
+enum status chain_replace(struct chain *chain, size_t index, const struct stage *stage, const char *value,
+                          struct error *error);
+
 /* Returns the kind of value at the end of the chain. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 

@@ -33,10 +33,10 @@ static void write_examples(FILE *file, const struct example *examples)
 static const struct {
     const char *title, *names;
 } groups[] = {
-    {"Size and place", " border crop extend flip resize rotate scale warp align "},
+    {"Size and place", " border crop deskew extend flip resize rotate scale trim warp align "},
     {"Clean and smooth", " denoise blur median rank background despeckle "},
     {"Sharpen and filter", " sharpen gradient convolve "},
-    {"Colour", " profile gray levels threshold invert negative minus over "},
+    {"Colour", " profile gray levels local-contrast threshold invert negative minus over "},
     {"Many into one", " stack "},
     {"Wavelets", " wavelet mosaic gain shrink inverse-wavelet "},
 };

@@ -43,7 +43,7 @@ struct file_info {
 
     /* --measure; both NULL without it. */
     const struct result *noise;         /* noise_count is 0 if none was found */
-    const struct measurement *measured; /* NULL also for coefficients */
+    const struct page_measures *measured; /* NULL also for coefficients */
 };
 
 /* Collects the facts about an open file. A damaged coefficient file is described as a TIFF. */
@@ -132,7 +132,7 @@ static double sharpness(const struct file_info *facts)
     double variance = 0;
     if (!facts->measured || noise->noise_count == 0)
         return (double)NAN;
-    /* The first opponent colour is the brightness of struct measurement. Otherwise use the mean variance. */
+    /* The first opponent colour is the brightness of struct page_measures. Otherwise use the mean variance. */
     const bool is_opponent = noise->noise_count == 3 && !noise->noise_separate;
     for (int i = 0; i < (is_opponent ? 1 : noise->noise_count); i++)
         variance += pow((double)noise->noise[i][0] / 255, 2) / (is_opponent ? 1 : noise->noise_count);
@@ -142,8 +142,8 @@ static double sharpness(const struct file_info *facts)
 /* Writes the results of --measure; null for what does not exist. */
 static void put_measured(struct json_writer *out, const struct file_info *facts)
 {
-    static const struct measurement none;
-    const struct measurement *measured = facts->measured ? facts->measured : &none;
+    static const struct page_measures none;
+    const struct page_measures *measured = facts->measured ? facts->measured : &none;
     const int channels = facts->measured ? facts->info->channels : 0;
     report_noise(out, facts->noise);
     json_put_number(out, "sharpness", sharpness(facts), DIGITS);
@@ -270,7 +270,7 @@ static void print_metadata(FILE *out, const struct metadata *metadata)
 /* Prints a line for each result of --measure. */
 static void print_measured(FILE *out, const struct file_info *facts)
 {
-    const struct measurement *measured = facts->measured;
+    const struct page_measures *measured = facts->measured;
     const double sharp = sharpness(facts);
     if (facts->noise->noise_count > 0) {
         char text[NOISE_TEXT_SIZE];
@@ -392,7 +392,7 @@ static enum status write_file_info(const struct command *command, const struct j
                                            .rewinds = settings->measure,
                                            .spool = settings->environment.spool};
     struct reader *reader = NULL;
-    struct measurement measured;
+    struct page_measures measured;
     struct result noise = {.noise_count = 0};
     enum status status = job_check(job, error);
     if (status == STATUS_OK)

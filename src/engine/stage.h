@@ -212,6 +212,33 @@ struct analysis {
                        struct analysis_result *analysis_result, struct error *error);
 };
 
+/* The stage that takes the place of a measured one. */
+struct replacement {
+    const char *stage;
+    char value[256];
+    char found[64];    /* for -v and --report; "": nothing */
+    char warning[128]; /* "": none */
+};
+
+/* A measurement of the picture that enters a stage, from which its parameters follow: the angle of --deskew.
+ * It has a pass of its own over the file and the steps before the stage (batch/measure.c). Then a stage with
+ * plain numbers takes the place of this one, and only then the plan is made. The stage's own `shape`, `rows`
+ * and `run` are used for estimates and --selftest only, and change nothing. */
+struct measurement {
+    bool (*needed)(const void *params);
+    /* Pixels of the longer side that are enough, if the stage comes first: the reader may reduce the picture
+     * to as few. 0: all are needed. */
+    int enough;
+    size_t size; /* bytes of the state, which is zeroed before `begin` */
+    /* `info` describes the rows. */
+    enum status (*begin)(void *state, const void *params, const struct image_info *info, struct error *error);
+    void (*add)(void *state, const void *rows, size_t pitch, uint32_t count);
+    /* `written` is the stage's value as typed; may be NULL. */
+    enum status (*end)(void *state, const void *params, const char *written, struct replacement *replacement,
+                       struct error *error);
+    void (*release)(void *state); /* frees what `begin` allocated, also after a failure */
+};
+
 /* A merge of many pictures into one, for stages such as --stack. The engine sends each picture through the
  * steps before the stage, adds it, and sends the result through the steps after it (batch/stack.h).
  *
@@ -304,7 +331,8 @@ struct stage {
      * pyramid has the rows of the image that the inverse transform returns. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
-    const struct analysis *analysis; /* may be NULL */
+    const struct analysis *analysis;       /* may be NULL */
+    const struct measurement *measurement; /* may be NULL */
 
     /* Returns the merge of many pictures into one. NULL: the stage has one picture as input. `run` is called
      * only for a picture in memory, as in --selftest, and copies it. */

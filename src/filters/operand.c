@@ -4,8 +4,8 @@
  * copies the operand once, and a large one, whose slices the cache does not hold, a slice at a time. */
 #include "filters/operand.h"
 
-#include "base/exact.h"
 #include "base/sums.h"
+#include "image/colour/colour.h"
 #include "image/reader.h"
 
 #include <math.h>
@@ -44,25 +44,35 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
     return STATUS_OK;
 }
 
-/* Returns the value in the chain of a sample value. */
-static float chain_value(double value, const struct image_info *info, double exponent,
-                         const struct settings *settings)
+/* Returns the value in the chain of a sample value. `space` is that of --linear, or NULL. */
+static float chain_value(double value, int channel, const struct image_info *info,
+                         const struct colour_space *space, const struct settings *settings)
 {
     const double unit = sample_full_scale(info->type);
     if (settings->range.given)
         value = (value - settings->range.low / unit) / ((settings->range.high - settings->range.low) / unit);
-    if (!settings->linear || sample_is_float(info->type))
-        return (float)value;
-    return (float)(exponent > 0       ? exact_pow(value > 0 ? value : 0, exponent)
-                   : value <= 0.04045 ? value / 12.92
-                                      : exact_pow((value + 0.055) / 1.055, 2.4));
+    return (float)(space ? colour_space_light(space, channel, value) : value);
+}
+
+/* Opens the space whose curves --linear undoes; *space is NULL if values are light already. */
+static enum status open_space(const struct image_info *info, const struct settings *settings,
+                              const struct colour_space **space, struct error *error)
+{
+    const int colours = info->channels - info->alpha;
+    *space = NULL;
+    if (!settings->linear)
+        return STATUS_OK;
+    enum status status = colour_space_of_file(&info->metadata, colours, space, error);
+    if (status == STATUS_OK && *space == NULL && !sample_is_float(info->type))
+        *space = colour_space_builtin(colours == 1 ? COLOUR_GRAY : COLOUR_SRGB);
+    return status;
 }
 
 /* Fills the planes from stored rows. `map` leads from upright to stored pixels. */
 static void fill_values(struct operand *operand, const struct image_info *info, const unsigned char *stored,
-                        const struct affine *map, const struct settings *settings)
+                        const struct affine *map, const struct colour_space *space,
+                        const struct settings *settings)
 {
-    const double exponent = metadata_tone_curve(&info->metadata).exponent;
     const size_t channels = (size_t)info->channels;
     for (int y = 0; y < operand->height; y++)
         for (int x = 0; x < operand->width; x++) {
@@ -73,13 +83,14 @@ static void fill_values(struct operand *operand, const struct image_info *info, 
             for (int c = 0; c < operand->colours; c++)
                 operand
                     ->values[((size_t)c * (size_t)operand->height + (size_t)y) * operand->pitch + (size_t)x] =
-                    chain_value(pixel[c], info, exponent, settings);
+                    chain_value(pixel[c], c, info, space, settings);
         }
 }
 
 enum status operand_read(struct operand *operand, const struct settings *settings, struct error *error)
 {
     const struct reader_options options = {.page = 1,
+                                           .only = settings->only,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = settings->jobs,
                                            .spool = settings->environment.spool};
@@ -100,7 +111,10 @@ enum status operand_read(struct operand *operand, const struct settings *setting
     if (info->type == SAMPLE_COMPLEX || info->video.parts > 1)
         status = fail(error, STATUS_FAILED, "%s: is not a picture", operand->path);
     unsigned char *stored = status == STATUS_OK ? allocate(size, operand->path, error) : NULL;
-    if (stored)
+    const struct colour_space *space = NULL;
+    if (status == STATUS_OK)
+        status = open_space(info, settings, &space, error);
+    if (stored && status == STATUS_OK)
         status = reader_read(reader, stored, row_size(info), info->height, error);
     operand->width = (int)(is_on_side ? info->height : info->width);
     operand->height = (int)(is_on_side ? info->width : info->height);
@@ -110,11 +124,12 @@ enum status operand_read(struct operand *operand, const struct settings *setting
         operand->values = allocate_zeroed((size_t)operand->colours * (size_t)operand->height * operand->pitch,
                                           sizeof *operand->values, operand->path, error);
     if (operand->values) {
-        fill_values(operand, info, stored, &map, settings);
+        fill_values(operand, info, stored, &map, space, settings);
         operand->hash = hash_bytes(HASH_START, operand->values,
                                    (size_t)operand->colours * (size_t)operand->height * operand->pitch *
                                        sizeof *operand->values);
     }
+    colour_space_release(space);
     free(stored);
     reader_close(reader);
     return operand->values ? STATUS_OK : STATUS_FAILED;

@@ -62,7 +62,7 @@ static int real_bits(const struct sums *sums)
     return sums->is_multiple ? 8 : 16 - unused;
 }
 
-enum status measure_page(struct reader *reader, struct measurement *measurement, struct error *error)
+enum status measure_page(struct reader *reader, struct page_measures *measurement, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
     const size_t samples = (size_t)info->width * (size_t)info->channels, width = info->width;

@@ -5,7 +5,7 @@
 
 #include "image/reader.h"
 
-struct measurement {
+struct page_measures {
     /* Shares of the samples of each channel that are black (the smallest value of integers, at most 0 of
      * floats), and that are at full scale or above. */
     double black[4], white[4];
@@ -22,6 +22,6 @@ struct measurement {
 };
 
 /* Reads all rows of the reader's page, which must not be complex. */
-enum status measure_page(struct reader *reader, struct measurement *measurement, struct error *error);
+enum status measure_page(struct reader *reader, struct page_measures *measurement, struct error *error);
 
 #endif

@@ -16,15 +16,23 @@
  * it is no faster than four loads. */
 #include "base/exact.h"
 #include "filters/warp.h"
+#include "register/page_angle.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum crop { CROP_NOT_GIVEN, CROP_INSIDE };
+enum crop { CROP_NOT_GIVEN, CROP_INSIDE, CROP_SAME };
+
+/* DEGREES. */
+struct angle {
+    double degrees; /* clockwise; any finite number */
+    bool automatic; /* measured; `degrees` is 0 until then */
+};
 
 struct rotate {
     struct warp_options options;
-    double degrees;    /* clockwise; any finite number */
+    struct angle angle;
     int crop;          /* enum crop */
     bool is_chroma;    /* a chroma plane: `map` replaces the angle */
     struct affine map; /* from the output's chroma positions to the input's */
@@ -34,22 +42,45 @@ struct rotate {
 static const char *needs_no_size(const void *params)
 {
     const struct rotate *rotate = params;
-    return rotate->crop == CROP_INSIDE && rotate->options.size.width > 0
+    return rotate->crop != CROP_NOT_GIVEN && rotate->options.size.width > 0
                ? "and size= both set the size; leave one out"
                : NULL;
 }
 
+/* Parses "3.2" or "auto". */
+static enum status parse_angle(const char *text, void *field, struct error *error)
+{
+    struct angle angle = {.automatic = strcmp(text, "auto") == 0};
+    if (!angle.automatic && !(text_to_real(text, &angle.degrees) && isfinite(angle.degrees)))
+        return fail(error, STATUS_USAGE, "not a number");
+    *(struct angle *)field = angle;
+    return STATUS_OK;
+}
+
+static void print_angle(FILE *file, const void *params)
+{
+    const struct angle *angle = &((const struct rotate *)params)->angle;
+    if (angle->automatic)
+        fputs("auto", file);
+    else
+        print_real(file, angle->degrees);
+}
+
 static const struct option options[] = {
-    {.type = OPTION_REAL,
-     .offset = offsetof(struct rotate, degrees),
-     .value = "DEGREES",
-     .help = "clockwise; any number, negative ones counterclockwise"},
+    {.type = OPTION_CUSTOM,
+     .offset = offsetof(struct rotate, angle),
+     .choices = "auto",
+     .value = "DEGREES|auto",
+     .help = "clockwise; any number, negative ones counterclockwise; auto makes the lines of a page level",
+     .parse = parse_angle,
+     .print = print_angle},
     {.name = "crop",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct rotate, crop),
-     .choices = "|inside",
+     .choices = "|inside|same",
      .unused = needs_no_size,
-     .help = "cut to the largest rectangle without empty corners; sets outside=edge"},
+     .help = "cut to the largest rectangle without empty corners, or to the size of the picture; sets "
+             "outside=edge"},
     WARP_OPTIONS,
     {.type = OPTION_END},
 };
@@ -59,6 +90,8 @@ static const struct example examples[] = {
     {"climg samples/scene.png --rotate -3.5 level.png", "a slanting horizon made level, on a larger canvas"},
     {"climg samples/tilted.png --rotate 3.2,crop=inside straight.png",
      "straightened, and the empty corners cut off"},
+    {"climg samples/page.jpg --rotate auto,crop=inside level.jpg",
+     "a page with level lines, without its corners"},
     {"climg samples/tilted.png --rotate 3.2,filter=lanczos sharp.png", "sharper than the bicubic filter"},
     {"climg samples/soft-alpha.png --rotate 30,size=200x160 tilted.png",
      "the middle of it, transparent around the picture"},
@@ -68,7 +101,7 @@ static const struct example examples[] = {
 /* Returns the number of clockwise quarter turns, 0 to 3, or -1 for other angles. */
 static int quarter_turns(const struct rotate *rotate)
 {
-    double turn = fmod(rotate->degrees, 360);
+    double turn = fmod(rotate->angle.degrees, 360);
     turn += turn < 0 ? 360 : 0;
     return fmod(turn, 90) == 0 ? (int)(turn / 90) % 4 : -1;
 }
@@ -78,7 +111,7 @@ static void find_direction(const struct rotate *rotate, double *cosine, double *
 {
     static const int cosines[] = {1, 0, -1, 0};
     static const double PI = 3.14159265358979323846;
-    double angle = fmod(rotate->degrees, 360) * PI / 180;
+    double angle = fmod(rotate->angle.degrees, 360) * PI / 180;
     int quarter = quarter_turns(rotate);
     *cosine = quarter >= 0 ? cosines[quarter] : exact_cos(angle);
     *sine = quarter >= 0 ? cosines[(quarter + 3) % 4] : exact_sin(angle);
@@ -124,6 +157,9 @@ static void rotate_size(const struct rotate *rotate, const struct shape *in, dou
         find_inside(in->width, in->height, c, s, width, height);
         *width = fmax(floor(*width + 1e-3), 1);
         *height = fmax(floor(*height + 1e-3), 1);
+    } else if (rotate->crop == CROP_SAME) {
+        *width = in->width;
+        *height = in->height;
     } else {
         *width = ceil(in->width * c + in->height * s - 1e-3);
         *height = ceil(in->width * s + in->height * c - 1e-3);
@@ -154,12 +190,12 @@ static struct warp_options rotate_warp_options(const struct rotate *rotate, cons
 }
 
 /* With crop=inside only the filter reaches beyond the picture, by a pixel or two, where zero would darken the
- * border. */
+ * border; with crop=same its corners do. */
 static enum status rotate_check(void *params, struct error *error)
 {
     struct rotate *rotate = params;
     (void)error;
-    if (rotate->crop == CROP_INSIDE)
+    if (rotate->crop != CROP_NOT_GIVEN)
         rotate->options.outside = OUTSIDE_EDGE;
     return STATUS_OK;
 }
@@ -181,13 +217,16 @@ static enum status rotate_shape(const void *params, const struct shape *in, stru
     return warp_check("--rotate", &affine, &rotate->options, out, error);
 }
 
-/* Returns the rows under the rotated slice, which is as wide as the canvas. */
+/* Returns the rows under the rotated slice, which is as wide as the canvas. Mirrored rows of a picture that
+ * is much wider than high may be any. */
 static struct rows rotate_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct rotate *rotate = params;
     struct affine affine = rotate_map(rotate, in);
     struct warp_options found = rotate_warp_options(rotate, &affine);
     double width, height;
+    if (rotate->options.outside == OUTSIDE_EDGE && in->width * fabs(affine.yx) > in->height)
+        return rows_full(in->height);
     rotate_size(rotate, in, &width, &height);
     return warp_source_rows(&affine, &found, (int)width, in, out);
 }
@@ -205,10 +244,12 @@ static struct stage_caps rotate_caps(const void *params)
     struct affine linear = {0};
     find_direction(rotate, &linear.yy, &linear.xy);
     const bool is_whole = !rotate->is_chroma || warp_is_whole(&rotate->map);
-    return (struct stage_caps){.needs_all_rows = warp_needs_all_rows(&linear, &rotate->options),
+    /* A cropped slice reaches beyond the picture by less than it has inside, so slices read on downwards. */
+    const bool advances = linear.yy > 0 && rotate->crop != CROP_NOT_GIVEN;
+    return (struct stage_caps){.needs_all_rows = !advances && warp_needs_all_rows(&linear, &rotate->options),
                                .lossless_move =
                                    quarter_turns(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
-                               .groups = true,
+                               .groups = !rotate->angle.automatic,
                                .needs_upright = true,
                                .leaves_missing = rotate->options.outside == OUTSIDE_ZERO,
                                .relative_cost = quarter_turns(rotate) >= 0 && is_whole ? 1 : 6};
@@ -245,6 +286,37 @@ static enum status run_rotate(struct run *run, const void *params, const struct 
     return warp_image(run, &affine, &found, in, out, error);
 }
 
+/* ---------------------------------------------------------------- --rotate auto */
+
+static bool rotate_is_automatic(const void *params)
+{
+    return ((const struct rotate *)params)->angle.automatic;
+}
+
+/* Puts the angle in the place of "auto", which the value begins with. */
+static enum status rotate_end(void *context, const void *params, const char *written,
+                              struct replacement *replacement, struct error *error)
+{
+    static const double MOST = 15; /* degrees, as --deskew */
+    double degrees;
+    (void)params;
+    if (page_angle_find(context, MOST, &degrees, replacement, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const int length =
+        snprintf(replacement->value, sizeof replacement->value, "%.3f%s", degrees, written + strlen("auto"));
+    return length < (int)sizeof replacement->value
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "--rotate: its value is too long");
+}
+
+static const struct measurement rotate_measurement = {.needed = rotate_is_automatic,
+                                                      .enough = PAGE_ANGLE_ENOUGH,
+                                                      .size = sizeof(struct page_angle),
+                                                      .begin = page_angle_begin,
+                                                      .add = page_angle_add,
+                                                      .end = rotate_end,
+                                                      .release = page_angle_release};
+
 const struct stage stage_rotate = {
     .name = "rotate",
     .brief = "rotate by any angle",
@@ -253,9 +325,11 @@ const struct stage stage_rotate = {
         "crops or extends the result around its centre. Multiples of 90 copy the samples unchanged, also "
         "16 bit and float. Other angles interpolate as --warp does. Beyond the picture everything is 0: "
         "black, or transparent if the picture has alpha; with outside=edge the rule of --edge applies.\n\n"
+        "auto finds the angle, as --deskew does, of at most 15 degrees; a page without a clear angle is not "
+        "turned, and a warning says so.\n\n"
         "crop=inside cuts the result to the rectangle of the largest area that has no empty corner: a "
         "picture of 4000x3000, rotated by 3.2 degrees, is 3850x2789 then. At its border the filter follows "
-        "--edge.",
+        "--edge. crop=same keeps the size of the picture.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rotate),
@@ -264,6 +338,7 @@ const struct stage stage_rotate = {
     .check = rotate_check,
     .shape = rotate_shape,
     .rows = rotate_rows,
+    .measurement = &rotate_measurement,
     .caps = rotate_caps,
     .inverse_map = rotate_inverse_map,
     .adapt_to_chroma = rotate_adapt_to_chroma,

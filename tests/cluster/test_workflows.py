@@ -14,7 +14,7 @@ import xml.etree.ElementTree as xml
 import numpy as np
 import pytest
 import yaml
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 import harness
 import pngfile
@@ -185,3 +185,27 @@ def test_yaml_parses():
     for path in [*FOLDER.rglob("*.yml"), *FOLDER.rglob("*.yaml"), FOLDER.parent / "CITATION.cff"]:
         text = re.sub(r"^{%.*%}$", "", path.read_text(), flags=re.M)
         assert isinstance(yaml.safe_load(re.sub(r"{{.*?}}", "x", text)), dict), path
+
+
+# ---------------------------------------------------------------- OCRmyPDF
+
+def test_ocrmypdf(tmp_path, env):
+    """A page that is askew in uneven light: the plugin's text is complete, the page keeps its size, and a wrong size is refused."""
+    if not shutil.which("ocrmypdf"):
+        pytest.skip("OCRmyPDF is not installed: apt-get install ocrmypdf")
+    words = ["The quick brown fox jumps over the lazy dog", "while many pages of paper wait in the library"] * 4
+    page = Image.new("L", (1100, 700), 235)
+    font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSerif.ttf", 28)
+    for number, line in enumerate(words):
+        ImageDraw.Draw(page).text((130, 120 + number * 52), line, fill=50, font=font)
+    light = np.linspace(1, 0.35, page.width)
+    samples = np.asarray(page.rotate(4, Image.BICUBIC, fillcolor=235)) * light
+    Image.fromarray(samples.astype(np.uint8)).save(tmp_path / "page.png", dpi=(150, 150))
+    command = ["ocrmypdf", "--plugin", FOLDER / "ocrmypdf" / "climg_pages.py", "--image-dpi", "150", "--force-ocr", "--output-type", "pdf", "--sidecar", "out.txt"]
+    stages = ["--climg-page", "--deskew --background 40,method=divide,light=yes", "--climg-ocr", "--threshold sauvola --despeckle 6"]
+    subprocess.run([*command, *stages, "page.png", "out.pdf"], cwd=tmp_path, env=env, check=True, timeout=300)
+    text = (tmp_path / "out.txt").read_text()
+    assert text.count("quick brown fox") == 4 and text.count("wait in the library") == 4
+    refused = subprocess.run([*command, "--climg-page", "--rotate auto", "page.png", "no.pdf"], cwd=tmp_path, env=env, capture_output=True,
+                             text=True, timeout=300)
+    assert refused.returncode != 0 and "changes the size of the page" in refused.stderr and not (tmp_path / "no.pdf").exists()

@@ -129,6 +129,10 @@ def ask():
     yield Question("threshold", "wolf,radius=3,k=0.5,channels=each", 37, 21, 4)
     yield Question("despeckle", "9", 37, 21, 3)
     yield Question("despeckle", "4,objects=white", 37, 21, 4)
+    yield Question("deskew", None, 35, 11, 3)  # by themselves, not measured, they move nothing
+    yield Question("trim", None, 35, 11, 3)
+    yield Question("local-contrast", "3,tiles=4x3", 37, 21, 1, "8")
+    yield Question("local-contrast", "2,tiles=2x2", 37, 21, 3, "8")
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
     yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)
@@ -496,6 +500,9 @@ IMAGE_STAGES = {
     "negative": negative,
     "threshold": threshold,
     "despeckle": lambda planes, primary, pairs, edge: reference.despeckle(planes, int(primary), pairs.get("objects", "black")),
+    "deskew": lambda planes, primary, pairs, edge: planes,
+    "trim": lambda planes, primary, pairs, edge: planes,
+    "local-contrast": lambda planes, primary, pairs, edge: reference.local_contrast(planes, float(primary), *map(int, pairs["tiles"].split("x")), 256),
     "warp": warp,
     "align": lambda planes, primary, pairs, edge: planes,
     "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),

@@ -203,6 +203,61 @@ def despeckle(planes, smallest, objects="black"):
     return keep_alpha(each_channel(clean, planes), planes)
 
 
+def tone_tables(levels, clip, across, down, bins):
+    """The tables of --local-contrast by tiles, and the sizes of a tile; levels are bins, -1 where none is."""
+    height, width = levels.shape
+    extra = width % across > 0 or height % down > 0
+    tile = width // across + extra, height // down + extra
+    rows, columns = (np.abs(np.arange(n * t)) for n, t in ((down, tile[1]), (across, tile[0])))
+    for places, size in ((rows, height), (columns, width)):
+        while places.max() >= size:
+            places[:] = np.where(places >= size, np.abs(2 * (size - 1) - places), places) if size > 1 else 0
+    padded = levels[rows][:, columns]
+    tables = np.empty((down, across, bins))
+    limit = max(1, int(clip * (tile[0] * tile[1]) / bins)) if clip else np.iinfo(np.int64).max
+    for j in range(down):
+        for i in range(across):
+            part = padded[j * tile[1]:(j + 1) * tile[1], i * tile[0]:(i + 1) * tile[0]]
+            counts = np.bincount(part[part >= 0], minlength=bins)
+            total = counts.sum()
+            most = max(1, limit * int(total) // (tile[0] * tile[1])) if clip else limit
+            excess = np.maximum(counts - most, 0).sum()
+            counts = np.minimum(counts, most) + excess // bins
+            rest = excess % bins
+            counts[np.arange(rest) * max(bins // rest, 1) if rest else []] += 1
+            sums = np.cumsum(counts).astype(np.float32) * (np.float32(bins - 1) / np.float32(max(total, 1)))  # as OpenCV rounds
+            tables[j, i] = np.minimum(np.rint(sums), bins - 1) if total else np.arange(bins)
+    return tables, tile
+
+
+def local_contrast(planes, clip, across, down, bins):
+    """CLAHE as OpenCV defines it, of the luma; the change is added to all colours."""
+    colours = planes.shape[2] - has_alpha(planes)
+    full = planes[..., -1] if has_alpha(planes) else np.ones(planes.shape[:2])
+    # Brightness and bins in float32: in the middle between two bins rounding decides.
+    single, exact = np.float32, np.float64
+    luma = planes[..., 0].astype(single)
+    if colours == 3:
+        luma = luma * single(0.2126)
+        for channel, weight in ((1, 0.7152), (2, 0.0722)):
+            luma = (planes[..., channel].astype(single).astype(exact) * exact(single(weight)) + luma).astype(single)
+    luma = np.where(full > 0, luma / np.where(full > 0, full, 1).astype(single), single(np.nan))
+    finite = np.isfinite(luma)
+    places = (np.where(finite, luma, 0).astype(exact) * (bins - 1) + 0.5).astype(single)
+    levels = np.where(finite, np.clip(places, 0, bins - 1), -1).astype(int)
+    tables, tile = tone_tables(levels, clip, across, down, bins)
+    new = 0
+    places = [np.arange(size) / t - 0.5 for size, t in zip(levels.shape, tile[::-1])]
+    for dy in (0, 1):
+        for dx in (0, 1):
+            y, x = ((np.floor(p) + d).astype(int) for p, d in zip(places, (dy, dx)))
+            weights = [1 - np.abs(p - q) for p, q in zip(places, (y, x))]
+            new = new + np.outer(*weights) * tables[np.clip(y, 0, down - 1)[:, None], np.clip(x, 0, across - 1), np.maximum(levels, 0)]
+    result = planes.copy()
+    result[..., :colours] += (np.where(finite, new - levels, 0) / (bins - 1) * full)[..., None]
+    return result
+
+
 # ---------------------------------------------------------------- scaling
 
 def keys(t):

@@ -405,7 +405,7 @@ static void bad_stages(void **state)
            "\u2013blur begins with a typographic dash, not with hyphens; did you mean --blur?");
     refuse("in|\u2014-blur=3",
            "\u2014-blur=3 begins with a typographic dash, not with hyphens; did you mean --blur?");
-    refuse("--tim", "unknown stage or option --tim; did you mean --timing?");
+    refuse("--timin", "unknown stage or option --timin; did you mean --timing?");
     refuse("--qqqqqqqq", "unknown stage or option --qqqqqqqq; climg --help=all lists stages and options");
     refuse("--=3", "unknown stage or option --; climg --help=all lists stages and options");
     refuse("in|--blur", "--blur needs a value: --blur SIGMA");
@@ -424,7 +424,8 @@ static void bad_stages(void **state)
     assert_string_equal(settings_of("--format=PNG").format->name, "PNG");
     refuse("--format=gif",
            "--format gif: climg writes JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP and Y4M");
-    refuse("--format=.", "--format .: climg writes JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP and Y4M");
+    refuse("--format=.",
+           "--format .: climg writes JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP and Y4M");
     refuse("--page|0", "--page 0: not a page (1 is the first) or pages such as 2-4, 2- or -4");
 }
 
@@ -572,7 +573,7 @@ static void values_of_stages_are_checked(void **state)
     refuse("a|--wavelet=2|--gain|1:2,low:0,1:3|b.png", "--gain 1:2,low:0,1:3: '1:3' is there twice");
     refuse("a|--resize|0.25|b.png", "--resize 0.25: not a size; did you mean 25%?");
     refuse("a|--scale|65536|b.png", "--scale 65536: beyond 1/64 to 64; use --scale twice");
-    refuse("a|--rotate|out.png", "--rotate needs a value: --rotate DEGREES");
+    refuse("a|--rotate|out.png", "--rotate needs a value: --rotate DEGREES|auto");
 }
 
 static void options_of_other_kinds_are_answered(void **state)

@@ -80,6 +80,10 @@ void colour_space_release(const struct colour_space *space);
  * memory is out. */
 const float *colour_space_table(const struct colour_space *space, int channel, bool encodes);
 
+/* Returns the light of a value of a channel, both 1 at full scale. Negative values count as 0. Gray spaces have
+ * one curve for all channels. */
+double colour_space_light(const struct colour_space *space, int channel, double value);
+
 /* An end of a conversion. */
 struct colour_end {
     const struct colour_space *space;

@@ -651,6 +651,11 @@ void colour_space_release(const struct colour_space *space)
     pthread_mutex_unlock(&spaces.lock);
 }
 
+double colour_space_light(const struct colour_space *space, int channel, double value)
+{
+    return curve_decode(&space->curves[space->channels == 1 ? 0 : channel], value);
+}
+
 static double table_decode(const void *curve, double v)
 {
     return curve_decode(curve, v);

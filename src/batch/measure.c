@@ -1,0 +1,158 @@
+/* Measures pictures for stages whose parameters depend on the picture, before the plan of the page is made.
+ *
+ *     file, read again ─▶ steps before the stage ─▶ rows ─▶ measurement ─▶ a stage with plain numbers
+ *
+ * The pass is a page of its own (flow_page) whose writer passes the rows on, so it works in slices, on
+ * pictures of any size. If the stage comes first, the picture is decoded at 1/2 to 1/8 where that is enough.
+ * A second measured stage in the chain sees what the first one has become. */
+#include "batch/job.h"
+
+#include "base/text.h"
+#include "image/memory_io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A measurement under way; the context of the writer. */
+struct measuring {
+    const struct step *step;
+    void *state;
+};
+
+static enum status measuring_begin(void *context, const struct image_info *info, struct error *error)
+{
+    const struct measuring *measuring = context;
+    return measuring->step->stage->measurement->begin(measuring->state, measuring->step->params, info, error);
+}
+
+static enum status measuring_add(void *context, const void *rows, size_t pitch, uint32_t count,
+                                 struct error *error)
+{
+    const struct measuring *measuring = context;
+    (void)error;
+    measuring->step->stage->measurement->add(measuring->state, rows, pitch, count);
+    return STATUS_OK;
+}
+
+static enum status measuring_end(void *context, struct error *error)
+{
+    (void)context;
+    (void)error;
+    return STATUS_OK;
+}
+
+/* Opens the current page of the input once more. A pipe is not read twice. */
+static enum status measure_open(const struct job *job, const struct worker *worker, const char *stage,
+                                struct reader **reader, struct error *error)
+{
+    const struct settings *settings = worker->context->settings;
+    const struct reader_options options = {.page = (settings->pages.first > 0 ? settings->pages.first : 1) +
+                                                   job->page,
+                                           .max_pixels = settings->max_pixels,
+                                           .jobs = worker->share.threads,
+                                           .spool = settings->environment.spool};
+    *reader = NULL;
+    if (reader_info(job->reader)->video.parts > 0)
+        return fail(error, STATUS_FAILED, "--%s measures the picture, which does not work on video", stage);
+    if (job->bytes == 0)
+        return fail(error, STATUS_FAILED,
+                    "is no file that can be read twice, as --%s does; write it to one first", stage);
+    return reader_open(job->input, &options, reader, error);
+}
+
+/* Reduces the picture as far as the longer side keeps `enough` pixels. */
+static void measure_reduce(struct reader *reader, int enough)
+{
+    const struct image_info *info = reader_info(reader);
+    const uint32_t longer = info->width > info->height ? info->width : info->height;
+    int factor = 1;
+    while (factor < 8 && longer / (2 * (uint32_t)factor) >= (uint32_t)enough)
+        factor *= 2;
+    reader_reduce(reader, factor);
+}
+
+/* Runs the steps before `index` and passes the rows to the measurement. */
+static enum status measure_rows(const struct job *job, struct worker *worker, size_t index,
+                                struct reader *reader, struct measuring *measuring, struct error *error)
+{
+    const struct chain before = {.steps = job->chain.steps, .count = index};
+    const struct memory_sink sink = {measuring, measuring_begin, measuring_add, measuring_end};
+    struct plan_request request = job_plan_request(job, worker, reader);
+    struct clipping ignored = {0};
+    struct plan plan;
+    request.chain = &before;
+    if (plan_make(&plan, &request, &worker->run, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct shape *out = plan_output(&plan);
+    struct page page = {.run = &worker->run,
+                        .plan = &plan,
+                        .from = job_input_conversion(job, worker),
+                        .reader = reader,
+                        .out = {.width = (uint32_t)out->width,
+                                .height = (uint32_t)out->height,
+                                .channels = out->channels,
+                                .alpha = out->alpha,
+                                .type = plan.out},
+                        .timing = &worker->timing,
+                        .clipping = &ignored};
+    page.from.rounded = plan_has_large_halo(&plan);
+    page.from.opponent_in = plan.opponent_in;
+    page.from.opponent_out = plan.opponent_out;
+    page.to = page.from;
+    page.to.type = plan.out;
+    page.to.channels = out->channels;
+    page.to.alpha = out->alpha;
+    page.to.ranged = page.from.ranged && sample_is_float(plan.in) && sample_is_float(plan.out);
+    enum status status = memory_writer(reader_name(reader), &sink, &page.writer, error);
+    if (status == STATUS_OK)
+        status = flow_page(&page, error);
+    writer_close(page.writer);
+    plan_free(&plan);
+    run_trim(&worker->run);
+    worker->run.prebuilt = false; /* the programs of the whole chain are still to be compiled together */
+    return status;
+}
+
+/* Measures for step `index` and replaces it. */
+static enum status measure_step(struct job *job, struct worker *worker, size_t index, struct result *result)
+{
+    const struct step *step = &job->chain.steps[index];
+    const struct measurement *measurement = step->stage->measurement;
+    struct error *error = &result->error;
+    struct measuring measuring = {.step = step};
+    struct replacement replacement = {.stage = NULL};
+    struct reader *reader;
+    enum status status = measure_open(job, worker, step->stage->name, &reader, error);
+    if (status == STATUS_OK) {
+        if (measurement->enough > 0 && index == (job->orientation > 0))
+            measure_reduce(reader, measurement->enough);
+        measuring.state = allocate_zeroed(1, measurement->size, "a measurement", error);
+        status =
+            measuring.state ? measure_rows(job, worker, index, reader, &measuring, error) : STATUS_FAILED;
+    }
+    if (status == STATUS_OK)
+        status = measurement->end(measuring.state, step->params, step->written, &replacement, error);
+    if (measuring.state)
+        measurement->release(measuring.state);
+    free(measuring.state);
+    reader_close(reader);
+    if (status != STATUS_OK)
+        return status;
+    if (replacement.found[0] != '\0')
+        text_append(job->measured, sizeof job->measured, "%s%s", job->measured[0] != '\0' ? "; " : "",
+                    replacement.found);
+    result_warn(result, replacement.warning);
+    return chain_replace(&job->chain, index, stage_find(replacement.stage), replacement.value, error);
+}
+
+enum status job_measure(struct job *job, struct worker *worker, struct result *result)
+{
+    enum status status = STATUS_OK;
+    job->measured[0] = '\0';
+    for (size_t i = 0; status == STATUS_OK && i < job->chain.count; i++) {
+        const struct step *step = &job->chain.steps[i];
+        if (step->stage->measurement && step->stage->measurement->needed(step->params))
+            status = measure_step(job, worker, i, result);
+    }
+    return status;
+}

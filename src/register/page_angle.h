@@ -1,0 +1,33 @@
+/* Measurements of the angle of a page, for --deskew and --rotate auto: callbacks of struct measurement
+ * (engine/stage.h). A state belongs to one thread. */
+#ifndef CLIMG_REGISTER_PAGE_ANGLE_H
+#define CLIMG_REGISTER_PAGE_ANGLE_H
+
+#include "engine/stage.h"
+#include "image/image.h"
+
+/* Pixels of the longer side of a page that are enough to find its angle. */
+enum { PAGE_ANGLE_ENOUGH = 1200 };
+
+/* State of a measurement. */
+struct page_angle {
+    struct image_info info; /* of the rows */
+    int factor;             /* pixels of a side that become one of `gray` */
+    int width, height;      /* of gray */
+    uint32_t row;           /* the next one */
+    float *gray;            /* owned */
+    double *values;         /* a row; owned */
+};
+
+enum status page_angle_begin(void *context, const void *params, const struct image_info *info,
+                             struct error *error);
+void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t count);
+void page_angle_release(void *context);
+
+/* After the last row: finds the angle by which --rotate makes the lines level, of at most `most` degrees; 0
+ * if they are level already or no angle is clear. Sets the stage, and the text or the warning; the caller
+ * sets the value. */
+enum status page_angle_find(const struct page_angle *state, double most, double *degrees,
+                            struct replacement *replacement, struct error *error);
+
+#endif

@@ -1,0 +1,21 @@
+/* The angle by which the lines of a page are turned. */
+#ifndef CLIMG_REGISTER_SKEW_H
+#define CLIMG_REGISTER_SKEW_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+struct skew {
+    double degrees; /* lines fall to the right by this angle; clockwise is positive */
+    double clarity; /* sharpness of the lines' profile at this angle, relative to that at other angles */
+    bool clear;     /* the angle can be trusted */
+};
+
+/* Finds the angle between -most and `most` degrees. `gray` has rows of `width` finite values without padding,
+ * of any scale; 1000 to 2000 pixels a side are enough. Text may be dark or light. Fails only if memory runs
+ * out. Takes 50 ms for a page of 1240x1754. Thread-safe. */
+enum status skew_find(const float *gray, int width, int height, double most, struct skew *skew,
+                      struct error *error);
+
+#endif

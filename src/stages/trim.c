@@ -1,0 +1,226 @@
+/* Cuts a uniform border away: a --crop whose size and place are measured (batch/measure.c).
+ *
+ *     top and left rows and columns    like the top left pixel
+ *     right columns                    like the top right pixel
+ *     bottom rows                      like the bottom left pixel
+ *
+ * to within the tolerance, in every channel. Rows arrive from the top, when the bottom's colour is not known
+ * yet: of each row since the last one that surely stays, its extremes are kept. */
+#include "filters/histogram.h"
+#include "filters/warp.h"
+#include "image/image.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct trim {
+    struct amount tolerance;
+};
+
+/* Parses "10" or "4%". */
+static enum status parse_tolerance(const char *text, void *field, struct error *error)
+{
+    struct amount *tolerance = field;
+    if (!amount_parse(&text, tolerance) || *text != '\0' || !(tolerance->number >= 0))
+        return fail(error, STATUS_USAGE, "not a number from 0 on, or percent");
+    return STATUS_OK;
+}
+
+static void print_tolerance(FILE *file, const void *params)
+{
+    amount_print(file, &((const struct trim *)params)->tolerance);
+}
+
+static const struct option options[] = {
+    {.type = OPTION_CUSTOM,
+     .offset = offsetof(struct trim, tolerance),
+     .fallback = "4%",
+     .value = "TOLERANCE",
+     .optional = true,
+     .help = "difference from the corner's colour that still counts as border: a sample value (0 to 255 in 8 "
+             "bit), or "
+             "percent of full scale",
+     .parse = parse_tolerance,
+     .print = print_tolerance},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/cells.png --extend 500x500,color=white --trim same.png", "a white frame, and its end"},
+    {"climg samples/page.jpg --deskew --crop 400x560 --gray --threshold sauvola,radius=15,k=0.05 --despeckle "
+     "12 --trim=0 text.png",
+     "only the printed part"},
+    {NULL, NULL},
+};
+
+enum { MAX_CHANNELS = 4 };
+
+/* State of the measurement. Positions are -1 until a pixel was found that stays. */
+struct trim_state {
+    struct image_info info;
+    double tolerance;
+    int left, right, top;
+    int row;                             /* the next one */
+    double corner[2][MAX_CHANNELS];      /* the top left and the top right pixel */
+    double bottom[MAX_CHANNELS];         /* the first pixel of the last row */
+    double *values;                      /* of a row; owned */
+    double (*extremes)[2][MAX_CHANNELS]; /* of each row, the smallest and the largest values; owned */
+};
+
+static enum status trim_begin(void *context, const void *params, const struct image_info *info,
+                              struct error *error)
+{
+    struct trim_state *state = context;
+    const struct amount *tolerance = &((const struct trim *)params)->tolerance;
+    *state = (struct trim_state){.info = *info, .left = -1, .right = -1, .top = -1};
+    /* Twice a rounding error, as percent are no whole counts. */
+    state->tolerance =
+        (tolerance->percent ? tolerance->number / 100 : tolerance->number / sample_full_scale(info->type)) +
+        1e-7;
+    state->values = allocate(info->width * (size_t)info->channels * sizeof *state->values, "a row", error);
+    state->extremes = allocate(info->height * sizeof *state->extremes, "rows", error);
+    return state->values && state->extremes ? STATUS_OK : STATUS_FAILED;
+}
+
+/* True if the pixel at `value` differs from a colour, or is NaN. */
+static bool trim_differs(const struct trim_state *state, const double *value, const double *colour)
+{
+    for (int c = 0; c < state->info.channels; c++)
+        if (!(fabs(value[c] - colour[c]) <= state->tolerance))
+            return true;
+    return false;
+}
+
+/* Widens the part that stays by a row. */
+static void trim_add_row(struct trim_state *state)
+{
+    const int width = (int)state->info.width, channels = state->info.channels;
+    double *values = state->values, (*extremes)[MAX_CHANNELS] = state->extremes[state->row];
+    const size_t pixel = (size_t)channels * sizeof *values;
+    /* Colours of transparent pixels do not show. */
+    for (int x = 0; state->info.alpha && x < width; x++)
+        for (int c = 0; c + 1 < channels; c++)
+            values[x * channels + c] *= values[x * channels + channels - 1];
+    if (state->row == 0) {
+        memcpy(state->corner[0], values, pixel);
+        memcpy(state->corner[1], values + (width - 1) * channels, pixel);
+    }
+    memcpy(state->bottom, values, pixel);
+    for (int c = 0; c < channels; c++) {
+        extremes[0][c] = INFINITY;
+        extremes[1][c] = -INFINITY;
+        for (int x = 0; x < width; x++) {
+            const double value = isnan(values[x * channels + c]) ? INFINITY : values[x * channels + c];
+            extremes[0][c] = value < extremes[0][c] ? value : extremes[0][c];
+            extremes[1][c] = value > extremes[1][c] ? value : extremes[1][c];
+        }
+    }
+    if (state->top < 0 && (trim_differs(state, extremes[0], state->corner[0]) ||
+                           trim_differs(state, extremes[1], state->corner[0])))
+        state->top = state->row;
+    for (int x = 0; x < (state->left < 0 ? width : state->left); x++)
+        if (trim_differs(state, values + x * channels, state->corner[0])) {
+            state->left = x;
+            break;
+        }
+    for (int x = width - 1; x > state->right; x--)
+        if (trim_differs(state, values + x * channels, state->corner[1]))
+            state->right = x;
+    state->row++;
+}
+
+static void trim_add(void *context, const void *rows, size_t pitch, uint32_t count)
+{
+    struct trim_state *state = context;
+    for (uint32_t i = 0; i < count; i++) {
+        sample_values(state->info.type, (const unsigned char *)rows + i * pitch, 0,
+                      state->info.width * (size_t)state->info.channels, state->values);
+        trim_add_row(state);
+    }
+}
+
+static enum status trim_end(void *context, const void *params, const char *written,
+                            struct replacement *replacement, struct error *error)
+{
+    const struct trim_state *state = context;
+    const int width = (int)state->info.width, height = (int)state->info.height;
+    int bottom = height - 1;
+    (void)params;
+    (void)written;
+    (void)error;
+    while (bottom >= 0 && !trim_differs(state, state->extremes[bottom][0], state->bottom) &&
+           !trim_differs(state, state->extremes[bottom][1], state->bottom))
+        bottom--;
+    replacement->stage = "crop";
+    /* A picture of one colour has no inside, nor has one whose sides have a colour each. */
+    if (state->left < 0 || state->top < 0 || bottom < state->top || state->right < state->left) {
+        snprintf(replacement->value, sizeof replacement->value, "%dx%d+0+0", width, height);
+        snprintf(replacement->warning, sizeof replacement->warning,
+                 "is nothing but border, and is not trimmed");
+        return STATUS_OK;
+    }
+    snprintf(replacement->value, sizeof replacement->value, "%dx%d+%d+%d", state->right - state->left + 1,
+             bottom - state->top + 1, state->left, state->top);
+    snprintf(replacement->found, sizeof replacement->found, "trimmed to %.50s", replacement->value);
+    return STATUS_OK;
+}
+
+static void trim_release(void *context)
+{
+    struct trim_state *state = context;
+    free(state->values);
+    free(state->extremes);
+}
+
+static bool trim_needed(const void *params)
+{
+    (void)params;
+    return true;
+}
+
+static const struct measurement trim_measurement = {.needed = trim_needed,
+                                                    .size = sizeof(struct trim_state),
+                                                    .begin = trim_begin,
+                                                    .add = trim_add,
+                                                    .end = trim_end,
+                                                    .release = trim_release};
+
+static struct stage_caps trim_caps(const void *params)
+{
+    (void)params;
+    return (struct stage_caps){.needs_upright = true};
+}
+
+static enum status run_trim_stage(struct run *run, const void *params, const struct value *in,
+                                  struct value *out, struct error *error)
+{
+    const struct affine same = affine_scaling(1, 1);
+    (void)params;
+    return move_image(run, &same, in, out, error);
+}
+
+const struct stage stage_trim = {
+    .name = "trim",
+    .brief = "cut a uniform border away",
+    .manual = "Cuts off the rows and columns at each side whose pixels all have the colour of a corner: at "
+              "the top and the "
+              "left that of the top left pixel, at the right of the top right one, at the bottom of the "
+              "bottom left one. "
+              "Colours may differ by TOLERANCE in each channel, which allows for the noise of JPEG and of "
+              "scanners; alpha "
+              "counts as a channel, and colours of transparent pixels do not. Samples that stay are copied "
+              "unchanged, as by "
+              "--crop. -v and --report give the part, as --crop takes it.\n\n"
+              "A picture of one colour stays as it is, with a warning. The file is read twice, so it cannot "
+              "be a pipe.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct trim),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .rows = rows_same,
+    .measurement = &trim_measurement,
+    .caps = trim_caps,
+    .run = run_trim_stage,
+};
