@@ -162,14 +162,14 @@ static void add_rule(int file, unsigned rights)
         access |= LANDLOCK_ACCESS_FS_REMOVE_DIR;
     if (rights & CONFINE_EXECUTE)
         access |= LANDLOCK_ACCESS_FS_EXECUTE;
-    if (fstat(file, &there) != 0)
-        return;
+    const bool known = fstat(file, &there) == 0;
     const struct landlock_path_beneath_attr rule = {
-        .allowed_access = access & handled & (S_ISDIR(there.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
+        .allowed_access = access & handled & (known && S_ISDIR(there.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
         .parent_fd = file};
-    /* Fails for pipes, which need no rule. After any other failure the file cannot be opened, and an error
-     * names it. */
-    (void)!syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    /* EBADFD: pipes need no rule. ENOMSG: it would give no right that is known to this kernel. */
+    if (!known || (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
+                   errno != EBADFD && errno != ENOMSG))
+        failure = errno;
 }
 
 void confine_allow(const char *path, unsigned rights)
