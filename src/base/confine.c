@@ -106,7 +106,7 @@ static const char *const programs[] = {"/usr/bin/ld", "/usr/bin/ld.lld", "/lib64
                                        "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-*.so.1"};
 
 /* Allows all paths of a list, which may be patterns of glob. */
-static void allow_list(const char *const *paths, size_t count, unsigned rights)
+static void rules_add_list(const char *const *paths, size_t count, unsigned rights)
 {
     for (size_t i = 0; i < count; i++) {
         glob_t found;
@@ -136,16 +136,16 @@ void confine_begin(void)
     rules = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof ruleset, 0);
     if (rules < 0)
         failure = errno;
-    allow_list(readable, sizeof readable / sizeof readable[0], CONFINE_READ);
-    allow_list(devices, sizeof devices / sizeof devices[0], CONFINE_READ | CONFINE_WRITE);
-    allow_list(programs, sizeof programs / sizeof programs[0], CONFINE_READ | CONFINE_EXECUTE);
+    rules_add_list(readable, sizeof readable / sizeof readable[0], CONFINE_READ);
+    rules_add_list(devices, sizeof devices / sizeof devices[0], CONFINE_READ | CONFINE_WRITE);
+    rules_add_list(programs, sizeof programs / sizeof programs[0], CONFINE_READ | CONFINE_EXECUTE);
 #ifdef CONFINE_ALSO /* gcov's files: make coverage */
     confine_allow(CONFINE_ALSO, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
 #endif
 }
 
 /* Adds a rule for an open file or folder. */
-static void add_rule(int file, unsigned rights)
+static void rule_add(int file, unsigned rights)
 {
     struct stat there;
     uint64_t access = 0;
@@ -162,14 +162,14 @@ static void add_rule(int file, unsigned rights)
         access |= LANDLOCK_ACCESS_FS_REMOVE_DIR;
     if (rights & CONFINE_EXECUTE)
         access |= LANDLOCK_ACCESS_FS_EXECUTE;
-    if (fstat(file, &there) != 0)
-        return;
+    const bool known = fstat(file, &there) == 0;
     const struct landlock_path_beneath_attr rule = {
-        .allowed_access = access & handled & (S_ISDIR(there.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
+        .allowed_access = access & handled & (known && S_ISDIR(there.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
         .parent_fd = file};
-    /* Fails for pipes, which need no rule. After any other failure the file cannot be opened, and an error
-     * names it. */
-    (void)!syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    /* EBADFD: pipes need no rule. ENOMSG: it would give no right that is known to this kernel. */
+    if (!known || (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
+                   errno != EBADFD && errno != ENOMSG))
+        failure = errno;
 }
 
 void confine_allow(const char *path, unsigned rights)
@@ -180,7 +180,7 @@ void confine_allow(const char *path, unsigned rights)
             failure = errno;
         return;
     }
-    add_rule(file, rights);
+    rule_add(file, rights);
     close(file);
 }
 
@@ -258,35 +258,35 @@ struct filter {
     unsigned short length;
 };
 
-static void add(struct filter *filter, unsigned code, uint32_t value, unsigned char then,
-                unsigned char otherwise)
+static void filter_add(struct filter *filter, unsigned code, uint32_t value, unsigned char then,
+                       unsigned char otherwise)
 {
     filter->code[filter->length++] = (struct sock_filter){(unsigned short)code, then, otherwise, value};
 }
 
 /* Adds: if the loaded word fits `value`, return `result`. `test`: BPF_JEQ, BPF_JGT, or BPF_JSET for common
  * bits. */
-static void add_case(struct filter *filter, unsigned test, uint32_t value, uint32_t result)
+static void filter_case(struct filter *filter, unsigned test, uint32_t value, uint32_t result)
 {
-    add(filter, BPF_JMP | test | BPF_K, value, 0, 1);
-    add(filter, BPF_RET | BPF_K, result, 0, 0);
+    filter_add(filter, BPF_JMP | test | BPF_K, value, 0, 1);
+    filter_add(filter, BPF_RET | BPF_K, result, 0, 0);
 }
 
-static void add_load(struct filter *filter, size_t offset)
+static void filter_load(struct filter *filter, size_t offset)
 {
-    add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+    filter_add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* Adds: of calls of that number, test the low half of an argument. Both machines are little-endian. The last
- * such case loads the call's number again. */
-static void add_argument(struct filter *filter, uint32_t call, int argument, unsigned test,
-                         const uint32_t *values, unsigned char count)
+/* Adds: of calls of that number, compare the low half of an argument with each value. Both machines are
+ * little-endian. Loads the call's number again afterwards. */
+static void filter_argument(struct filter *filter, uint32_t call, int argument, unsigned test,
+                            const uint32_t *values, unsigned char count)
 {
-    add(filter, BPF_JMP | BPF_JEQ | BPF_K, call, 0, (unsigned char)(2 * count + 2));
-    add_load(filter, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)argument);
+    filter_add(filter, BPF_JMP | BPF_JEQ | BPF_K, call, 0, (unsigned char)(2 * count + 2));
+    filter_load(filter, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)argument);
     for (int i = 0; i < count; i++)
-        add_case(filter, test, values[i], REFUSE);
-    add_load(filter, offsetof(struct seccomp_data, nr));
+        filter_case(filter, test, values[i], REFUSE);
+    filter_load(filter, offsetof(struct seccomp_data, nr));
 }
 
 /* Installs the filter. Returns false if the kernel or the machine has none. */
@@ -301,18 +301,18 @@ static bool filter_install(void)
         return false;
 
     /* Refuse calls by the numbers of 32-bit programs. Numbers of x32 begin at 2^30, above the newest. */
-    add_load(&filter, offsetof(struct seccomp_data, arch));
-    add(&filter, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
-    add(&filter, BPF_RET | BPF_K, REFUSE, 0, 0);
-    add_load(&filter, offsetof(struct seccomp_data, nr));
-    add_case(&filter, BPF_JGT, CALL_NEWEST, UNKNOWN_CALL);
+    filter_load(&filter, offsetof(struct seccomp_data, arch));
+    filter_add(&filter, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    filter_add(&filter, BPF_RET | BPF_K, REFUSE, 0, 0);
+    filter_load(&filter, offsetof(struct seccomp_data, nr));
+    filter_case(&filter, BPF_JGT, CALL_NEWEST, UNKNOWN_CALL);
     for (size_t i = 0; i < REFUSED; i++)
-        add_case(&filter, BPF_JEQ, (uint32_t)refused[i], REFUSE);
+        filter_case(&filter, BPF_JEQ, (uint32_t)refused[i], REFUSE);
     for (size_t i = 0; i < UNKNOWN; i++)
-        add_case(&filter, BPF_JEQ, (uint32_t)unknown[i], UNKNOWN_CALL);
-    add_argument(&filter, SYS_clone, 0, BPF_JSET, namespaces, 1);
-    add_argument(&filter, SYS_ioctl, 1, BPF_JEQ, typing, 2);
-    add(&filter, BPF_RET | BPF_K, ALLOW, 0, 0);
+        filter_case(&filter, BPF_JEQ, (uint32_t)unknown[i], UNKNOWN_CALL);
+    filter_argument(&filter, SYS_clone, 0, BPF_JSET, namespaces, 1);
+    filter_argument(&filter, SYS_ioctl, 1, BPF_JEQ, typing, 2);
+    filter_add(&filter, BPF_RET | BPF_K, ALLOW, 0, 0);
 
     const struct sock_fprog program = {.len = filter.length, .filter = filter.code};
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
@@ -326,7 +326,7 @@ enum status confine_apply(const char **note, struct error *error)
     /* This rule is for an inode that /proc would forget: the descriptor stays open. */
     const int self = rules >= 0 ? open("/proc/self", O_PATH | O_CLOEXEC) : -1;
     if (self >= 0)
-        add_rule(self, CONFINE_READ);
+        rule_add(self, CONFINE_READ);
     if (failure != 0)
         return fail(error, STATUS_FAILED, "cannot confine the process: %s%s", strerror(failure),
                     failure == EMFILE ? "; raise the limit (ulimit -n)" : "");

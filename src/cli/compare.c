@@ -205,6 +205,7 @@ static enum status open_side(struct side *side, const char *path, const struct s
                              struct error *error)
 {
     const struct reader_options options = {.page = settings->pages.first,
+                                           .only = settings->only,
                                            .last_page = settings->pages.last,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = settings->jobs,

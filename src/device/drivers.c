@@ -173,13 +173,12 @@ void drivers_allow(const struct environment *environment)
     if (own)
         confine_allow(own, ALL_RIGHTS);
     free(own);
-    char *kernels = pocl ? copy_text(pocl, &ignored) : NULL;
-    if (kernels) {
+    char kernels[PATH_MAX];
+    if (pocl && snprintf(kernels, sizeof kernels, "%s", pocl) < PATH_MAX) {
         make_folders_above(kernels);
         mkdir(kernels, 0700);
         confine_allow(kernels, ALL_RIGHTS);
     }
-    free(kernels);
     allow_joined(environment->system_cache, "climg", CONFINE_READ);
 
     /* The loader of drivers, its list of them, and the drivers. */
