@@ -221,6 +221,19 @@ def test_builtin(tmp_path, rng, word):
         assert np.abs(out[..., 3] - samples[..., 3] / full).max() < 1e-6
 
 
+@pytest.mark.parametrize("icc", ["matrix", "printer"])
+def test_linear(tmp_path, rng, icc):
+    """In linear light the same colours, also of a folder whose small pictures are done together."""
+    (tmp_path / "in").mkdir()
+    for i in range(4):
+        write(tmp_path / "in" / f"{i}.tif", draw_picture(rng, 3), draw_matrix(np.random.default_rng(i // 2)) if icc == "matrix" else iccfile.printer(), 16)
+    results = []
+    for words in ("", "--linear"):
+        harness.run("-y", *words.split(), "in", "--profile", "p3", "--depth", "float", f"out{words}", cwd=tmp_path)
+        results.append([harness.read_tiff(tmp_path / f"out{words}" / f"{i}.tif") for i in range(4)])
+    assert np.abs(np.clip(results, 0, 1)[0] - np.clip(results, 0, 1)[1]).max() < (1e-4 if icc == "matrix" else 2e-3)
+
+
 def test_nan(tmp_path):
     picture = np.full((3, 5, 3), 0.5, np.float32)
     picture[1, 2, 1] = np.nan
