@@ -441,8 +441,11 @@ static enum status read_profile(struct colour_space *space, const void *icc, siz
 
 /* ---------------------------------------------------------------- the list */
 
+/* Frees a space that is in no list; NULL is allowed. */
 static void free_entry(struct entry *entry)
 {
+    if (entry == NULL)
+        return;
     free_curves(&entry->space);
     blob_free(&entry->space.icc);
     for (int i = 0; i < 6; i++)
