@@ -114,7 +114,7 @@ static bool keeps_coding(const struct settings *settings)
 bool job_keeps_coding(const struct job *job, const struct worker *worker)
 {
     return job->format->lossy && job->format == reader_format(job->reader) &&
-           keeps_coding(worker->context->settings);
+           keeps_coding(worker->context->settings) && reader_info(job->reader)->inks == INKS_NONE;
 }
 
 enum status job_check_more(const struct job *job, struct error *error)
@@ -326,6 +326,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
                                            .copies =
                                                worker->context->chain->count == 0 && keeps_coding(settings),
                                            .max_pixels = settings->max_pixels,
+                                           .target = chain_target(worker->context->chain),
                                            .jobs = worker->share.threads,
                                            .memory = share_for_threads(worker),
                                            .spool = settings->environment.spool};

@@ -138,6 +138,11 @@ bool chain_needs_space(const struct chain *chain)
     return false;
 }
 
+const struct colour_space *chain_target(const struct chain *chain)
+{
+    return chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
+}
+
 bool chain_needs_upright(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)

@@ -130,14 +130,15 @@ struct foreign_hint foreign_reading(const char *name, const char *path);
 struct foreign_hint foreign_writing(const char *name, const char *path);
 
 struct reader_options {
-    int page;            /* the first page to read, from 1 on; 0: all pages */
-    int last_page;       /* the last page to read; the file may have fewer; 0: only `page` */
-    bool rewinds;        /* reader_measure() will be called, so the file is read twice */
-    bool copies;         /* reader_copy() may be called, if the format is lossy */
-    uint64_t max_pixels; /* a page with more is refused before memory is allocated */
-    int jobs;            /* threads that decode; 0: one for each processor */
-    const char *spool;   /* folder for a temporary copy of a pipe, if the reader must seek */
-    uint64_t memory;     /* limit in bytes of what threads decode ahead; 0: no limit */
+    int page;                          /* the first page to read, from 1 on; 0: all pages */
+    int last_page;                     /* the last page to read; the file may have fewer; 0: only `page` */
+    bool rewinds;                      /* reader_measure() will be called, so the file is read twice */
+    bool copies;                       /* reader_copy() may be called, if the format is lossy */
+    uint64_t max_pixels;               /* a page with more is refused before memory is allocated */
+    const struct colour_space *target; /* RGB space that CMYK and L*a*b* are converted to; NULL: sRGB */
+    int jobs;                          /* threads that decode; 0: one for each processor */
+    const char *spool;                 /* folder for a temporary copy of a pipe, if the reader must seek */
+    uint64_t memory;                   /* limit in bytes of what threads decode ahead; 0: no limit */
 };
 
 enum compression_preset {

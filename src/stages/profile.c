@@ -148,10 +148,12 @@ static enum status run_profile(struct run *run, const void *params, const struct
 static struct stage_caps profile_caps(const void *params)
 {
     const struct profile *profile = params;
-    return (struct stage_caps){.file = profile_builtin(profile) < 0 ? profile->target : NULL,
-                               .groups = true,
-                               .needs_space = true,
-                               .new_values = true};
+    return (struct stage_caps){
+        .file = profile_builtin(profile) < 0 ? profile->target : NULL,
+        .groups = true,
+        .needs_space = true,
+        .target = profile->space != NULL && profile->space->channels == 3 ? profile->space : NULL,
+        .new_values = true};
 }
 
 const struct stage stage_profile = {

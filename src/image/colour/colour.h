@@ -76,6 +76,24 @@ const struct colour_space *colour_space_builtin(enum colour_builtin which);
 /* Ends a use of a space; NULL is allowed. */
 void colour_space_release(const struct colour_space *space);
 
+/* A conversion of CMYK or L*a*b* of 8 or 16 bit, four or three samples a pixel, to RGB of the same size. */
+struct ink_conversion;
+
+/* Opens a conversion of rows by a profile (ICC, may be absent) to a space of RGB. *opened is closed by the
+ * caller also after a failure. */
+enum status inks_open(enum inks inks, size_t size, uint32_t width, const struct blob *icc,
+                      const struct colour_space *target, struct ink_conversion **opened, struct error *error);
+
+/* False: CMYK is converted without its profile, which is missing or damaged. */
+bool inks_have_profile(const struct ink_conversion *conversion);
+
+/* Converts a row of `width` pixels; may change `row`. */
+void inks_convert(const struct ink_conversion *conversion, unsigned char *row, unsigned char *rgb,
+                  uint32_t width);
+
+/* Frees the conversion; NULL is allowed. */
+void inks_close(struct ink_conversion *conversion);
+
 /* Returns the table of a curve: from samples to light, or with `encodes` from light to samples. NULL if
  * memory is out. */
 const float *colour_space_table(const struct colour_space *space, int channel, bool encodes);

@@ -300,3 +300,74 @@ def test_gray_weighs_by_primaries(tmp_path, rng):
         given = write(tmp_path / "in.tif", draw_picture(rng, 3), icc, 16)
         harness.run("-y", "in.tif", "--gray", "--depth", "float", "out.tif", cwd=tmp_path)
         assert np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(given.shape[:2]) - given @ matrix[1]).max() < 1e-4
+
+
+def print_colours(rng):
+    """CMYK without colours that all programs clip in their own ways."""
+    inks = rng.integers(0, 200, (40, 56, 4)).astype(np.uint8)
+    inks[..., 3] //= 2
+    inks[0, :5] = [[0, 0, 0, 0], [0, 0, 0, 255], [255, 0, 0, 0], [0, 255, 0, 0], [0, 0, 255, 0]]
+    return inks
+
+
+@pytest.mark.parametrize("word", ["", "p3"])
+def test_cmyk(tmp_path, rng, word):
+    """JPEG (CMYK and YCCK are inverted) and TIFF of 8 and 16 bit: against Pillow, into sRGB or what --profile names."""
+    inks, icc = print_colours(rng), iccfile.printer(9, "CMYK")
+    harness.run("-y", harness.SAMPLES / "scene.png", "--profile", word or "srgb", "t.png", cwd=tmp_path)
+    with Image.open(tmp_path / "t.png") as target:
+        target = ImageCms.ImageCmsProfile(io.BytesIO(target.info["icc_profile"]))
+    picture = Image.fromarray(inks, "CMYK")
+    for name, more in (("in.jpg", {"quality": 95}), ("in.tif", {})):
+        picture.save(tmp_path / name, icc_profile=icc, **more)
+        with Image.open(tmp_path / name) as read:
+            expected = np.asarray(ImageCms.profileToProfile(read, ImageCms.ImageCmsProfile(io.BytesIO(icc)), target, renderingIntent=1,
+                                                            outputMode="RGB", flags=BLACK)).astype(int)
+        harness.run("-y", name, *(["--profile", word] if word else []), "out.png", cwd=tmp_path)
+        with Image.open(tmp_path / "out.png") as out:
+            assert np.abs(np.asarray(out).astype(int) - expected).max() <= 2
+            assert out.mode == "RGB" and out.info["icc_profile"][16:20] == b"RGB "
+    harness.tifffile.imwrite(tmp_path / "in16.tif", inks.astype(np.uint16) * 257, photometric="separated", extratags=[(34675, 7, len(icc), icc, True)])
+    harness.run("-y", "in16.tif", *(["--profile", word] if word else []), "out16.png", cwd=tmp_path)
+    assert np.abs(harness.read_samples(tmp_path / "out16.png") / 257 - expected).max() <= 2
+
+
+@pytest.mark.parametrize("stages", ["", "--blur 2", "--rotate 90", "--resize 10x10"])
+def test_cmyk_jpeg_becomes_rgb(tmp_path, rng, stages):
+    """Also where a JPEG of RGB would be copied, turned without loss, or decoded smaller."""
+    Image.fromarray(print_colours(rng), "CMYK").save(tmp_path / "in.jpg", icc_profile=iccfile.printer(9, "CMYK"))
+    harness.run("in.jpg", *stages.split(), "out.jpg", cwd=tmp_path)
+    with Image.open(tmp_path / "out.jpg") as out:
+        assert out.mode == "RGB" and out.info["icc_profile"][16:20] == b"RGB "
+
+
+def test_cmyk_without_profile(tmp_path, rng):
+    inks = print_colours(rng)
+    for dtype in (np.uint8, np.uint16):
+        full = np.iinfo(dtype).max
+        harness.tifffile.imwrite(tmp_path / "in.tif", inks.astype(dtype) * (full // 255), photometric="separated")
+        done = harness.run("-y", "in.tif", "out.tif", cwd=tmp_path)
+        assert "is CMYK without a profile that can be used; its colours are approximate" in done.err
+        expected = (1 - inks[..., :3] / 255) * (1 - inks[..., 3:] / 255)
+        assert np.abs(harness.read_samples(tmp_path / "out.tif") / full - expected).max() <= 0.51 / full + 1e-6
+
+
+@pytest.mark.parametrize("photometric", [8, 9])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_lab(tmp_path, rng, photometric, bits):
+    """CIE L*a*b*, whose a* and b* are signed, and ICC's: the grays and colours of sRGB, by the formulas."""
+    rgb = rng.integers(0, 256, (20, 30, 3)) / 255
+    cones = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]])
+    matrix = to_xyz(BUILTIN["srgb"][0])
+    adapted = np.linalg.solve(cones, np.diag((cones @ iccfile.D50) / (cones @ matrix.sum(axis=1))) @ cones) @ matrix
+    ratio = decode(rgb, None) @ adapted.T / iccfile.D50
+    f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
+    lab = np.stack([116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])], axis=-1)
+    unit, full = (1, 255) if bits == 8 else (256, 65535 if photometric == 8 else 65280)
+    numbers = np.rint(np.stack([lab[..., 0] * full / 100, lab[..., 1] * unit, lab[..., 2] * unit], axis=-1)).astype(int)
+    numbers[..., 1:] += 0 if photometric == 8 else 128 * unit
+    harness.tifffile.imwrite(tmp_path / "in.tif", (numbers & (255 if bits == 8 else 65535)).astype(np.uint8 if bits == 8 else np.uint16), photometric="cielab" if photometric == 8 else "icclab")
+    harness.run("in.tif", "out.png", cwd=tmp_path)
+    out = harness.read_samples(tmp_path / "out.png") / (2 ** bits - 1)
+    again = decode(out, None) @ adapted.T / iccfile.D50
+    assert np.abs(np.cbrt(again) - np.cbrt(ratio)).max() < (0.01 if bits == 8 else 0.002)
