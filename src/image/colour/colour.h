@@ -46,6 +46,7 @@ struct colour_space {
     bool is_matrix;              /* defined by `curves` and `to_xyz`; else only by Little CMS */
     struct tone_curve curves[3]; /* of gray only the first. Without is_matrix: of the light of gray colours */
     double to_xyz[3][3];         /* [X, Y, Z][channel], for light adapted to D50; gray: its first column */
+    double primaries[3][2];      /* of RGB with is_matrix: x and y, before adaptation */
     double luminance[3];         /* weights of the channels' light in the luminance; their sum is 1 */
     double white[3];             /* XYZ of the media, for COLOUR_ABSOLUTE */
     double peak;                 /* light of full scale, in units of white: 1, or more for PQ and HLG */
@@ -72,6 +73,9 @@ enum status colour_space_load_file(const char *path, const struct colour_space *
 
 /* Returns a space that is never freed. NULL if memory is out. */
 const struct colour_space *colour_space_builtin(enum colour_builtin which);
+
+/* Describes the curves: "sRGB", "a power of 2.2", "PQ". Valid until the next call in this thread. */
+const char *colour_space_curve_name(const struct colour_space *space);
 
 /* Ends a use of a space; NULL is allowed. */
 void colour_space_release(const struct colour_space *space);

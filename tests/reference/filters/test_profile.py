@@ -4,7 +4,9 @@ and cICP; alpha, floats, both kernel variants."""
 import ctypes
 import glob
 import io
+import json
 import pathlib
+import subprocess
 import zlib
 
 import numpy as np
@@ -371,3 +373,51 @@ def test_lab(tmp_path, rng, photometric, bits):
     out = harness.read_samples(tmp_path / "out.png") / (2 ** bits - 1)
     again = decode(out, None) @ adapted.T / iccfile.D50
     assert np.abs(np.cbrt(again) - np.cbrt(ratio)).max() < (0.01 if bits == 8 else 0.002)
+
+
+def test_strip_converts(tmp_path, rng):
+    """A profile that is not sRGB is applied before it is dropped, also of gray and after other stages; the chain's own --profile stays."""
+    wide, samples = iccfile.rgb(4, PROPHOTO, [iccfile.curve(1.8)] * 3), draw_picture(rng, 3, dull=0.3)
+    Image.fromarray(np.rint(samples * 255).astype(np.uint8)).save(tmp_path / "in.png", icc_profile=wide)
+    done = harness.run("in.png", "--strip", "out.png", cwd=tmp_path)
+    assert "is converted from test to sRGB, as --strip drops profiles" in done.err
+    harness.run("in.png", "--profile", "srgb", "expected.png", cwd=tmp_path)
+    assert np.array_equal(harness.read_samples(tmp_path / "out.png"), harness.read_samples(tmp_path / "expected.png"))
+    with Image.open(tmp_path / "out.png") as out:
+        assert "icc_profile" not in out.info
+    for words, mode, size in ((["--gray"], "L", None), (["--profile", "p3"], "RGB", 500)):
+        harness.run("-y", "in.png", *words, "--strip", "out.png", cwd=tmp_path)
+        with Image.open(tmp_path / "out.png") as out:
+            assert out.mode == mode and (len(out.info.get("icc_profile", b"")) > 500) == bool(size)
+    Image.fromarray(np.rint(samples * 255).astype(np.uint8)).save(tmp_path / "s.png", icc_profile=ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    assert harness.run("s.png", "--strip", "kept.png", cwd=tmp_path).err == ""
+    assert np.array_equal(harness.read_samples(tmp_path / "kept.png"), harness.read_samples(tmp_path / "s.png"))
+
+
+def test_info_names_the_space(tmp_path, rng):
+    write(tmp_path / "in.tif", draw_picture(rng, 3), iccfile.rgb(4, PROPHOTO, [iccfile.curve(1.8)] * 3), 8)
+    said = harness.run("--info", "in.tif", cwd=tmp_path).out.decode()
+    assert "colours: test; primaries 0.735,0.265 0.160,0.840 0.037,0.000; curve: a power of 1.8008\n" in said
+    space = json.loads(harness.run("--info=json", "in.tif", cwd=tmp_path).out)["colour_space"]
+    assert space["name"] == "test" and space["curve"] == "a power of 1.8008" and np.allclose(space["primaries"][:2], [0.7347, 0.2653], atol=1e-3)
+    write(tmp_path / "in.tif", draw_picture(rng, 3), None, 8)
+    assert json.loads(harness.run("--info=json", "in.tif", cwd=tmp_path).out)["colour_space"] is None
+
+
+@pytest.mark.parametrize("kind", ["matrix", "gray", "printer", "cmyk"])
+def test_damaged_profiles(tmp_path, rng, kind):
+    """Flipped and cut: an error or a warning for a file, never a crash."""
+    icc = {"matrix": draw_matrix(rng), "gray": iccfile.gray(4, iccfile.curve(2.2)), "printer": iccfile.printer(5), "cmyk": iccfile.printer(5, "CMYK")}[kind]
+    (tmp_path / "in").mkdir()
+    samples = np.zeros((2, 2) if kind == "gray" else (2, 2, 4 if kind == "cmyk" else 3), np.uint8)
+    for i in range(harness.some(60, 500)):
+        damaged = bytearray(icc)
+        for at in rng.integers(0, len(icc) if rng.random() < 0.5 else min(400, len(icc)), rng.integers(1, 9)):
+            damaged[at] = rng.choice([0, 255, rng.integers(256)])
+        damaged = bytes(damaged[:rng.integers(len(icc)) if i % 5 == 4 else len(icc)]) or b"\0"
+        harness.tifffile.imwrite(tmp_path / "in" / f"{i}.tif", samples, extratags=[(34675, 7, len(damaged), damaged, True)],
+                                 photometric={"gray": "minisblack", "cmyk": "separated"}.get(kind, "rgb"))
+    done = subprocess.run([harness.CLIMG, "in", "--profile", "p3", "out"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode in (0, 1, 3), done
+    assert len(list((tmp_path / "out").iterdir())) + done.stderr.count("cannot be used;") >= 1
+    assert all("warning" in line or "failed" in line or "cannot" in line or "warnings" in line for line in done.stderr.splitlines()), done.stderr
