@@ -13,6 +13,7 @@
 #include "batch/stack.h"
 #include "chain/page.h"
 #include "chain/slice.h"
+#include "image/colour/colour.h"
 #include "image/output/output.h"
 
 #include <math.h>
@@ -112,6 +113,8 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = metadata_update(metadata, &change, error);
     if (status == STATUS_OK && change.space != NULL)
         status = metadata_set_space(metadata, change.space, error);
+    if (status == STATUS_OK && change.space != NULL && strip && change.space->is_srgb)
+        blob_free(&metadata->icc); /* a picture without a profile is sRGB */
     /* The range, by which a program can compute the input's values. */
     const struct range_text range = conversion_range(&page->from);
     if (status == STATUS_OK && !strip && range_applies(page))

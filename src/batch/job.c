@@ -115,7 +115,7 @@ static bool keeps_coding(const struct settings *settings)
 bool job_keeps_coding(const struct job *job, const struct worker *worker)
 {
     return job->format->lossy && job->format == reader_format(job->reader) &&
-           keeps_coding(worker->context->settings);
+           keeps_coding(worker->context->settings) && reader_info(job->reader)->inks == INKS_NONE;
 }
 
 bool job_is_stacked(const struct job *job)
@@ -195,16 +195,37 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
     return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
 }
 
-/* Opens the page's colour space, if a stage needs it. A profile that cannot be used is a warning. */
-static void job_open_space(struct job *job, bool is_linear)
+/* True if --strip may drop a profile by which the page looks other than sRGB. PNG's chunks of colour stay. */
+static bool strips_space(const struct job *job, const struct settings *settings)
+{
+    const struct metadata *metadata = &reader_info(job->reader)->metadata;
+    return settings->strip && metadata->icc.data != NULL && !metadata->has_cicp && !job->pyramid &&
+           !chain_has(&job->chain, "profile") && chain_output(&job->chain, KIND_IMAGE) == KIND_IMAGE &&
+           reader_info(job->reader)->video.parts < 2 && reader_info(job->reader)->type != SAMPLE_COMPLEX;
+}
+
+/* For --strip: appends the conversion to sRGB of a page in another space. */
+static enum status job_strip_space(struct job *job, const struct settings *settings, struct error *error)
+{
+    if (!strips_space(job, settings) || job->space == NULL || job->space->is_srgb)
+        return STATUS_OK;
+    snprintf(job->space_problem, sizeof job->space_problem,
+             "is converted from %s to sRGB, as --strip drops profiles", job->space->name);
+    return chain_add(&job->chain, stage_find("profile"), "auto", error);
+}
+
+/* Opens the page's colour space, if a stage or --strip needs it. A profile that cannot be used is a warning.
+ */
+static void job_open_space(struct job *job, const struct settings *settings)
 {
     const struct image_info *info = reader_info(job->reader);
     struct error error;
     colour_space_release(job->space);
     job->space = NULL;
     job->space_problem[0] = '\0';
-    const bool is_needed = job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
-                                        : is_linear || chain_needs_space(&job->chain);
+    const bool is_needed =
+        job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
+                     : settings->linear || strips_space(job, settings) || chain_needs_space(&job->chain);
     if (is_needed &&
         colour_space_of_file(&info->metadata, info->channels - info->alpha, &job->space, &error) != STATUS_OK)
         snprintf(job->space_problem, sizeof job->space_problem, "is taken for sRGB, as its %.120s",
@@ -224,7 +245,9 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
         chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
                       format_holds_coefficients(job->format) && !job_is_stacked(job), &job->chain, error);
     if (status == STATUS_OK)
-        job_open_space(job, settings->linear);
+        job_open_space(job, settings);
+    if (status == STATUS_OK && !job_is_stacked(job))
+        status = job_strip_space(job, settings, error);
     const bool turns = settings->auto_orient || (!settings->stored_orientation &&
                                                  (job_is_stacked(job) || chain_needs_upright(&job->chain)));
     if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
@@ -361,6 +384,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
                                            .copies =
                                                worker->context->chain->count == 0 && keeps_coding(settings),
                                            .max_pixels = settings->max_pixels,
+                                           .target = chain_target(worker->context->chain),
                                            .jobs = worker->share.threads,
                                            .memory = share_for_threads(worker),
                                            .spool = settings->environment.spool};

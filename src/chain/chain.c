@@ -145,6 +145,19 @@ bool chain_needs_space(const struct chain *chain)
     return false;
 }
 
+bool chain_has(const struct chain *chain, const char *stage)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        if (strcmp(chain->steps[i].stage->name, stage) == 0)
+            return true;
+    return false;
+}
+
+const struct colour_space *chain_target(const struct chain *chain)
+{
+    return chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
+}
+
 bool chain_needs_upright(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)

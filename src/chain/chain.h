@@ -70,6 +70,12 @@ bool chain_amplifies(const struct chain *chain);
 /* True if a stage depends on the meaning of colours (needs_space). */
 bool chain_needs_space(const struct chain *chain);
 
+/* True if a stage has that name. */
+bool chain_has(const struct chain *chain, const char *stage);
+
+/* Returns the space of RGB to which the first stage converts, or NULL. */
+const struct colour_space *chain_target(const struct chain *chain);
+
 /* True if the parameters of a stage refer to the picture as it is seen (needs_upright). */
 bool chain_needs_upright(const struct chain *chain);
 

@@ -16,6 +16,7 @@
 #include "chain/coefficients.h"
 #include "chain/memory_run.h"
 #include "chain/planner.h"
+#include "image/colour/colour.h"
 #include "image/measure.h"
 #include "image/reader.h"
 #include "wavelet/dtcwt_design.h"
@@ -34,6 +35,7 @@ struct file_info {
     const char *name;
     const struct image_info *info; /* of the first page */
     const struct metadata *metadata;
+    const struct colour_space *space; /* NULL: the file does not name one that can be read */
     const struct format *format;
     const char *compression; /* may be NULL */
     int pages;               /* number of pages; 0: unknown before they are read */
@@ -42,7 +44,7 @@ struct file_info {
     struct coefficients pyramid; /* valid if is_pyramid */
 
     /* --measure; both NULL without it. */
-    const struct result *noise;         /* noise_count is 0 if none was found */
+    const struct result *noise;           /* noise_count is 0 if none was found */
     const struct page_measures *measured; /* NULL also for coefficients */
 };
 
@@ -115,6 +117,24 @@ static void put_pyramid(struct json_writer *out, const struct file_info *facts)
     json_end(out, '}');
 }
 
+/* Writes "colour_space": name, primaries (red x, y, green, blue; empty without them) and curve; null if the
+ * file names none. */
+static void put_space(struct json_writer *out, const struct colour_space *space)
+{
+    if (space == NULL) {
+        json_put_null(out, "colour_space");
+        return;
+    }
+    json_begin(out, "colour_space", '{');
+    json_put_text(out, "name", space->name);
+    json_begin(out, "primaries", '[');
+    for (int i = 0; space->is_matrix && space->channels == 3 && i < 6; i++)
+        json_put_number(out, NULL, space->primaries[i / 2][i % 2], 4);
+    json_end(out, ']');
+    json_put_text(out, "curve", colour_space_curve_name(space));
+    json_end(out, '}');
+}
+
 /* Writes a number, or null for 0, which means unknown. */
 static void put_known(struct json_writer *out, const char *key, int value)
 {
@@ -132,7 +152,8 @@ static double sharpness(const struct file_info *facts)
     double variance = 0;
     if (!facts->measured || noise->noise_count == 0)
         return (double)NAN;
-    /* The first opponent colour is the brightness of struct page_measures. Otherwise use the mean variance. */
+    /* The first opponent colour is the brightness of struct page_measures. Otherwise use the mean variance.
+     */
     const bool is_opponent = noise->noise_count == 3 && !noise->noise_separate;
     for (int i = 0; i < (is_opponent ? 1 : noise->noise_count); i++)
         variance += pow((double)noise->noise[i][0] / 255, 2) / (is_opponent ? 1 : noise->noise_count);
@@ -182,6 +203,7 @@ static void print_json(FILE *file, const struct file_info *facts)
         json_put_text(&out, "stream", info->video.header);
     /* Metadata. */
     json_put_whole(&out, "icc_bytes", (long long)metadata->icc.size);
+    put_space(&out, facts->space);
     json_put_truth(&out, "srgb", metadata->srgb);
     json_put_number(&out, "gamma", metadata->gamma > 0 ? metadata->gamma : (double)NAN, DIGITS);
     put_resolution(&out, metadata);
@@ -231,6 +253,20 @@ static double pixels_an_inch(double per_metre)
 {
     const double inch = 0.0254, whole = round(inch * per_metre);
     return fabs(whole / inch - per_metre) <= 0.5 ? whole : inch * per_metre;
+}
+
+/* Prints the name, primaries and curve of the file's colour space; after a warning nothing. */
+static void print_space(FILE *out, const struct colour_space *space)
+{
+    if (space == NULL)
+        return;
+    fputs("  colours: ", out);
+    print_visible(out, space->name);
+    if (space->is_matrix && space->channels == 3)
+        fprintf(out, "; primaries %.3f,%.3f %.3f,%.3f %.3f,%.3f", space->primaries[0][0],
+                space->primaries[0][1], space->primaries[1][0], space->primaries[1][1],
+                space->primaries[2][0], space->primaries[2][1]);
+    fprintf(out, "; curve: %s\n", colour_space_curve_name(space));
 }
 
 /* Prints colour, resolution, orientation and texts, a line for each that the file has. */
@@ -320,6 +356,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
         print_value(out, info->video.header);
     }
     print_metadata(out, facts->metadata);
+    print_space(out, facts->space);
     if (facts->noise)
         print_measured(out, facts);
     if (facts->metadata->warning[0])
@@ -409,6 +446,10 @@ static enum status write_file_info(const struct command *command, const struct j
         return status;
     }
     struct file_info facts = inspect(job, reader);
+    struct error ignored;
+    if (facts.info->video.parts < 2)
+        colour_space_of_file(facts.metadata, facts.info->channels - facts.info->alpha, &facts.space,
+                             &ignored);
     facts.noise = settings->measure ? &noise : NULL;
     facts.measured = is_measured && !facts.is_pyramid ? &measured : NULL;
     if (facts.measured)
@@ -417,6 +458,7 @@ static enum status write_file_info(const struct command *command, const struct j
         error_name(error, facts.name);
     else
         (settings->info == INFO_JSON ? print_json : print_lines)(out, &facts);
+    colour_space_release(facts.space);
     reader_close(reader);
     return status;
 }

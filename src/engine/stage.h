@@ -175,6 +175,10 @@ struct stage_caps {
     /* Results depend on the meaning of colours (shape.space), which is read from the file. */
     bool needs_space;
 
+    /* The space of RGB that the stage converts to. As the first stage, CMYK is read into it at once. May be
+     * NULL. */
+    const struct colour_space *target;
+
     /* Positions, sizes or angles are parameters, which are meant for the picture as it is seen: it is first
      * turned as its orientation says, unless --stored-orientation is given. */
     bool needs_upright;

@@ -29,6 +29,11 @@ struct reader {
     bool copied;              /* reader_copy was called: the output has the data after the picture, too */
     /* The format fills in the rest. */
     struct image_info info; /* reader.c frees its metadata */
+    /* Of files with inks: info is of their samples, `converted` of the RGB that reader_info shows; it borrows
+     * from info and from the target. */
+    struct image_info converted;
+    struct ink_conversion *inks;
+    unsigned char *ink_row; /* a row of the file's samples */
     int page_count;         /* 1 unless the format sets it */
     bool plain;             /* the current page's rows need no decoding */
     uint64_t memory;        /* bytes that decoding the current page takes */

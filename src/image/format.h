@@ -160,9 +160,10 @@ struct reader_options {
     bool rewinds;        /* reader_measure() or reader_rewind() will be called, so the file is read twice */
     bool copies;         /* reader_copy() may be called, if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before memory is allocated */
-    int jobs;            /* threads that decode; 0: one for each processor */
-    const char *spool;   /* folder for a temporary copy of a pipe, if the reader must seek */
-    uint64_t memory;     /* limit in bytes of what threads decode ahead; 0: no limit */
+    const struct colour_space *target; /* RGB space that CMYK and L*a*b* are converted to; NULL: sRGB */
+    int jobs;                          /* threads that decode; 0: one for each processor */
+    const char *spool;                 /* folder for a temporary copy of a pipe, if the reader must seek */
+    uint64_t memory;                   /* limit in bytes of what threads decode ahead; 0: no limit */
 };
 
 enum compression_preset {

@@ -39,6 +39,7 @@ struct image_info {
     bool alpha;             /* the last channel is alpha */
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
+    enum inks inks; /* of the file; the reader makes RGB of them */
     /* The next seven describe the file that was read. */
     int bits;                     /* bits of its samples, if `type` has more; else 0 */
     bool palette;                 /* its pixels are indices into a palette */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "image/codec.h"
+#include "image/colour/colour.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,6 +123,58 @@ static enum status identify(struct reader *common, const char *path, struct erro
                : fail(error, STATUS_FAILED, "is %s, which --only does not accept", common->format->name);
 }
 
+static void close_inks(struct reader *reader)
+{
+    inks_close(reader->inks);
+    free(reader->ink_row);
+    reader->inks = NULL;
+    reader->ink_row = NULL;
+}
+
+/* After a header was read: opens the conversion of its inks, if it has some. */
+static enum status open_inks(struct reader *reader, struct error *error)
+{
+    struct image_info *info = &reader->info;
+    const struct colour_space *target =
+        reader->options.target != NULL ? reader->options.target : colour_space_builtin(COLOUR_SRGB);
+    close_inks(reader);
+    if (info->inks == INKS_NONE)
+        return STATUS_OK;
+    if (target == NULL)
+        return fail_memory(error, "a colour space");
+    if (info->type != SAMPLE_UINT8 && info->type != SAMPLE_UINT16)
+        return fail(error, STATUS_FAILED, "CMYK and L*a*b* of %s samples are not supported",
+                    sample_name(info->type));
+    reader->ink_row = allocate(row_size(info), "a row of inks", error);
+    if (reader->ink_row == NULL || inks_open(info->inks, sample_size(info->type), info->width,
+                                             &info->metadata.icc, target, &reader->inks, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (!inks_have_profile(reader->inks))
+        metadata_warn(&info->metadata,
+                      "is CMYK without a profile that can be used; its colours are approximate");
+    reader->plain = false;
+    reader->converted = *info;
+    reader->converted.channels = 3;
+    reader->converted.metadata.icc = target->icc; /* which a copy of the metadata copies */
+    return STATUS_OK;
+}
+
+/* Reads rows and converts their inks. */
+static enum status read_rows(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count,
+                             struct error *error)
+{
+    const struct reader_class *class = reader->format->reader;
+    if (reader->inks == NULL)
+        return class->read(reader, rows, pitch, count, error);
+    enum status status = STATUS_OK;
+    for (uint32_t y = 0; status == STATUS_OK && y < count; y++) {
+        status = class->read(reader, reader->ink_row, row_size(&reader->info), 1, error);
+        if (status == STATUS_OK)
+            inks_convert(reader->inks, reader->ink_row, rows + y * pitch, reader->info.width);
+    }
+    return status;
+}
+
 /* Reads the header of the first page. A class that does not seek finds the file's first bytes in
  * reader->head, and the file after them. */
 static enum status open_page(struct reader *reader, struct error *error)
@@ -129,7 +182,8 @@ static enum status open_page(struct reader *reader, struct error *error)
     const struct reader_class *class = reader->format->reader;
     if (!class->seeks && reader->head_size == 0)
         reader->head_size = fread(reader->head, 1, SIGNATURE_SIZE, reader->file);
-    return class->open(reader, error);
+    enum status status = class->open(reader, error);
+    return status == STATUS_OK ? open_inks(reader, error) : status;
 }
 
 /* Allocates the format's own struct, moves the common fields into it, and reads the header. */
@@ -149,6 +203,7 @@ static enum status open_format(struct reader **reader, const struct reader *comm
 
 static void release(struct reader *common)
 {
+    close_inks(common);
     free_pages(common->prefetch.rows, common->prefetch.size);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
@@ -177,7 +232,7 @@ enum status reader_open(const char *path, const struct reader_options *options, 
 
 const struct image_info *reader_info(const struct reader *reader)
 {
-    return &reader->info;
+    return reader->inks != NULL ? &reader->converted : &reader->info;
 }
 
 const struct format *reader_format(const struct reader *reader)
@@ -243,8 +298,7 @@ static enum status named(const struct reader *reader, enum status status, struct
 void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
 {
     struct prefetch *prefetch = &reader->prefetch;
-    const struct reader_class *class = reader->format->reader;
-    size_t row = row_size(&reader->info), whole = row * reader->info.height;
+    size_t row = row_size(reader_info(reader)), whole = row * reader->info.height;
     prefetch->size = size < whole ? size : whole;
     prefetch->rows = prefetch->size >= row ? allocate_pages(prefetch->size) : NULL;
     uint32_t room = prefetch->rows ? (uint32_t)(prefetch->size / row) : 0;
@@ -252,7 +306,7 @@ void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *con
     while (prefetch->count < room && prefetch->status == STATUS_OK && go_on(context)) {
         uint32_t some = room - prefetch->count < piece ? room - prefetch->count : piece;
         prefetch->status = named(
-            reader, class->read(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
+            reader, read_rows(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
             &prefetch->error);
         prefetch->count += prefetch->status == STATUS_OK ? some : 0;
     }
@@ -268,7 +322,7 @@ static void end_prefetch(struct prefetch *prefetch)
 static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
     struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(&reader->info);
+    size_t row = row_size(reader_info(reader));
     uint32_t left = prefetch->count - prefetch->next, some = left < count ? left : count;
     for (uint32_t y = 0; y < some; y++)
         memcpy(rows + y * pitch, prefetch->rows + (prefetch->next + y) * row, row);
@@ -280,6 +334,12 @@ void reader_reduce(struct reader *reader, int factor)
 {
     if (factor > 1 && reader->format->reader->reduce != NULL)
         reader->format->reader->reduce(reader, factor);
+    const struct image_info *info = &reader->info;
+    reader->converted.width = info->width;
+    reader->converted.height = info->height;
+    reader->converted.reduction = info->reduction;
+    reader->converted.full_width = info->full_width;
+    reader->converted.full_height = info->full_height;
 }
 
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error)
@@ -296,8 +356,7 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
     }
     if (prefetch->rows)
         end_prefetch(prefetch);
-    return named(
-        reader, reader->format->reader->read(reader, to + taken * pitch, pitch, count - taken, error), error);
+    return named(reader, read_rows(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
@@ -320,7 +379,9 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
     *more = false;
     end_prefetch(&reader->prefetch);
     const struct reader_class *class = reader->format->reader;
-    return class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
+    enum status status =
+        class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
+    return status == STATUS_OK && *more ? named(reader, open_inks(reader, error), error) : status;
 }
 
 /* Closes the format's reader, keeps the file, and reads the header again. */
@@ -333,6 +394,7 @@ enum status reader_rewind(struct reader *reader, struct error *error)
                                 .file = reader->file,
                                 .page_count = 1};
     class->close(reader);
+    close_inks(reader);
     metadata_free(&reader->info.metadata);
     end_prefetch(&reader->prefetch);
     memset(reader, 0, class->size);

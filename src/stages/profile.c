@@ -21,7 +21,10 @@ struct profile {
 static const char *const words[] = {
     [COLOUR_SRGB] = "srgb", [COLOUR_P3] = "p3", [COLOUR_ADOBE] = "adobe", [COLOUR_GRAY] = "gray"};
 
-/* Returns the number of the built-in space, or -1: the target is a file. */
+/* The target that is sRGB, or gray with its curve for a gray picture. --strip uses it, too. */
+static const char *const AUTO = "auto";
+
+/* Returns the number of the built-in space, or -1: the target is a file or AUTO. */
 static int profile_builtin(const struct profile *profile)
 {
     for (int i = 0; i < (int)(sizeof words / sizeof words[0]); i++)
@@ -45,9 +48,11 @@ static void print_target(FILE *file, const void *params)
 static const struct option options[] = {
     {.type = OPTION_TEXT,
      .offset = offsetof(struct profile, target),
-     .choices = "srgb|p3|adobe|gray",
-     .value = "srgb|p3|adobe|gray|FILE.icc",
-     .help = "sRGB, Display P3, Adobe RGB (1998), gray with sRGB's curve, or a profile of RGB or gray",
+     .choices = "srgb|p3|adobe|gray|auto",
+     .value = "srgb|p3|adobe|gray|auto|FILE.icc",
+     .help = "sRGB, Display P3, Adobe RGB (1998), gray with sRGB's curve, auto: sRGB or of gray pictures "
+             "gray, or a "
+             "profile of RGB or gray",
      .print = print_target},
     {.name = "intent",
      .type = OPTION_CHOICE,
@@ -77,6 +82,8 @@ static enum status profile_prepare(void *params, const struct settings *settings
     struct profile *profile = params;
     const int builtin = profile_builtin(profile);
     (void)settings;
+    if (strcmp(profile->target, AUTO) == 0)
+        return STATUS_OK;
     if (builtin < 0) {
         if (colour_space_load_file(profile->target, &profile->space, error) != STATUS_OK)
             return STATUS_FAILED;
@@ -96,12 +103,20 @@ static void profile_release(void *params)
         colour_space_release(profile->space);
 }
 
+/* Returns the space that such a picture is converted to; NULL if memory is out. */
+static const struct colour_space *profile_space(const struct profile *profile, const struct shape *in)
+{
+    return profile->space != NULL ? profile->space
+                                  : colour_space_builtin(shape_is_colour(in) ? COLOUR_SRGB : COLOUR_GRAY);
+}
+
 /* Finds the conversion of such a picture. */
 static enum status profile_link(const struct profile *profile, const struct shape *in,
                                 const struct colour_link **link, struct error *error)
 {
-    const struct colour_end from = {shape_space(in), in->linear}, to = {profile->space, in->linear};
-    if (from.space == NULL)
+    const struct colour_end from = {shape_space(in), in->linear},
+                            to = {profile_space(profile, in), in->linear};
+    if (from.space == NULL || to.space == NULL)
         return fail_memory(error, "a colour space");
     return colour_link_find(from, to, (enum colour_intent)profile->intent, profile->blackpoint, link, error);
 }
@@ -112,9 +127,11 @@ static enum status profile_shape(const void *params, const struct shape *in, str
 {
     const struct profile *profile = params;
     const struct colour_link *link;
-    out->space = profile->space;
-    out->channels = profile->space->channels + in->alpha;
-    return profile_link(profile, in, &link, error);
+    if (profile_link(profile, in, &link, error) != STATUS_OK)
+        return STATUS_FAILED;
+    out->space = profile_space(profile, in);
+    out->channels = link->out + in->alpha;
+    return STATUS_OK;
 }
 
 static enum status run_profile(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -148,10 +165,13 @@ static enum status run_profile(struct run *run, const void *params, const struct
 static struct stage_caps profile_caps(const void *params)
 {
     const struct profile *profile = params;
-    return (struct stage_caps){.file = profile_builtin(profile) < 0 ? profile->target : NULL,
-                               .groups = true,
-                               .needs_space = true,
-                               .new_values = true};
+    const bool is_file = profile_builtin(profile) < 0 && strcmp(profile->target, AUTO) != 0;
+    return (struct stage_caps){
+        .file = is_file ? profile->target : NULL,
+        .groups = true,
+        .needs_space = true,
+        .target = profile->space != NULL && profile->space->channels == 3 ? profile->space : NULL,
+        .new_values = true};
 }
 
 const struct stage stage_profile = {
@@ -164,7 +184,8 @@ const struct stage stage_profile = {
         "sRGB, or linear sRGB if samples are floats. Light of PQ and HLG above 203 cd/m2 is brighter than "
         "white.\n\n"
         "srgb is for everything that ignores profiles; p3 is Display P3, which phones and new screens show; "
-        "adobe is compatible with Adobe RGB (1998); gray has sRGB's curve. FILE.icc is a profile of RGB or "
+        "adobe is compatible with Adobe RGB (1998); gray has sRGB's curve; auto is srgb, or gray of gray "
+        "pictures. FILE.icc is a profile of RGB or "
         "gray; a gray one makes a gray picture, one of RGB three channels. Alpha is unchanged.\n\n"
         "Profiles of curves and a matrix are converted exactly. All others are a table of 33x33x33 colours, "
         "which Little CMS computes; values beyond 0 and full scale are clipped there. intent= and "

@@ -250,10 +250,10 @@ static void refusals_name_the_reason(void **state)
 {
     (void)state;
     TIFF *tiff = start_libtiff("w", 1, 1);
-    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 4);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 3);
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_SEPARATED);
-    finish_libtiff(tiff, "cmyk", 4);
-    assert_refused("CMYK data is not supported; convert it to RGB first");
+    finish_libtiff(tiff, "cmy", 3);
+    assert_refused("this kind of CMYK data is not supported; convert it to RGB first");
     tiff = start_libtiff("w", 1, 1);
     TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT);
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 4);

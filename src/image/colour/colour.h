@@ -46,6 +46,7 @@ struct colour_space {
     bool is_matrix;              /* defined by `curves` and `to_xyz`; else only by Little CMS */
     struct tone_curve curves[3]; /* of gray only the first. Without is_matrix: of the light of gray colours */
     double to_xyz[3][3];         /* [X, Y, Z][channel], for light adapted to D50; gray: its first column */
+    double primaries[3][2];      /* of RGB with is_matrix: x and y, before adaptation */
     double luminance[3];         /* weights of the channels' light in the luminance; their sum is 1 */
     double white[3];             /* XYZ of the media, for COLOUR_ABSOLUTE */
     double peak;                 /* light of full scale, in units of white: 1, or more for PQ and HLG */
@@ -73,8 +74,29 @@ enum status colour_space_load_file(const char *path, const struct colour_space *
 /* Returns a space that is never freed. NULL if memory is out. */
 const struct colour_space *colour_space_builtin(enum colour_builtin which);
 
+/* Describes the curves: "sRGB", "a power of 2.2", "PQ". Valid until the next call in this thread. */
+const char *colour_space_curve_name(const struct colour_space *space);
+
 /* Ends a use of a space; NULL is allowed. */
 void colour_space_release(const struct colour_space *space);
+
+/* A conversion of CMYK or L*a*b* of 8 or 16 bit, four or three samples a pixel, to RGB of the same size. */
+struct ink_conversion;
+
+/* Opens a conversion of rows by a profile (ICC, may be absent) to a space of RGB. *opened is closed by the
+ * caller also after a failure. */
+enum status inks_open(enum inks inks, size_t size, uint32_t width, const struct blob *icc,
+                      const struct colour_space *target, struct ink_conversion **opened, struct error *error);
+
+/* False: CMYK is converted without its profile, which is missing or damaged. */
+bool inks_have_profile(const struct ink_conversion *conversion);
+
+/* Converts a row of `width` pixels; may change `row`. */
+void inks_convert(const struct ink_conversion *conversion, unsigned char *row, unsigned char *rgb,
+                  uint32_t width);
+
+/* Frees the conversion; NULL is allowed. */
+void inks_close(struct ink_conversion *conversion);
 
 /* Returns the table of a curve: from samples to light, or with `encodes` from light to samples. NULL if
  * memory is out. */

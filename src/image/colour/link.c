@@ -246,6 +246,7 @@ static enum status compute_link(struct link_entry *entry, struct error *error)
     enum status status = STATUS_OK;
     if (is_matrix(entry)) {
         status = set_matrix(entry, error);
+        link->count = 1; /* in linear light there are no curves, and a buffer cannot be empty */
         if (status == STATUS_OK && !from->is_linear)
             status = add_curves(link, from->space, false, link->decode, error);
         if (status == STATUS_OK && !to->is_linear)

@@ -225,6 +225,18 @@ static void adapt_white(const double white[3], double adapt[3][3])
     multiply(back, scaled, adapt);
 }
 
+/* Sets luminances and primaries by the matrix before its adaptation to D50. */
+static void set_native(struct colour_space *space, double native[3][3])
+{
+    const double white = native[1][0] + native[1][1] + native[1][2];
+    for (int c = 0; c < 3; c++) {
+        const double sum = native[0][c] + native[1][c] + native[2][c];
+        space->luminance[c] = white > 0 ? native[1][c] / white : 1 / 3.0;
+        space->primaries[c][0] = sum > 0 ? native[0][c] / sum : 0;
+        space->primaries[c][1] = sum > 0 ? native[1][c] / sum : 0;
+    }
+}
+
 /* Sets the luminance of the channels. XYZ in a profile are adapted to D50. Their luminance is that of the
  * primaries after `chad`, or else Bradford's transform from the white of a version 2 profile, is undone. */
 static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
@@ -243,9 +255,7 @@ static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
         multiply(back, space->to_xyz, native);
     else
         memcpy(native, space->to_xyz, sizeof native);
-    const double sum = native[1][0] + native[1][1] + native[1][2];
-    for (int c = 0; c < 3; c++)
-        space->luminance[c] = sum > 0 ? native[1][c] / sum : 1 / 3.0;
+    set_native(space, native);
 }
 
 /* Sets matrix and luminance from primaries (SMPTE RP 177), without the rounding of a profile. */
@@ -263,8 +273,8 @@ static void set_primaries(struct colour_space *space, const double *xy)
         const double light = back[c][0] * white[0] + back[c][1] * white[1] + back[c][2] * white[2];
         for (int i = 0; i < 3; i++)
             columns[i][c] *= light;
-        space->luminance[c] = columns[1][c];
     }
+    set_native(space, columns);
     adapt_white(white, adapt);
     multiply(adapt, columns, space->to_xyz);
 }
@@ -441,8 +451,11 @@ static enum status read_profile(struct colour_space *space, const void *icc, siz
 
 /* ---------------------------------------------------------------- the list */
 
+/* Frees a space that is in no list; NULL is allowed. */
 static void free_entry(struct entry *entry)
 {
+    if (entry == NULL)
+        return;
     free_curves(&entry->space);
     blob_free(&entry->space.icc);
     for (int i = 0; i < 6; i++)
@@ -640,6 +653,25 @@ const struct colour_space *colour_space_builtin(enum colour_builtin which)
     spaces.builtin[which] = space; /* a use that never ends */
     pthread_mutex_unlock(&spaces.lock);
     return space;
+}
+
+const char *colour_space_curve_name(const struct colour_space *space)
+{
+    static _Thread_local char power[48];
+    const struct tone_curve *curve = &space->curves[0];
+    struct tone_curve video;
+    curve_of_cicp(1, &video);
+    snprintf(power, sizeof power, "a power of %.5g", space->exponent);
+    return space->channels == 4                  ? "of inks"
+           : space->exponent == 0                ? "sRGB"
+           : space->exponent == 1                ? "linear"
+           : space->exponent > 0                 ? power
+           : curve->kind == TONE_PQ              ? "PQ"
+           : curve->kind == TONE_HLG             ? "HLG"
+           : !space->is_matrix                   ? "tables"
+           : curve_is_near(curve, &video, 0.001) ? "BT.709"
+           : curve->kind == TONE_TABLE           ? "a table"
+                                                 : "a power and a line";
 }
 
 void colour_space_release(const struct colour_space *space)

@@ -27,8 +27,7 @@ struct jpeg_reader {
     bool begun; /* jpeg_start_decompress was called */
 };
 
-/* The step that reads the header: metadata, layout, and memory for decoding. Refuses colours that need colour
- * management. */
+/* The step that reads the header: metadata, layout, and memory for decoding. */
 static enum status jpeg_parse_header(void *context, struct error *error)
 {
     struct jpeg_reader *reader = context;
@@ -50,21 +49,19 @@ static enum status jpeg_parse_header(void *context, struct error *error)
         break;
     case JCS_CMYK:
     case JCS_YCCK:
-        return fail(
-            error, STATUS_FAILED,
-            "is a JPEG of CMYK, which needs colour management; convert it first, as with ImageMagick: "
-            "convert IN.jpg -colorspace sRGB OUT.jpg");
+        info->inks = in->saw_Adobe_marker ? INKS_CMYK_INVERTED : INKS_CMYK;
+        break;
     default:
         return fail(error, STATUS_FAILED, "a kind of JPEG that is not supported: %d channels",
                     in->num_components);
     }
-    info->channels = in->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
+    info->channels = in->jpeg_color_space == JCS_GRAYSCALE ? 1 : info->inks != INKS_NONE ? 4 : 3;
     info->type = SAMPLE_UINT8;
     info->quality = jpeg_quality_estimate(in, 0, 0);
     info->colour_quality =
         in->jpeg_color_space == JCS_YCbCr ? jpeg_quality_estimate(in, 1, info->quality) : info->quality;
     info->subsampling = jpeg_subsampling_of(in);
-    in->out_color_space = info->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    in->out_color_space = info->channels == 1 ? JCS_GRAYSCALE : info->channels == 4 ? JCS_CMYK : JCS_RGB;
 
     /* All coefficients, each component rounded up to whole MCUs (at most one MCU more). */
     for (int i = 0; jpeg_has_multiple_scans(in) && i < in->num_components; i++) {

@@ -5,7 +5,8 @@
  *                 complex of two floats of 32
  *     channels    1 to 4: gray, RGB, a palette or JPEG's YCbCr; with or without alpha
  *     storage     strips or tiles, planes interleaved or separate, every codec of the installed libtiff
- *     refused     CMYK, L*a*b* and sensor data, other YCbCr, more channels, pages with depth
+ *     inks        CMYK and L*a*b* of 8 and 16 bits, which the caller converts
+ *     refused     sensor data, other YCbCr, more channels, pages with depth
  *
  * libtiff corrects some tags and ignores others. If that would give other pixels, the page is refused, by the
  * tags that the file has (raw_number). */
@@ -23,9 +24,9 @@ static enum status refuse_photometric(uint16_t photometric, struct error *error)
         uint16_t photometric;
         const char *name, *command;
     } names[] = {
-        {PHOTOMETRIC_SEPARATED, "CMYK", MAGICK},
-        {PHOTOMETRIC_CIELAB, "CIE L*a*b*", MAGICK},
-        {PHOTOMETRIC_ICCLAB, "ICC L*a*b*", MAGICK},
+        {PHOTOMETRIC_SEPARATED, "this kind of CMYK", MAGICK},
+        {PHOTOMETRIC_CIELAB, "this kind of L*a*b*", MAGICK},
+        {PHOTOMETRIC_ICCLAB, "this kind of L*a*b*", MAGICK},
         {PHOTOMETRIC_ITULAB, "ITU L*a*b*", MAGICK},
         {PHOTOMETRIC_LOGL, "LogL", ""},
         {PHOTOMETRIC_LOGLUV, "LogLuv", ""},
@@ -180,7 +181,20 @@ static enum status choose_colour(struct tiff_layout *layout, int *colours, struc
 {
     const bool jpeg = layout->compression == COMPRESSION_JPEG || layout->compression == COMPRESSION_OJPEG;
 
+    const bool is_integer = layout->format == SAMPLEFORMAT_UINT || layout->format == SAMPLEFORMAT_VOID;
+    const bool is_lab =
+        layout->photometric == PHOTOMETRIC_CIELAB || layout->photometric == PHOTOMETRIC_ICCLAB;
     *colours = 1;
+    if ((is_integer || (is_lab && layout->format == SAMPLEFORMAT_INT)) &&
+        (layout->bits == 8 || layout->bits == 16) &&
+        (is_lab ? layout->samples == 3
+                : layout->photometric == PHOTOMETRIC_SEPARATED && layout->samples == 4)) {
+        layout->inks = !is_lab                                     ? INKS_CMYK
+                       : layout->photometric == PHOTOMETRIC_CIELAB ? INKS_CIELAB
+                                                                   : INKS_ICCLAB;
+        *colours = layout->samples;
+        return STATUS_OK;
+    }
     switch (layout->photometric) {
     case PHOTOMETRIC_MINISBLACK:
         return STATUS_OK;
@@ -360,6 +374,11 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->premultiplied = info->alpha && has_extras && types[0] == EXTRASAMPLE_ASSOCALPHA;
     info->type = choose_type(layout, wide_palette);
     info->bits = layout->bits % 8 != 0 ? layout->bits : 0;
+    info->inks = layout->inks;
+    if (layout->inks != INKS_NONE) {
+        info->alpha = info->premultiplied = false;
+        info->type = layout->bits == 8 ? SAMPLE_UINT8 : SAMPLE_UINT16;
+    }
     info->palette = layout->palette;
     info->inverted = layout->inverted;
     info->compression = compression;

@@ -4,7 +4,9 @@ and cICP; alpha, floats, both kernel variants."""
 import ctypes
 import glob
 import io
+import json
 import pathlib
+import subprocess
 import zlib
 
 import numpy as np
@@ -221,6 +223,19 @@ def test_builtin(tmp_path, rng, word):
         assert np.abs(out[..., 3] - samples[..., 3] / full).max() < 1e-6
 
 
+@pytest.mark.parametrize("icc", ["matrix", "printer"])
+def test_linear(tmp_path, rng, icc):
+    """In linear light the same colours, also of a folder whose small pictures are done together."""
+    (tmp_path / "in").mkdir()
+    for i in range(4):
+        write(tmp_path / "in" / f"{i}.tif", draw_picture(rng, 3), draw_matrix(np.random.default_rng(i // 2)) if icc == "matrix" else iccfile.printer(), 16)
+    results = []
+    for words in ("", "--linear"):
+        harness.run("-y", *words.split(), "in", "--profile", "p3", "--depth", "float", f"out{words}", cwd=tmp_path)
+        results.append([harness.read_tiff(tmp_path / f"out{words}" / f"{i}.tif") for i in range(4)])
+    assert np.abs(np.clip(results, 0, 1)[0] - np.clip(results, 0, 1)[1]).max() < (1e-4 if icc == "matrix" else 2e-3)
+
+
 def test_nan(tmp_path):
     picture = np.full((3, 5, 3), 0.5, np.float32)
     picture[1, 2, 1] = np.nan
@@ -287,3 +302,122 @@ def test_gray_weighs_by_primaries(tmp_path, rng):
         given = write(tmp_path / "in.tif", draw_picture(rng, 3), icc, 16)
         harness.run("-y", "in.tif", "--gray", "--depth", "float", "out.tif", cwd=tmp_path)
         assert np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(given.shape[:2]) - given @ matrix[1]).max() < 1e-4
+
+
+def print_colours(rng):
+    """CMYK without colours that all programs clip in their own ways."""
+    inks = rng.integers(0, 200, (40, 56, 4)).astype(np.uint8)
+    inks[..., 3] //= 2
+    inks[0, :5] = [[0, 0, 0, 0], [0, 0, 0, 255], [255, 0, 0, 0], [0, 255, 0, 0], [0, 0, 255, 0]]
+    return inks
+
+
+@pytest.mark.parametrize("word", ["", "p3"])
+def test_cmyk(tmp_path, rng, word):
+    """JPEG (CMYK and YCCK are inverted) and TIFF of 8 and 16 bit: against Pillow, into sRGB or what --profile names."""
+    inks, icc = print_colours(rng), iccfile.printer(9, "CMYK")
+    harness.run("-y", harness.SAMPLES / "scene.png", "--profile", word or "srgb", "t.png", cwd=tmp_path)
+    with Image.open(tmp_path / "t.png") as target:
+        target = ImageCms.ImageCmsProfile(io.BytesIO(target.info["icc_profile"]))
+    picture = Image.fromarray(inks, "CMYK")
+    for name, more in (("in.jpg", {"quality": 95}), ("in.tif", {})):
+        picture.save(tmp_path / name, icc_profile=icc, **more)
+        with Image.open(tmp_path / name) as read:
+            expected = np.asarray(ImageCms.profileToProfile(read, ImageCms.ImageCmsProfile(io.BytesIO(icc)), target, renderingIntent=1,
+                                                            outputMode="RGB", flags=BLACK)).astype(int)
+        harness.run("-y", name, *(["--profile", word] if word else []), "out.png", cwd=tmp_path)
+        with Image.open(tmp_path / "out.png") as out:
+            assert np.abs(np.asarray(out).astype(int) - expected).max() <= 2
+            assert out.mode == "RGB" and out.info["icc_profile"][16:20] == b"RGB "
+    harness.tifffile.imwrite(tmp_path / "in16.tif", inks.astype(np.uint16) * 257, photometric="separated", extratags=[(34675, 7, len(icc), icc, True)])
+    harness.run("-y", "in16.tif", *(["--profile", word] if word else []), "out16.png", cwd=tmp_path)
+    assert np.abs(harness.read_samples(tmp_path / "out16.png") / 257 - expected).max() <= 2
+
+
+@pytest.mark.parametrize("stages", ["", "--blur 2", "--rotate 90", "--resize 10x10"])
+def test_cmyk_jpeg_becomes_rgb(tmp_path, rng, stages):
+    """Also where a JPEG of RGB would be copied, turned without loss, or decoded smaller."""
+    Image.fromarray(print_colours(rng), "CMYK").save(tmp_path / "in.jpg", icc_profile=iccfile.printer(9, "CMYK"))
+    harness.run("in.jpg", *stages.split(), "out.jpg", cwd=tmp_path)
+    with Image.open(tmp_path / "out.jpg") as out:
+        assert out.mode == "RGB" and out.info["icc_profile"][16:20] == b"RGB "
+
+
+def test_cmyk_without_profile(tmp_path, rng):
+    inks = print_colours(rng)
+    for dtype in (np.uint8, np.uint16):
+        full = np.iinfo(dtype).max
+        harness.tifffile.imwrite(tmp_path / "in.tif", inks.astype(dtype) * (full // 255), photometric="separated")
+        done = harness.run("-y", "in.tif", "out.tif", cwd=tmp_path)
+        assert "is CMYK without a profile that can be used; its colours are approximate" in done.err
+        expected = (1 - inks[..., :3] / 255) * (1 - inks[..., 3:] / 255)
+        assert np.abs(harness.read_samples(tmp_path / "out.tif") / full - expected).max() <= 0.51 / full + 1e-6
+
+
+@pytest.mark.parametrize("photometric", [8, 9])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_lab(tmp_path, rng, photometric, bits):
+    """CIE L*a*b*, whose a* and b* are signed, and ICC's: the grays and colours of sRGB, by the formulas."""
+    rgb = rng.integers(0, 256, (20, 30, 3)) / 255
+    cones = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]])
+    matrix = to_xyz(BUILTIN["srgb"][0])
+    adapted = np.linalg.solve(cones, np.diag((cones @ iccfile.D50) / (cones @ matrix.sum(axis=1))) @ cones) @ matrix
+    ratio = decode(rgb, None) @ adapted.T / iccfile.D50
+    f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
+    lab = np.stack([116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])], axis=-1)
+    unit, full = (1, 255) if bits == 8 else (256, 65535 if photometric == 8 else 65280)
+    numbers = np.rint(np.stack([lab[..., 0] * full / 100, lab[..., 1] * unit, lab[..., 2] * unit], axis=-1)).astype(int)
+    numbers[..., 1:] += 0 if photometric == 8 else 128 * unit
+    harness.tifffile.imwrite(tmp_path / "in.tif", (numbers & (255 if bits == 8 else 65535)).astype(np.uint8 if bits == 8 else np.uint16), photometric="cielab" if photometric == 8 else "icclab")
+    harness.run("in.tif", "out.png", cwd=tmp_path)
+    out = harness.read_samples(tmp_path / "out.png") / (2 ** bits - 1)
+    again = decode(out, None) @ adapted.T / iccfile.D50
+    assert np.abs(np.cbrt(again) - np.cbrt(ratio)).max() < (0.01 if bits == 8 else 0.002)
+
+
+def test_strip_converts(tmp_path, rng):
+    """A profile that is not sRGB is applied before it is dropped, also of gray and after other stages; the chain's own --profile stays."""
+    wide, samples = iccfile.rgb(4, PROPHOTO, [iccfile.curve(1.8)] * 3), draw_picture(rng, 3, dull=0.3)
+    Image.fromarray(np.rint(samples * 255).astype(np.uint8)).save(tmp_path / "in.png", icc_profile=wide)
+    done = harness.run("in.png", "--strip", "out.png", cwd=tmp_path)
+    assert "is converted from test to sRGB, as --strip drops profiles" in done.err
+    harness.run("in.png", "--profile", "srgb", "expected.png", cwd=tmp_path)
+    assert np.array_equal(harness.read_samples(tmp_path / "out.png"), harness.read_samples(tmp_path / "expected.png"))
+    with Image.open(tmp_path / "out.png") as out:
+        assert "icc_profile" not in out.info
+    for words, mode, size in ((["--gray"], "L", None), (["--profile", "p3"], "RGB", 500)):
+        harness.run("-y", "in.png", *words, "--strip", "out.png", cwd=tmp_path)
+        with Image.open(tmp_path / "out.png") as out:
+            assert out.mode == mode and (len(out.info.get("icc_profile", b"")) > 500) == bool(size)
+    Image.fromarray(np.rint(samples * 255).astype(np.uint8)).save(tmp_path / "s.png", icc_profile=ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    assert harness.run("s.png", "--strip", "kept.png", cwd=tmp_path).err == ""
+    assert np.array_equal(harness.read_samples(tmp_path / "kept.png"), harness.read_samples(tmp_path / "s.png"))
+
+
+def test_info_names_the_space(tmp_path, rng):
+    write(tmp_path / "in.tif", draw_picture(rng, 3), iccfile.rgb(4, PROPHOTO, [iccfile.curve(1.8)] * 3), 8)
+    said = harness.run("--info", "in.tif", cwd=tmp_path).out.decode()
+    assert "colours: test; primaries 0.735,0.265 0.160,0.840 0.037,0.000; curve: a power of 1.8008\n" in said
+    space = json.loads(harness.run("--info=json", "in.tif", cwd=tmp_path).out)["colour_space"]
+    assert space["name"] == "test" and space["curve"] == "a power of 1.8008" and np.allclose(space["primaries"][:2], [0.7347, 0.2653], atol=1e-3)
+    write(tmp_path / "in.tif", draw_picture(rng, 3), None, 8)
+    assert json.loads(harness.run("--info=json", "in.tif", cwd=tmp_path).out)["colour_space"] is None
+
+
+@pytest.mark.parametrize("kind", ["matrix", "gray", "printer", "cmyk"])
+def test_damaged_profiles(tmp_path, rng, kind):
+    """Flipped and cut: an error or a warning for a file, never a crash."""
+    icc = {"matrix": draw_matrix(rng), "gray": iccfile.gray(4, iccfile.curve(2.2)), "printer": iccfile.printer(5), "cmyk": iccfile.printer(5, "CMYK")}[kind]
+    (tmp_path / "in").mkdir()
+    samples = np.zeros((2, 2) if kind == "gray" else (2, 2, 4 if kind == "cmyk" else 3), np.uint8)
+    for i in range(harness.some(60, 500)):
+        damaged = bytearray(icc)
+        for at in rng.integers(0, len(icc) if rng.random() < 0.5 else min(400, len(icc)), rng.integers(1, 9)):
+            damaged[at] = rng.choice([0, 255, rng.integers(256)])
+        damaged = bytes(damaged[:rng.integers(len(icc)) if i % 5 == 4 else len(icc)]) or b"\0"
+        harness.tifffile.imwrite(tmp_path / "in" / f"{i}.tif", samples, extratags=[(34675, 7, len(damaged), damaged, True)],
+                                 photometric={"gray": "minisblack", "cmyk": "separated"}.get(kind, "rgb"))
+    done = subprocess.run([harness.CLIMG, "in", "--profile", "p3", "out"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode in (0, 1, 3), done
+    assert len(list((tmp_path / "out").iterdir())) + done.stderr.count("cannot be used;") >= 1
+    assert all("warning" in line or "failed" in line or "cannot" in line or "warnings" in line for line in done.stderr.splitlines()), done.stderr

@@ -1,15 +1,13 @@
 """Files that have a fault beside their pixels, or samples that few have, are read."""
 
-import shutil
 import struct
-import subprocess
 import zlib
 
 import numpy as np
 import pytest
 import scipy.ndimage
 import tifffile
-from PIL import Image, ImageCms
+from PIL import Image
 
 import harness
 import pngfile
@@ -65,20 +63,6 @@ def test_stack_of_imagej_in_one_directory(tmp_path, rng):
     assert "an ImageJ stack of 3 images in one directory" in said and not (tmp_path / "out.tif").exists()
     harness.run(tmp_path / "in.tif", "--page", "1", tmp_path / "out.tif")
     assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), stack[0])
-
-
-@pytest.mark.parametrize("mode", ["CMYK", "LAB"])
-def test_refused_colour_names_what_converts_it(tmp_path, mode):
-    """And that it does, where ImageMagick is installed."""
-    Image.new("RGB", (20, 30), (200, 100, 50)).convert("CMYK").save(tmp_path / "in.tif")
-    if mode == "LAB":
-        lab = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
-        ImageCms.profileToProfile(Image.new("RGB", (20, 30), (200, 100, 50)), lab[1], lab[0], outputMode="LAB").save(tmp_path / "in.tif")
-    said = harness.run("in.tif", "out.png", cwd=tmp_path, status=1).err
-    assert len(said.splitlines()) == 1 and "convert IN -colorspace sRGB OUT" in said
-    if shutil.which("convert") and "ImageMagick" in subprocess.run(["convert", "-version"], capture_output=True, text=True).stdout:
-        subprocess.run(["convert", tmp_path / "in.tif", "-colorspace", "sRGB", tmp_path / "rgb.tif"], check=True)
-        harness.run(tmp_path / "rgb.tif", tmp_path / "out.png")
 
 
 # ---------------------------------------------------------------- samples

@@ -314,7 +314,7 @@ def test_page_that_is_not_there(tmp_path, rng):
 # ---------------------------------------------------------------- not supported
 
 UNSUPPORTED = {
-    "CMYK": (np.zeros((8, 8, 4), np.uint8), {"photometric": "separated"}),
+    "CMYK of 32 bits": (np.zeros((8, 8, 4), np.uint32), {"photometric": "separated"}),
     "uint64": (np.zeros((8, 8), np.uint64), {"photometric": "minisblack"}),
     "five": (np.zeros((8, 8, 5), np.uint8), {"photometric": "minisblack", "planarconfig": "contig"}),
 }
