@@ -204,6 +204,14 @@ def test_strangers_are_refused(tmp_path):
             assert accepted(tmp_path, *planes, np.eye(2, 3))[1] < 0.3
 
 
+def test_small_overlaps_do_not_end_the_search(tmp_path):
+    """A quarter of these rectangles agrees well by chance without a turn, under a map that is uncertain."""
+    rng = np.random.default_rng((38, 16))
+    expected, other, truth = align_pairs.pair(rng, align_pairs.picture(align_pairs.blocks, rng, SIDE), 0, turn=180)
+    error, confidence = accepted(tmp_path, 257.0 * expected, 257.0 * other, truth)
+    assert error < 0.05 and confidence > 0.9, (error, confidence)
+
+
 def test_flat_pictures_are_not_found(tmp_path, rng):
     """Whichever of the two it is; without a confidence they stay where they are."""
     samples = (255 * random_texture(rng, 40, 30)).astype(np.uint8)
