@@ -13,6 +13,7 @@
 #include "batch/files.h"
 #include "batch/report.h"
 #include "batch/resume.h"
+#include "batch/stack.h"
 #include "batch/worker_pool.h"
 #include "device/choose.h"
 #include "image/format.h"
@@ -76,8 +77,8 @@ static enum status check_coding_options(const struct list *list, const struct se
 
 /* Checks the command and makes the list of jobs. *provenance is to be freed by the caller, also after a
  * failure. */
-static enum status check_command(struct command *command, struct list *list, char **provenance,
-                                 struct error *error)
+static enum status check_command(struct command *command, struct list *list, struct stack *stack,
+                                 char **provenance, struct error *error)
 {
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
@@ -90,9 +91,11 @@ static enum status check_command(struct command *command, struct list *list, cha
     }
     if (status == STATUS_OK)
         status = list_make(list, command, error);
+    if (status == STATUS_OK)
+        status = stack_make(stack, command, list, error);
     /* A single file fails here, before its report overwrites an older one. In a batch, it is a line of the
      * report. */
-    if (status == STATUS_OK && !list->several && list->count > 0)
+    if (status == STATUS_OK && (!list->several || stack->step) && list->count > 0)
         status = job_check_format(&list->jobs[0], &command->settings, error);
     if (status == STATUS_OK)
         status = check_coding_options(list, &command->settings, error);
@@ -281,6 +284,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
 {
     const struct settings *settings = &command->settings;
     struct list list = {0};
+    struct stack stack = {.step = NULL};
     struct results results;
     struct worker_pool pool;
     struct resume resume = {0};
@@ -288,7 +292,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     double began = clock_seconds();
     if (settings->verbose && !settings->quiet)
         settings_print(stderr, settings);
-    enum status status = check_command(command, &list, &provenance, error);
+    enum status status = check_command(command, &list, &stack, &provenance, error);
     if (status == STATUS_OK && settings->resume)
         status = resume_load(&resume, settings, provenance, &list, error);
     if (status == STATUS_OK)
@@ -302,8 +306,14 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         bool opened = status == STATUS_OK;
         if (opened && settings->resume)
             progress_leave_out_done(&results.progress, &resume, &list);
+        if (opened && stack.step) {
+            results.several = false; /* all inputs are one output */
+            pool.context.chain = &stack.before;
+        }
         if (opened)
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
+        if (opened && stack.step)
+            worker_pool_merge(&pool, &stack);
         status = results_end(&results, status, error);
         if (opened)
             status =
@@ -314,6 +324,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     /* Other shards may write to empty folders later. */
     if (settings->part.count == 0)
         remove_empty_folders(&list);
+    stack_free(&stack);
     list_free(&list);
     resume_free(&resume);
     free(provenance);

@@ -10,6 +10,7 @@
 #include "base/timing.h"
 #include "batch/report.h"
 #include "batch/resume.h"
+#include "batch/stack.h"
 #include "chain/page.h"
 #include "chain/slice.h"
 #include "image/output/output.h"
@@ -24,16 +25,21 @@ static struct conversion output_conversion(const struct job *job, const struct w
                                            const struct conversion *from, const struct image_info *out)
 {
     struct conversion to = *from;
+    const struct settings *settings = worker->context->settings;
+    const enum sample_type in = job->is_merged ? job_input_type(job) : from->type;
     to.type = out->type;
-    /* Float samples are linear light already. With --range they get the range of the input back. */
-    to.linear = worker->context->settings->linear && job_has_stages(job) &&
-                !(sample_is_float(from->type) && sample_is_float(to.type));
-    to.ranged = from->ranged && sample_is_float(from->type) && sample_is_float(to.type);
+    /* Float samples are linear light already. With --range they get the range of the input back. Pictures of
+     * a stack keep the values of the chain until they are merged. */
+    to.linear = settings->linear && job_has_stages(job) && !job_is_stacked(job) &&
+                !(sample_is_float(in) && sample_is_float(to.type));
+    to.ranged = settings->range.given && (from->ranged || job->is_merged) && !job_is_stacked(job) &&
+                sample_is_float(in) && sample_is_float(to.type);
     to.counted = transfer_clips(job_input_type(job), to.type,
-                                worker->context->settings->verbose || chain_amplifies(&job->chain));
+                                settings->verbose || chain_amplifies(&job->chain) ||
+                                    (job->is_merged && step_caps(job->merge).amplifies));
     to.channels = out->channels;
     to.alpha = out->alpha;
-    if (job->pyramid) {
+    if (job->pyramid && !job_is_stacked(job)) {
         to.multiply = true;
         to.linear = job->pyramid->linear;
         to.exponent = job->pyramid->exponent;
@@ -63,21 +69,22 @@ static struct change change_of(const struct job *job, const struct page *page)
 {
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
     const struct shape held = job_shape(job), shape = shape_full(&held);
-    const struct change change = {.in_width = (uint32_t)shape.width,
-                                  .in_height = (uint32_t)shape.height,
-                                  .out_width = out->width,
-                                  .out_height = out->height,
-                                  .from = plan_inverse_map(page->plan),
-                                  .in_pages = job->pyramid ? 1 : reader_page_count(job->reader),
-                                  .out_pages = job->pyramid ? 1 : reader_pages_wanted(job->reader),
-                                  .in_channels = in->channels,
-                                  .out_channels = out->channels,
-                                  .in_type = job_input_type(job),
-                                  .out_type = out->type,
-                                  .processed = job->chain.count > 0 || range_applies(page),
-                                  .rescaled = is_rescaled(job, page),
-                                  .reoriented = job->orientation > 0,
-                                  .replaced = chain_new_geometry(&job->chain)};
+    const struct change change = {
+        .in_width = (uint32_t)shape.width,
+        .in_height = (uint32_t)shape.height,
+        .out_width = out->width,
+        .out_height = out->height,
+        .from = plan_inverse_map(page->plan),
+        .in_pages = job->pyramid ? 1 : reader_page_count(job->reader),
+        .out_pages = job->pyramid || job_is_stacked(job) ? 1 : reader_pages_wanted(job->reader),
+        .in_channels = in->channels,
+        .out_channels = out->channels,
+        .in_type = job_input_type(job),
+        .out_type = out->type,
+        .processed = job->chain.count > 0 || range_applies(page),
+        .rescaled = is_rescaled(job, page),
+        .reoriented = job->orientation > 0,
+        .replaced = chain_new_geometry(&job->chain)};
     return change;
 }
 
@@ -170,6 +177,8 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
     if (job->reader || job->skipped)
         return STATUS_OK;
     job->skipped = worker->context->resume && resume_finds_done(worker->context->resume, job);
+    if (job->is_merged && stack_open_reader(job, worker, error) != STATUS_OK)
+        return STATUS_FAILED;
     return job->skipped ? STATUS_OK : job_open(job, worker, error);
 }
 
@@ -216,6 +225,14 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         result_warn(result, reader_trailing_warnings(job->reader)->warning);
     if (move.done || status != STATUS_OK)
         return status;
+    if (job_is_stacked(job) && job_keeps_samples(job, worker)) { /* the device has nothing to do */
+        status = writer_begin_page(job->writer, &page->out, &result->error);
+        const double since = clock_seconds();
+        if (status == STATUS_OK)
+            status = stack_read(job, &result->error);
+        timing_add(page->timing, PART_DECODE, "decode", -1, since);
+        return status == STATUS_OK ? job_end_page(job, worker, page, result) : status;
+    }
     status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
                                    : flow_page(page, &result->error);
     result_note_alignment(job, worker, result);
@@ -261,6 +278,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
                         .watcher = job,
                         .clipping = &result->clipping};
     job->progress = worker->context->progress;
+    job->picture.run = &worker->run;
     job->pages = job->pyramid ? 1 : reader_pages_wanted(job->reader);
     begin_frame(worker, job, result);
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
@@ -271,7 +289,9 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
         status = job_describe(job, worker, &page, &result->error);
     if (status == STATUS_OK) {
         /* The size of the output is estimated from the first page, as pages of a file are mostly alike. */
-        if (!job->writer)
+        if (!job->writer && job_is_stacked(job))
+            status = stack_open_writer(job, &result->error);
+        else if (!job->writer)
             status = job_open_writer(job, worker, plan_output(&plan), page.out.type,
                                      job->pyramid ? 1 : reader_pages_wanted(job->reader), &result->error);
         if (status == STATUS_OK) {
@@ -288,6 +308,8 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
 enum status convert_commit(struct worker *worker, const struct job *job, struct error *error)
 {
     double since = clock_seconds();
+    if (job_is_stacked(job))
+        return STATUS_OK;
     enum status status = writer_commit(job->writer, error);
     if (status == STATUS_OK && worker->context->resume)
         resume_note(worker->context->resume, job);
@@ -354,5 +376,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     run_drop_noise(&worker->run);
     worker->frames.last = result->frames > 0 ? clock_seconds() : worker->frames.last;
     worker_charge(worker, &since, 1, &result->times);
+    if (status != STATUS_OK && job->merge && step_caps(job->merge).merges_strictly)
+        result->error.scope = SCOPE_ALL;
     job_finish(job, worker, status, result);
 }

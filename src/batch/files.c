@@ -233,7 +233,7 @@ static enum status add_stdin(struct builder *builder, struct error *error)
     struct list *list = builder->list;
     struct stat there;
     const bool is_info = builder->command->settings.info != INFO_ABSENT;
-    if (!is_info && (list->output_is_directory || list->output == NULL))
+    if (!is_info && !list->is_merged && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
     if (status == STATUS_OK)
@@ -280,7 +280,8 @@ static enum status add_argument(struct builder *builder, const char *path, struc
                             error);
     if (stat(path, &there) != 0)
         return add_problem(builder, path, errno, error);
-    if (S_ISDIR(there.st_mode) && builder->list->output && !builder->list->output_is_directory)
+    if (S_ISDIR(there.st_mode) && builder->list->output && !builder->list->output_is_directory &&
+        !builder->list->is_merged)
         return fail(error, STATUS_FAILED, "%s: is a folder, which could not be read at first", path);
     if (S_ISDIR(there.st_mode)) {
         const size_t before = builder->list->count;
@@ -338,6 +339,15 @@ static enum status decide_output(struct list *list, const struct command *comman
         return STATUS_OK;
     list->output_is_directory = command->output_is_directory || is_folder(list->output);
     list->several |= list->output_is_directory;
+    const size_t merge = chain_find_merge(&command->chain, 0);
+    if (merge < command->chain.count) { /* all inputs are one output */
+        list->is_merged = true;
+        list->output_is_directory = ends_in_slash(list->output) || is_folder(list->output);
+        if (!list->output_is_directory)
+            return check_output(command, error);
+        return fail(error, STATUS_USAGE, "%s: is a folder, and --%s makes one file of all inputs; name that",
+                    list->output, command->chain.steps[merge].stage->name);
+    }
     if (list->output_is_directory || !list->several)
         return check_output(command, error);
     if (strcmp(list->output, "-") == 0)
@@ -492,7 +502,8 @@ enum status list_make(struct list *list, const struct command *command, struct e
         status = reject_empty_list(list, command, error);
     if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
         return status;
-    qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
+    if (!list->is_merged)
+        qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     status = conflicts_check(list, command, error);
     list_filter(list, is_first, NULL);
     return status;
@@ -886,7 +897,8 @@ static enum status fill_set(struct conflicts *set, struct list *list, const stru
     for (int i = 0; status == STATUS_OK && i < AUX_OUTPUTS; i++)
         if (aux[i].path)
             status = add_written(set, aux[i].path, (struct claim){.aux = &aux[i]}, &is_duplicate, error);
-    for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
+    const size_t outputs = list->is_merged ? 1 : list->count;
+    for (size_t i = 0; status == STATUS_OK && i < outputs; i++) {
         struct job *job = &list->jobs[i];
         status = add_written(set, job->output, (struct claim){.output = job}, &job->is_duplicate, error);
     }

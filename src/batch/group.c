@@ -64,7 +64,7 @@ bool job_group_begin(struct job_group *g, struct job *job, struct result *result
     struct error ignored;
     int limit = choose_limit(g);
     /* The first file on a device goes alone: the device is not open yet. */
-    if (share < 2 || limit < 2 || !worker->open || job->bytes == 0)
+    if (share < 2 || job->merge || limit < 2 || !worker->open || job->bytes == 0)
         return false;
     struct times since = worker_times(worker);
     bool opened = convert_begin(worker, job, &ignored) == STATUS_OK && !job->skipped;

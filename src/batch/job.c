@@ -12,6 +12,7 @@
 #include "base/timing.h"
 #include "chain/planner.h"
 #include "image/format.h"
+#include "image/memory_io.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -115,9 +116,24 @@ bool job_keeps_coding(const struct job *job, const struct worker *worker)
            keeps_coding(worker->context->settings);
 }
 
+bool job_is_stacked(const struct job *job)
+{
+    return job->merge && !job->is_merged;
+}
+
+bool job_keeps_samples(const struct job *job, const struct worker *worker)
+{
+    const struct settings *settings = worker->context->settings;
+    return job->chain.count == 0 && !settings->linear && !settings->range.given &&
+           !reader_info(job->reader)->premultiplied;
+}
+
 enum status job_check_more(const struct job *job, struct error *error)
 {
     const struct capacity wanted = {.pages = true};
+    if (job_is_stacked(job) && !job->pyramid && !step_caps(job->merge).merges_pages)
+        return fail(error, STATUS_FAILED,
+                    "has several pages; choose one with --page N, or merge all by pages=yes");
     if (job->pyramid)
         return fail(error, STATUS_FAILED, "damaged coefficient file: more pages than its description says");
     if (!format_holds(job->format, &wanted))
@@ -136,6 +152,11 @@ static enum status check_video(const struct job *job, const struct settings *set
     const struct capacity wanted = {.video = true};
     if (reader_info(job->reader)->video.parts < 2)
         return STATUS_OK;
+    if (job_is_stacked(job))
+        return fail(error, STATUS_FAILED,
+                    "is video of Y, Cb and Cr, which --%s does not merge; convert it first, as with "
+                    "ffmpeg -f image2pipe -c:v ppm",
+                    job->merge->stage->name);
     if (!format_holds(job->format, &wanted))
         return fail(
             error, STATUS_FAILED,
@@ -178,10 +199,11 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
     const int stored = reader_info(job->reader)->metadata.orientation;
     chain_free(&job->chain);
     job->orientation = 0;
-    enum status status = chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
-                                       format_holds_coefficients(job->format), &job->chain, error);
-    const bool turns =
-        settings->auto_orient || (!settings->stored_orientation && chain_needs_upright(&job->chain));
+    enum status status =
+        chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
+                      format_holds_coefficients(job->format) && !job_is_stacked(job), &job->chain, error);
+    const bool turns = settings->auto_orient || (!settings->stored_orientation &&
+                                                 (job_is_stacked(job) || chain_needs_upright(&job->chain)));
     if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
         return status;
     job->orientation = stored;
@@ -190,7 +212,7 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
 
 bool job_has_stages(const struct job *job)
 {
-    return job->chain.count > (job->orientation > 0);
+    return job->merge || job->chain.count > (job->orientation > 0);
 }
 
 /* Sets format, pyramid, chain and `copied` from the input's header, checks them, and reduces a JPEG that
@@ -198,8 +220,13 @@ bool job_has_stages(const struct job *job)
 static enum status decide(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
-    enum status status =
-        choose_format(settings, job->output, reader_format(job->reader), &job->format, error);
+    enum status status = STATUS_OK;
+    if (job_is_stacked(job))
+        job->format = &memory_io;
+    else
+        status =
+            choose_format(settings, job->output, job->is_merged ? job->format : reader_format(job->reader),
+                          &job->format, error);
     if (status == STATUS_OK)
         status = read_pyramid(job, settings, error);
     if (status == STATUS_OK)
@@ -274,7 +301,9 @@ enum status job_check(const struct job *job, struct error *error)
 
 enum sample_type job_input_type(const struct job *job)
 {
-    return job->pyramid ? job->pyramid->samples : reader_info(job->reader)->type;
+    return job->is_merged ? job->samples
+           : job->pyramid ? job->pyramid->samples
+                          : reader_info(job->reader)->type;
 }
 
 /* Sets the values that become 0 and full scale, as fractions of the full scale of integers. --range auto
@@ -282,6 +311,8 @@ enum sample_type job_input_type(const struct job *job)
 static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
+    if (job->is_merged)
+        return STATUS_OK;
     job->samples = job_input_type(job);
     job->low = settings->range.low / unit;
     job->high = settings->range.high / unit;
@@ -312,10 +343,10 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     enum status status = job_check(job, error);
     if (!stat_input(job, &job->before))
         job->before = (struct stat){.st_mode = 0};
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !job->merge)
         status = make_folders(job, error);
     double since = clock_seconds();
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !job->is_merged)
         status = reader_open(job->input, &options, &job->reader, error);
     timing_add(&worker->timing, PART_DECODE, "open", -1, since);
     job->rounded = false;
@@ -335,7 +366,13 @@ bool job_is_one_image(const struct job *job)
 
 struct shape job_shape(const struct job *job)
 {
-    return job->pyramid ? job->pyramid->shape : image_shape(reader_info(job->reader));
+    struct shape shape = job->pyramid ? job->pyramid->shape : image_shape(reader_info(job->reader));
+    if (job->is_merged) { /* its floats have the scale of the files */
+        const struct image_info files = {.type = job->samples};
+        shape.full = image_shape(&files).full;
+        shape.least = image_shape(&files).least;
+    }
+    return shape;
 }
 
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker)
@@ -344,21 +381,23 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
     /* Without stages, colours are unchanged, even if alpha is 0. */
     bool work = job_has_stages(job);
     bool floats = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
-    return (struct conversion){.type = in->type,
-                               .channels = in->channels,
-                               .alpha = in->alpha,
-                               .premultiplied = in->premultiplied,
-                               .multiply = work,
-                               .linear =
-                                   worker->context->settings->linear && work && !sample_is_float(in->type),
-                               .ranged = worker->context->settings->range.given && (work || !floats),
-                               .low = job->low,
-                               .high = job->high,
-                               .exponent = metadata_tone_curve(&in->metadata).exponent};
+    return (struct conversion){
+        .type = in->type,
+        .channels = in->channels,
+        .alpha = in->alpha,
+        .premultiplied = in->premultiplied,
+        .multiply = work,
+        .linear = worker->context->settings->linear && work && !sample_is_float(in->type),
+        .ranged = worker->context->settings->range.given && (work || !floats) && !job->is_merged,
+        .low = job->low,
+        .high = job->high,
+        .exponent = metadata_tone_curve(&in->metadata).exponent};
 }
 
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)
 {
+    if (job_is_stacked(job))
+        return job_keeps_samples(job, worker) ? job_input_type(job) : SAMPLE_FLOAT;
     return format_sample_type(job->format, settings_type(worker->context->settings, job_input_type(job)));
 }
 
@@ -439,6 +478,9 @@ void job_close(struct job *job)
 {
     writer_close(job->writer);
     job->writer = NULL;
+    free(job->picture.samples);
+    metadata_free(&job->picture.info.metadata);
+    job->picture = (struct stack_picture){.samples = NULL};
     job_close_input(job);
     chain_free(&job->chain);
     chain_free(&job->colour);
@@ -450,7 +492,7 @@ void job_close(struct job *job)
 bool job_can_begin_again(const struct job *job)
 {
     struct stat there;
-    return job->bytes > 0 && strcmp(job->output, "-") != 0 &&
+    return job->bytes > 0 && !job->merge && strcmp(job->output, "-") != 0 &&
            (stat(job->output, &there) != 0 || S_ISREG(there.st_mode));
 }
 

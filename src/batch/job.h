@@ -14,6 +14,16 @@
 
 #include <sys/stat.h>
 
+struct stack;
+
+/* A picture of a stack on its way to the merge (batch/stack.h). */
+struct stack_picture {
+    struct image_info info; /* owns its metadata */
+    unsigned char *samples; /* rows without padding; owned */
+    uint32_t next_row;
+    struct run *run; /* of the job's worker */
+};
+
 struct job {
     /* Set by the list, and constant afterwards. */
     char *name;     /* path from the folder argument, or last part of a file argument: the same on every
@@ -24,8 +34,12 @@ struct job {
     uint64_t bytes; /* size of the input; 0: unknown, as for a pipe */
     dev_t device;   /* of the input, like `inode`; both 0: unknown */
     ino_t inode;
-    bool is_single;    /* the command's only file */
-    bool is_duplicate; /* another job has the same input and output */
+    bool is_single;           /* the command's only file */
+    bool is_duplicate;        /* another job has the same input and output */
+    const struct step *merge; /* the step that merges the pictures of all jobs; NULL: none */
+    struct stack *stack;      /* NULL without `merge` */
+    size_t index;             /* number of the input in the stack */
+    bool is_merged;           /* the job is the stack's result instead, and has no input file */
 
     /* The outcome so far. */
     size_t made_from;   /* length of the part of `output` that is the first folder created for it; 0: none */
@@ -46,6 +60,7 @@ struct job {
     enum sample_type samples;     /* of the input, or of the image that a coefficient file was made from */
     double low, high;             /* with --range: the values that become 0 and full scale; of integers, as
                                    * fractions of their full scale */
+    struct stack_picture picture; /* of an input of a stack */
     bool copied; /* nothing changes pixels or metadata: the file is copied without decoding */
 
     struct job *next;          /* the next deferred job; protected by the worker pool's lock */
@@ -54,6 +69,12 @@ struct job {
     double share;    /* fraction of the job that is done, or if `pages` is unknown, of one page; protected by
                       * the progress's lock */
 };
+
+/* True if the job's pictures are merged with those of others, and it has no output of its own. */
+bool job_is_stacked(const struct job *job);
+
+/* True if these pictures keep the samples of their file, as no step before the merge changes them. */
+bool job_keeps_samples(const struct job *job, const struct worker *worker);
 
 /* Returns the input's name for messages. */
 const char *job_input_name(const struct job *job);
@@ -76,7 +97,8 @@ enum status job_check_format(const struct job *job, const struct settings *setti
 const char *coding_option_without_use(const struct format *format, const struct settings *settings);
 
 /* Creates the output's folders, opens the input, reads its header, and fails if the command cannot be done
- * with it. Needs no device. After a failure the job is closed. */
+ * with it. The reader, `format`, `samples`, `low` and `high` of a stack's result are already there. Needs no
+ * device. After a failure the job is closed. */
 enum status job_open(struct job *job, struct worker *worker, struct error *error);
 
 /* Builds the chain for the reader's page. The stage that turns the page comes first if a stage or

@@ -124,7 +124,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.added, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
-    atomic_store(&counts.total, several ? list->count : 0);
+    atomic_store(&counts.total, several ? list->count + list->is_merged : 0);
     progress->prints = several && settings->verbose;
     progress->draws = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
     progress->summary = several && (progress->draws || progress->prints);

@@ -135,7 +135,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     const bool failed = result->status != STATUS_OK, worked = !result->skipped;
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "input", job->input);
+    json_put_text(&line, "input", job->is_merged ? NULL : job->input);
     json_put_text(&line, "output", job->output);
     json_put_text(&line, "status", failed ? "failed" : worked ? "done" : "skipped");
     json_put_text(&line, "error", failed ? result->error.text : NULL);
@@ -228,7 +228,13 @@ void results_add(struct results *results, const struct job *job, const struct re
 {
     struct error error;
     /* A failure that ended the work is printed once, as jobs that were under way fail for the same reason. */
-    if (result->status != STATUS_OK) {
+    if (result->status != STATUS_OK && job_is_stacked(job) && result->error.scope == SCOPE_FILE) {
+        struct error line;
+        fail(&line, STATUS_OK, "%s; left out", result->error.text);
+        results->left_out++;
+        if (!results->settings->quiet)
+            results_print(results, &line);
+    } else if (result->status != STATUS_OK) {
         results->failed++;
         if (results->several && !(results->has_ended && result->error.scope != SCOPE_FILE))
             results_print(results, &result->error);

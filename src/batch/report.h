@@ -92,6 +92,7 @@ struct results {
 
     /* Protected by the worker pool's lock. */
     size_t added, failed; /* number of results, and of failures among them */
+    size_t left_out;      /* number of inputs of a stack that failed and were left out of it */
     bool has_ended;       /* a failure that all other files would share ended the work; it is reported once */
     struct journal journal;
     bool journal_failed; /* its failure was printed */

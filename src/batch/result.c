@@ -6,6 +6,7 @@
 #include "batch/job.h"
 
 #include "base/text.h"
+#include "batch/stack.h"
 #include "chain/slice.h"
 
 #include <math.h>
@@ -104,7 +105,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
     warn_of_fractions(job, in->full, result);
-    if (worker->context->settings->range.given && !page->from.ranged)
+    if (worker->context->settings->range.given && !page->from.ranged && !job->merge)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
     if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
@@ -261,6 +262,8 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
 void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result)
 {
     job_close(job);
+    if (job_is_stacked(job))
+        stack_pass_turn(job);
     result->status = status;
     result->skipped = job->skipped;
     result->bytes_in = job->bytes;
@@ -270,7 +273,8 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
     else if (!job->skipped) {
         /* The size of stdout is unknown, as a file there may have other data. */
         struct stat there;
-        if (strcmp(job->output, "-") != 0 && job_stat_output(job, &there) && S_ISREG(there.st_mode))
+        if (!job_is_stacked(job) && strcmp(job->output, "-") != 0 && job_stat_output(job, &there) &&
+            S_ISREG(there.st_mode))
             result->bytes_out = (uint64_t)there.st_size;
         warn_of_clipping(job, worker, result);
         /* An output of 8 or 16 bits loses nothing by 32-bit floats. */

@@ -19,6 +19,7 @@
 #include "base/timing.h"
 #include "batch/convert.h"
 #include "batch/group.h"
+#include "batch/stack.h"
 #include "batch/worker.h"
 #include "chain/transfer.h"
 #include "device/choose.h"
@@ -342,6 +343,8 @@ static bool close_if_ended(struct worker_pool *pool, struct job *job)
     pthread_mutex_unlock(&pool->lock);
     if (has_ended)
         job_close(job);
+    if (has_ended && job_is_stacked(job))
+        stack_pass_turn(job);
     return has_ended;
 }
 
@@ -444,6 +447,34 @@ void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
         work_alone(&pool->threads[i]);
 }
 
+void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
+{
+    struct worker *worker = &pool->threads[0].worker;
+    struct job job = pool->list->jobs[0];
+    struct result result = {.group = 1};
+    if (pool->results->has_ended)
+        return;
+    job = (struct job){.name = job.name,
+                       .input = job.output,
+                       .output = job.output,
+                       .merge = stack->step,
+                       .stack = stack,
+                       .is_merged = true,
+                       .is_single = true};
+    pool->context.chain = &stack->after;
+    worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : workers_available();
+    worker_take_all(worker);
+    worker_clear(worker);
+    worker->run.prebuilt = false; /* other stages come */
+    convert(worker, &job, &result);
+    if (result.status == STATUS_OK) {
+        stack_describe(stack, pool->results->left_out, result.found, sizeof result.found);
+        if (stack->settings->verbose && !stack->settings->quiet)
+            job_print(&job, "%s", result.found);
+    }
+    results_add(pool->results, &job, &result);
+}
+
 /* ---------------------------------------------------------------- setting up */
 
 static enum status reject_many_devices(const struct settings *settings, struct error *error)
@@ -502,7 +533,10 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
                    : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
     count = count > pool->devices ? count : pool->devices;
     count = count < most ? count : most;
-    const size_t jobs = pool->list->count > 0 ? pool->list->count : 1; /* for an empty shard, too */
+    const struct job *first = pool->list->count > 0 ? pool->list->jobs : NULL;
+    if (first && first->stack && first->stack->most_workers < count)
+        count = first->stack->most_workers;
+    const size_t jobs = first ? pool->list->count : 1; /* for an empty shard, too */
     return jobs < (size_t)count ? (int)jobs : count;
 }
 

@@ -43,6 +43,9 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
  * done on others. */
 void worker_pool_run(struct worker_pool *pool, const struct resume *resume);
 
+/* After worker_pool_run: makes the output of a stack, whose inputs were the jobs, and adds its result. */
+void worker_pool_merge(struct worker_pool *pool, struct stack *stack);
+
 /* Adds the measurements of all workers on a device to its leader. Returns the leaders, one for each device,
  * which belong to the pool. Call it once, after the work. */
 struct worker *const *worker_pool_sum(struct worker_pool *pool);

@@ -106,6 +106,13 @@ struct stage_caps step_caps(const struct step *step)
     return stage_get_caps(step->stage, step->params);
 }
 
+size_t chain_find_merge(const struct chain *chain, size_t first)
+{
+    while (first < chain->count && !chain->steps[first].stage->merge)
+        first++;
+    return first;
+}
+
 bool chain_new_geometry(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)

@@ -51,6 +51,9 @@ extern const struct stage stage_auto_orient;
 /* Returns the kind of value at the end of the chain. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 
+/* Returns the index of the first step from `first` on that merges pictures, or chain->count. */
+size_t chain_find_merge(const struct chain *chain, size_t first);
+
 /* Returns the capabilities of the stage with these parameters. */
 struct stage_caps step_caps(const struct step *step);
 

@@ -34,6 +34,7 @@ static const struct {
     {"Clean and smooth", " denoise blur median rank background despeckle "},
     {"Sharpen and filter", " sharpen gradient convolve "},
     {"Colour", " gray levels threshold invert "},
+    {"Many into one", " stack "},
     {"Wavelets", " wavelet mosaic gain shrink inverse-wavelet "},
 };
 

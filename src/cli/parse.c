@@ -336,7 +336,8 @@ static enum status check_chain(const struct command *command, struct error *erro
 /* Fails if several inputs would go to one file: the output is stdout or has an image's name. */
 static enum status check_output_folder(const struct command *command, struct error *error)
 {
-    if (command->output == NULL || (command->input_count < 2 && !command->settings.files_from))
+    const bool is_merged = chain_find_merge(&command->chain, 0) < command->chain.count;
+    if (command->output == NULL || is_merged || (command->input_count < 2 && !command->settings.files_from))
         return STATUS_OK;
     if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL)
         return STATUS_OK; /* files.c checks that it is a folder */

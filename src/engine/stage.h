@@ -15,6 +15,7 @@
 
 #include "base/affine.h"
 #include "base/error.h"
+#include "image/image.h"
 #include "settings/option.h"
 
 #include <stdbool.h>
@@ -109,6 +110,8 @@ struct example {
 struct run;
 struct value;
 struct settings;
+struct merge_input;
+struct merge_result;
 
 /* Capabilities of a stage with given parameters. Zero is the usual case. */
 struct stage_caps {
@@ -164,6 +167,10 @@ struct stage_caps {
      * turned as its orientation says, unless --stored-orientation is given. */
     bool needs_upright;
 
+    /* Of a stage that merges pictures: several pages of a file are merged, too; a picture that fails ends the
+     * merge instead of being left out. */
+    bool merges_pages, merges_strictly;
+
     /* new_geometry: pixel positions are not related to the input's; metadata about positions is dropped.
      * new_values: values have another meaning, as a gradient's; metadata about values is dropped. */
     bool new_geometry, new_values;
@@ -188,6 +195,45 @@ struct analysis {
                        struct analysis_result *analysis_result, struct error *error);
     enum status (*end)(struct run *run, const void *params, const struct shape *in,
                        struct analysis_result *analysis_result, struct error *error);
+};
+
+/* A merge of many pictures into one, for stages such as --stack. The engine sends each picture through the
+ * steps before the stage, adds it, and sends the result through the steps after it (batch/stack.h).
+ *
+ *     begin ─▶ add, in the order of the inputs ─▶ finish ─▶ read, from the first row to the last ─▶ free
+ *
+ * One thread at a time calls; `run` is of the worker that calls. Pictures have all the same size and samples.
+ */
+struct merge {
+    /* Allocates *state. */
+    enum status (*begin)(const void *params, const struct merge_input *input, void **state,
+                         struct error *error);
+    /* Adds a picture: rows of interleaved samples without padding, which belong to the caller. */
+    enum status (*add)(void *state, struct run *run, const void *samples, struct error *error);
+    /* Ends the merge and describes the result. At least one picture was added. */
+    enum status (*finish)(void *state, struct run *run, struct merge_result *result, struct error *error);
+    /* Computes the next `count` rows of the result: interleaved floats, 1 for full scale, colour not
+     * multiplied by alpha. */
+    enum status (*read)(void *state, float *rows, int count, struct error *error);
+    /* Appends findings to the text, which has room for `size` bytes, after the last row. May be NULL. */
+    void (*describe)(const void *state, char *text, size_t size);
+    /* Frees the state. */
+    void (*free)(void *state);
+};
+
+/* Pictures that are going to be merged. */
+struct merge_input {
+    const struct image_info *info; /* size, channels, alpha and sample type of each picture */
+    enum sample_type samples;      /* of the files */
+    const char *folder;            /* for temporary files */
+    int jobs;                      /* threads that may be used */
+};
+
+/* The merged picture: a part of the pictures' area, which begins at left, top. */
+struct merge_result {
+    int left, top, width, height; /* pixels */
+    int channels;
+    bool alpha;
 };
 
 /* Chroma planes of subsampled video, which have a chain of their own. One chroma pixel covers across x
@@ -230,6 +276,10 @@ struct stage {
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
     const struct analysis *analysis; /* may be NULL */
+
+    /* Returns the merge of many pictures into one. NULL: the stage has one picture as input. `run` is called
+     * only for a picture in memory, as in --selftest, and copies it. */
+    const struct merge *(*merge)(const void *params);
 
     /* Returns the affine map from output to input positions, in pixels from the top left corner; resolution
      * and geographic tags follow it. NULL: the map that scales one shape to the other. */

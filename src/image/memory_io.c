@@ -69,7 +69,7 @@ static const struct writer_class writer_class = {.size = sizeof(struct memory_wr
                                                  .close = memory_close_writer};
 
 /* Not in `formats`, as no file has it. */
-static const struct format memory_io = {
+const struct format memory_io = {
     .name = "rows in memory",
     .holds =
         {.types = ~0u, .channels = CHANNELS_ALL, .masks = true, .pages = true, .texts = true, .video = true},
@@ -93,6 +93,12 @@ enum status memory_reader(const char *name, const struct image_info *first,
     reader_close(*reader);
     *reader = NULL;
     return STATUS_FAILED;
+}
+
+enum status memory_reader_describe(struct reader *reader, const struct metadata *metadata,
+                                   struct error *error)
+{
+    return metadata_copy(&reader->info.metadata, metadata, error);
 }
 
 enum status memory_writer(const char *name, const struct memory_sink *sink, struct writer **writer,

@@ -23,10 +23,17 @@ struct memory_sink {
     enum status (*end_page)(void *context, struct error *error);
 };
 
+/* The format of such pages. It holds everything. */
+extern const struct format memory_io;
+
 /* Opens a reader. `first` describes the first page; its metadata is not used. The caller closes it with
  * reader_close. On failure *reader is NULL. */
 enum status memory_reader(const char *name, const struct image_info *first,
                           const struct memory_source *source, struct reader **reader, struct error *error);
+
+/* Sets the metadata of a reader's page to a copy. */
+enum status memory_reader_describe(struct reader *reader, const struct metadata *metadata,
+                                   struct error *error);
 
 /* Opens a writer that holds any page. The caller closes it with writer_close; there is nothing to commit. On
  * failure *writer is NULL. */

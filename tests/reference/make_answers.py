@@ -127,6 +127,7 @@ def ask():
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
     yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)
     yield Question("align", "@picture", 37, 29, 1, "8")
+    yield Question("stack", "mean", 35, 11, 4)
     yield Question("wavelet", "3", 37, 29, 3)
     yield Question("wavelet", "4,biort=near_sym_b,qshift=qshift_b", 45, 50, 3)
     yield Question("inverse-wavelet", None, 37, 29, 3, levels=3)
@@ -395,6 +396,7 @@ def warp(planes, primary, pairs, edge):
 # Of an image: (planes, primary, pairs, edge) to planes or pages. Of a pyramid: (pyramids, primary, question).
 IMAGE_STAGES = {
     "invert": lambda planes, primary, pairs, edge: invert(planes),
+    "stack": lambda planes, primary, pairs, edge: planes,
     "blur": lambda planes, primary, pairs, edge: reference.blur(planes, float(primary), edge=edge,
                                                                 **numbers(pairs, "truncate")),
     "sharpen": lambda planes, primary, pairs, edge: reference.sharpen(planes, float(primary), edge=edge,

@@ -1,0 +1,284 @@
+/* Pictures of a stack between its jobs and its merge. Tried and given up: adding rows as they are decoded,
+ * which needs no memory for a picture; a damaged file would have added some of its rows. */
+#include "batch/stack.h"
+
+#include "base/text.h"
+#include "base/threads.h"
+#include "image/memory_io.h"
+#include "image/output/output.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of the pictures of all workers. One worker may have a larger one. */
+static const double PICTURES_BUDGET = 256e6;
+
+/* Returns the merge of a stack. */
+static const struct merge *stack_merge(const struct stack *stack)
+{
+    return stack->step->stage->merge(stack->step->params);
+}
+
+/* Fails if the command has a stack and another option that contradicts it. */
+static enum status check_command(const struct stack *stack, const struct command *command,
+                                 const struct list *list, struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    const char *name = stack->step->stage->name;
+    const char *other = settings->in_place                                   ? "--in-place"
+                        : settings->resume                                   ? "--resume"
+                        : settings->part.count > 0                           ? "--shard"
+                        : settings->range.given && settings->range.automatic ? "--range auto"
+                                                                             : NULL;
+    if (other)
+        return fail(error, STATUS_USAGE, "--%s makes one picture of all inputs; leave %s out", name, other);
+    if (chain_find_merge(&stack->after, 0) < stack->after.count)
+        return fail(error, STATUS_USAGE, "--%s merges all pictures into one; it can be done once", name);
+    if (settings->dry_run || strcmp(list->output, "-") == 0)
+        return STATUS_OK;
+    return output_check(list->output, error);
+}
+
+/* Returns the number of workers whose pictures fit the budget, by the header of the first input that can be
+ * opened twice. */
+static int count_workers(const struct command *command, const struct list *list)
+{
+    const struct reader_options options = {.page = 1,
+                                           .max_pixels = command->settings.max_pixels,
+                                           .jobs = 1,
+                                           .spool = command->settings.environment.spool};
+    struct reader *reader;
+    struct error ignored = {.text = ""};
+    if (list->count == 0 || list->jobs[0].bytes == 0 ||
+        reader_open(list->jobs[0].input, &options, &reader, &ignored) != STATUS_OK)
+        return 1;
+    const struct image_info *info = reader_info(reader);
+    const double bytes = (double)info->width * info->height * info->channels * sizeof(float);
+    reader_close(reader);
+    return (int)fmax(1, fmin(WORKERS_MAX, PICTURES_BUDGET / bytes));
+}
+
+enum status stack_make(struct stack *stack, const struct command *command, struct list *list,
+                       struct error *error)
+{
+    const struct chain *chain = &command->chain;
+    const size_t at = chain_find_merge(chain, 0);
+    *stack = (struct stack){.settings = &command->settings, .before = *chain, .inputs = list->count};
+    if (at == chain->count)
+        return STATUS_OK;
+    stack->step = &chain->steps[at];
+    stack->before.count = at;
+    stack->after = (struct chain){.steps = chain->steps + at + 1, .count = chain->count - at - 1};
+    stack->has_ended = allocate_zeroed(list->count, sizeof *stack->has_ended, "a stack", error);
+    if (!stack->has_ended)
+        return STATUS_FAILED;
+    pthread_mutex_init(&stack->lock, NULL);
+    pthread_cond_init(&stack->passed, NULL);
+    for (size_t i = 0; i < list->count; i++) {
+        list->jobs[i].merge = stack->step;
+        list->jobs[i].stack = stack;
+        list->jobs[i].index = i;
+    }
+    stack->most_workers = count_workers(command, list);
+    return check_command(stack, command, list, error);
+}
+
+void stack_free(struct stack *stack)
+{
+    if (stack->merge)
+        stack_merge(stack)->free(stack->merge);
+    metadata_free(&stack->like.metadata);
+    if (stack->has_ended) {
+        pthread_mutex_destroy(&stack->lock);
+        pthread_cond_destroy(&stack->passed);
+    }
+    free(stack->has_ended);
+    *stack = (struct stack){.step = NULL};
+}
+
+/* ---------------------------------------------------------------- the order of the inputs */
+
+void stack_pass_turn(struct job *job)
+{
+    struct stack *stack = job->stack;
+    pthread_mutex_lock(&stack->lock);
+    stack->has_ended[job->index] = true;
+    while (stack->turn < stack->inputs && stack->has_ended[stack->turn])
+        stack->turn++;
+    pthread_cond_broadcast(&stack->passed);
+    pthread_mutex_unlock(&stack->lock);
+}
+
+/* Waits until all inputs before this one have ended. Their jobs were taken earlier, so they are done or under
+ * way. */
+static void wait_for_turn(struct job *job)
+{
+    struct stack *stack = job->stack;
+    pthread_mutex_lock(&stack->lock);
+    while (stack->turn < job->index)
+        pthread_cond_wait(&stack->passed, &stack->lock);
+    pthread_mutex_unlock(&stack->lock);
+}
+
+/* ---------------------------------------------------------------- the pictures of an input: a memory_sink */
+
+static enum status begin_picture(void *context, const struct image_info *info, struct error *error)
+{
+    struct job *job = context;
+    struct stack_picture *picture = &job->picture;
+    free(picture->samples);
+    metadata_free(&picture->info.metadata);
+    *picture = (struct stack_picture){.info = *info, .run = picture->run};
+    picture->info.page_name = NULL;
+    picture->info.video = (struct video){.header = NULL};
+    picture->samples = allocate(row_size(info) * info->height, "a picture of the stack", error);
+    enum status status = metadata_copy(&picture->info.metadata, &info->metadata, error);
+    return picture->samples ? status : STATUS_FAILED;
+}
+
+static enum status write_picture(void *context, const void *rows, size_t pitch, uint32_t count,
+                                 struct error *error)
+{
+    struct stack_picture *picture = &((struct job *)context)->picture;
+    const size_t size = row_size(&picture->info);
+    (void)error;
+    for (uint32_t y = 0; y < count; y++)
+        memcpy(picture->samples + size * picture->next_row++, (const unsigned char *)rows + y * pitch, size);
+    return STATUS_OK;
+}
+
+/* Fails for all inputs if the picture is not like the first one: the command must be changed. */
+static enum status check_picture(const struct stack *stack, const struct image_info *info,
+                                 struct error *error)
+{
+    const struct image_info *like = &stack->like;
+    if (info->width != like->width || info->height != like->height)
+        fail(error, STATUS_FAILED,
+             "is %ux%d, and the first picture of the stack %ux%d; --align FILE, --resize or --crop before "
+             "--%s makes them alike",
+             info->width, (int)info->height, like->width, (int)like->height, stack->step->stage->name);
+    else if (info->channels != like->channels || info->alpha != like->alpha)
+        fail(error, STATUS_FAILED,
+             "has %d channels%s, and the first picture of the stack %d%s; make them alike first",
+             info->channels, info->alpha ? " with alpha" : "", like->channels,
+             like->alpha ? " with alpha" : "");
+    else if (info->type != like->type)
+        fail(error, STATUS_FAILED,
+             "has %s samples, and the first picture of the stack %s; convert it first (--depth)",
+             sample_name(info->type), sample_name(like->type));
+    else
+        return STATUS_OK;
+    error->scope = SCOPE_ALL;
+    return STATUS_FAILED;
+}
+
+/* Adds the picture to the merge, which the first one begins. */
+static enum status end_picture(void *context, struct error *error)
+{
+    struct job *job = context;
+    struct stack *stack = job->stack;
+    struct stack_picture *picture = &job->picture;
+    const struct merge *merge = stack_merge(stack);
+    enum status status = STATUS_OK;
+    wait_for_turn(job);
+    if (!stack->merge) {
+        const struct merge_input input = {.info = &picture->info,
+                                          .samples = job_input_type(job),
+                                          .folder = stack->settings->environment.spool,
+                                          .jobs = stack->settings->jobs > 0 ? stack->settings->jobs
+                                                                            : workers_available()};
+        stack->like = picture->info;
+        picture->info.metadata = (struct metadata){.orientation = 0};
+        stack->format = reader_format(job->reader);
+        stack->samples = input.samples;
+        stack->low = job->low;
+        stack->high = job->high;
+        status = merge->begin(stack->step->params, &input, &stack->merge, error);
+        if (status != STATUS_OK)
+            error->scope = SCOPE_ALL;
+    }
+    if (status == STATUS_OK)
+        status = check_picture(stack, &picture->info, error);
+    if (status == STATUS_OK)
+        status = merge->add(stack->merge, picture->run, picture->samples, error);
+    stack->pictures += status == STATUS_OK;
+    return status;
+}
+
+enum status stack_open_writer(struct job *job, struct error *error)
+{
+    const struct memory_sink sink = {job, begin_picture, write_picture, end_picture};
+    return memory_writer(job_input_name(job), &sink, &job->writer, error);
+}
+
+enum status stack_read(struct job *job, struct error *error)
+{
+    const struct image_info *info = reader_info(job->reader);
+    return reader_read(job->reader, job->picture.samples, row_size(info), info->height, error);
+}
+
+/* ---------------------------------------------------------------- the result: a memory_source */
+
+static enum status read_merged(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+{
+    const struct job *job = context;
+    const struct stack *stack = job->stack;
+    const size_t size = row_size(reader_info(job->reader));
+    enum status status = STATUS_OK;
+    if (pitch == size)
+        return stack_merge(stack)->read(stack->merge, rows, (int)count, error);
+    for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
+        status = stack_merge(stack)->read(stack->merge, (float *)(void *)((unsigned char *)rows + y * pitch),
+                                          1, error);
+    return status;
+}
+
+enum status stack_open_reader(struct job *job, struct worker *worker, struct error *error)
+{
+    struct stack *stack = job->stack;
+    struct merge_result result;
+    const struct memory_source source = {.context = job, .read = read_merged};
+    if (stack->pictures == 0)
+        return fail(error, STATUS_FAILED, "no input is left for --%s", stack->step->stage->name);
+    enum status status = stack_merge(stack)->finish(stack->merge, &worker->run, &result, error);
+    if (status != STATUS_OK)
+        return status;
+    struct image_info info = stack->like;
+    const struct change change = {.in_width = info.width,
+                                  .in_height = info.height,
+                                  .out_width = (uint32_t)result.width,
+                                  .out_height = (uint32_t)result.height,
+                                  .from = {.xx = 1, .yy = 1, .x = result.left, .y = result.top},
+                                  .in_pages = 1,
+                                  .out_pages = 1,
+                                  .in_channels = info.channels,
+                                  .out_channels = result.channels,
+                                  .in_type = stack->samples,
+                                  .out_type = stack->samples,
+                                  .processed = true};
+    info.width = (uint32_t)result.width;
+    info.height = (uint32_t)result.height;
+    info.channels = result.channels;
+    info.alpha = result.alpha;
+    info.premultiplied = false;
+    info.type = SAMPLE_FLOAT;
+    info.reduction = 0;
+    job->format = stack->format;
+    job->samples = stack->samples;
+    job->low = stack->low;
+    job->high = stack->high;
+    status = metadata_update(&stack->like.metadata, &change, error);
+    if (status == STATUS_OK)
+        status = memory_reader(job->output, &info, &source, &job->reader, error);
+    return status == STATUS_OK ? memory_reader_describe(job->reader, &stack->like.metadata, error) : status;
+}
+
+void stack_describe(const struct stack *stack, size_t left_out, char *text, size_t size)
+{
+    text_append(text, size, "%zu picture%s merged", stack->pictures, stack->pictures == 1 ? "" : "s");
+    if (left_out > 0)
+        text_append(text, size, ", %zu of %zu files left out", left_out, stack->inputs);
+    if (stack_merge(stack)->describe)
+        stack_merge(stack)->describe(stack->merge, text, size);
+}

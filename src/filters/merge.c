@@ -1,0 +1,220 @@
+/* Merges of many pictures: coverage, statistics of the samples of a pixel, and the rows of the result.
+ *
+ * A quickselect finds medians (C. Hoare, "Algorithm 65: find", CACM 1961); what it returns does not depend on
+ * the order of the values. The crop is the largest rectangle of covered pixels: for each row, the heights of
+ * the covered columns above it are a histogram, whose largest rectangle a stack of rising heights finds. */
+#include "filters/merge.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum status merge_frame_make(struct merge_frame *frame, const struct merge_input *input, int edges,
+                             struct error *error)
+{
+    const struct image_info *info = input->info;
+    *frame = (struct merge_frame){.width = info->width,
+                                  .height = info->height,
+                                  .channels = (size_t)info->channels,
+                                  .alpha = info->alpha,
+                                  .type = info->type,
+                                  .samples = input->samples,
+                                  .edges = edges};
+    if (!info->alpha && !sample_is_float(info->type))
+        return STATUS_OK;
+    frame->counts =
+        allocate_zeroed(frame->width * frame->height, sizeof *frame->counts, "the counts of a stack", error);
+    return frame->counts ? STATUS_OK : STATUS_FAILED;
+}
+
+void merge_frame_free(struct merge_frame *frame)
+{
+    free(frame->counts);
+    free(frame->pixels);
+}
+
+void merge_values(const struct merge_frame *frame, const void *samples, size_t first, size_t count,
+                  double *values)
+{
+    const size_t channels = frame->channels;
+    sample_values(frame->type, samples, first * channels, count * channels, values);
+    for (size_t i = 0; frame->alpha && i < count; i++)
+        for (size_t c = 0; c + 1 < channels; c++)
+            values[i * channels + c] *= values[(i + 1) * channels - 1];
+}
+
+bool merge_covers(const struct merge_frame *frame, const double *pixel)
+{
+    for (size_t c = 0; c < frame->channels; c++)
+        if (isnan(pixel[c]))
+            return false;
+    return !frame->alpha || pixel[frame->channels - 1] > 0;
+}
+
+/* ---------------------------------------------------------------- the result */
+
+/* Sets the frame's result to the largest rectangle of covered pixels. Of several, the first one from the top
+ * counts. */
+static enum status crop_to_covered(struct merge_frame *frame, struct error *error)
+{
+    const size_t width = frame->width;
+    size_t *heights = allocate_zeroed(2 * (width + 1), sizeof *heights, "the edges of a stack", error);
+    size_t best = 0;
+    if (!heights)
+        return STATUS_FAILED;
+    size_t *rising = heights + width + 1; /* columns whose heights rise; heights[width] stays 0 */
+    for (size_t y = 0; y < frame->height; y++) {
+        size_t depth = 0;
+        for (size_t x = 0; x < width; x++)
+            heights[x] = frame->counts[y * width + x] > 0 ? heights[x] + 1 : 0;
+        for (size_t x = 0; x <= width; x++) {
+            while (depth > 0 && heights[rising[depth - 1]] >= heights[x]) {
+                const size_t height = heights[rising[--depth]];
+                const size_t left = depth > 0 ? rising[depth - 1] + 1 : 0;
+                if (height * (x - left) <= best)
+                    continue;
+                best = height * (x - left);
+                frame->left = left;
+                frame->top = y + 1 - height;
+                frame->columns = x - left;
+                frame->rows = height;
+            }
+            rising[depth++] = x;
+        }
+    }
+    free(heights);
+    return best > 0 ? STATUS_OK : fail(error, STATUS_FAILED, "no picture covers any pixel");
+}
+
+enum status merge_frame_finish(struct merge_frame *frame, struct merge_result *result, struct error *error)
+{
+    frame->columns = frame->width;
+    frame->rows = frame->height;
+    bool is_covered = true;
+    for (size_t i = 0; frame->counts && i < frame->width * frame->height; i++)
+        is_covered = is_covered && frame->counts[i] > 0;
+    if (!is_covered && frame->edges == MERGE_EDGES_CROP && crop_to_covered(frame, error) != STATUS_OK)
+        return STATUS_FAILED;
+    /* Floats have NaN for a missing value. */
+    frame->adds_alpha =
+        !is_covered && frame->edges == MERGE_EDGES_FILL && !frame->alpha && !sample_is_float(frame->samples);
+    *result = (struct merge_result){.left = (int)frame->left,
+                                    .top = (int)frame->top,
+                                    .width = (int)frame->columns,
+                                    .height = (int)frame->rows,
+                                    .channels = (int)frame->channels + frame->adds_alpha,
+                                    .alpha = frame->alpha || frame->adds_alpha};
+    return STATUS_OK;
+}
+
+/* Writes a pixel as floats, with colour that is not multiplied by alpha. */
+static void write_pixel(const struct merge_frame *frame, const double *pixel, bool is_covered, float *to)
+{
+    const size_t channels = frame->channels, colours = channels - frame->alpha;
+    const bool is_transparent = !is_covered && (frame->alpha || frame->adds_alpha);
+    const double alpha = frame->alpha ? pixel[channels - 1] : 1;
+    for (size_t c = 0; c < colours; c++)
+        to[c] = (float)(is_transparent ? 0 : !is_covered ? (double)NAN : pixel[c] / alpha);
+    if (frame->alpha || frame->adds_alpha)
+        to[colours] = (float)(is_transparent ? 0 : alpha);
+}
+
+enum status merge_frame_read(void *context,
+                             enum status (*pixels_of)(void *context, size_t first, size_t count,
+                                                      double *pixels, struct error *error),
+                             float *rows, int count, struct error *error)
+{
+    struct merge_frame *frame = context;
+    const size_t channels = frame->channels, columns = frame->columns;
+    const size_t all = columns * (size_t)count, to_channels = channels + frame->adds_alpha;
+    if (all > frame->room) {
+        free(frame->pixels);
+        frame->room = 0;
+        frame->pixels = allocate(all * channels * sizeof *frame->pixels, "rows of a stack", error);
+        if (!frame->pixels)
+            return STATUS_FAILED;
+        frame->room = all;
+    }
+    /* Rows that are whole are consecutive pixels. */
+    const size_t at_once = columns == frame->width ? all : columns;
+    const size_t first = (frame->top + frame->next_row) * frame->width + frame->left;
+    enum status status = STATUS_OK;
+    for (size_t done = 0; status == STATUS_OK && done < all; done += at_once)
+        status = pixels_of(context, first + done / columns * frame->width, at_once,
+                           frame->pixels + done * channels, error);
+    for (size_t i = 0; status == STATUS_OK && i < all; i++)
+        write_pixel(frame, frame->pixels + i * channels,
+                    !frame->counts || frame->counts[first + i / columns * frame->width + i % columns] > 0,
+                    rows + i * to_channels);
+    frame->next_row += (size_t)count;
+    return status;
+}
+
+/* ---------------------------------------------------------------- statistics */
+
+/* Reorders the values so that the one at `index` is where sorting would put it, and no value before it is
+ * larger. */
+static void select_value(double *values, ptrdiff_t count, ptrdiff_t index)
+{
+    ptrdiff_t low = 0, high = count - 1;
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        ptrdiff_t i = low, j = high;
+        while (i <= j) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i > j)
+                break;
+            const double swapped = values[i];
+            values[i++] = values[j];
+            values[j--] = swapped;
+        }
+        /* Values up to j are at most the pivot, those from i on at least; any between equal it. */
+        if (index > j && index < i)
+            return;
+        low = index >= i ? i : low;
+        high = index <= j ? j : high;
+    }
+}
+
+double merge_median(double *values, size_t count)
+{
+    if (count == 0)
+        return (double)NAN;
+    const size_t middle = count / 2;
+    select_value(values, (ptrdiff_t)count, (ptrdiff_t)middle);
+    if (count % 2 == 1)
+        return values[middle];
+    double below = values[0];
+    for (size_t i = 1; i < middle; i++)
+        below = values[i] > below ? values[i] : below;
+    return (below + values[middle]) / 2;
+}
+
+double merge_mean(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum / (double)count;
+}
+
+size_t merge_reject(double *values, size_t count, double sigma, double *scratch)
+{
+    for (int round = 0; round < 2 && count > 2; round++) {
+        const double mean = merge_mean(values, count);
+        double squares = 0;
+        for (size_t i = 0; i < count; i++) {
+            squares += (values[i] - mean) * (values[i] - mean);
+            scratch[i] = values[i];
+        }
+        const double most = sigma * sqrt(squares / (double)count), median = merge_median(scratch, count);
+        size_t kept = 0;
+        for (size_t i = 0; i < count; i++)
+            if (!(fabs(values[i] - median) > most))
+                values[kept++] = values[i];
+        count = kept;
+    }
+    return count;
+}

@@ -1,0 +1,69 @@
+/* What merges of many pictures share: which pixels count, statistics of samples, and the result's rows.
+ *
+ * The implementation of struct merge (engine/stage.h) embeds a struct merge_frame as its first member. Sample
+ * values are doubles, 1 for full scale, and colour is multiplied by alpha. All functions run on the host.
+ * Thread safety: a frame belongs to the thread that merges; the statistics may be called by any thread. */
+#ifndef CLIMG_FILTERS_MERGE_H
+#define CLIMG_FILTERS_MERGE_H
+
+#include "engine/stage.h"
+
+/* Pixels that no picture covers: transparent, or NaN in floats without alpha; or cut off. */
+enum merge_edges { MERGE_EDGES_FILL, MERGE_EDGES_CROP };
+
+#define MERGE_EDGES_CHOICES "fill|crop"
+
+struct merge_frame {
+    /* The pictures. */
+    size_t width, height, channels; /* pixels; channels include alpha */
+    bool alpha;
+    enum sample_type type;    /* of the pictures that are added */
+    enum sample_type samples; /* of the files */
+    int edges;                /* enum merge_edges */
+    uint32_t pictures;        /* number so far */
+    uint32_t *counts; /* for each pixel: the pictures in which it counts. NULL: it counts in all of them */
+
+    /* The result, after merge_frame_finish. */
+    size_t left, top;     /* position of its first pixel */
+    size_t columns, rows; /* its size in pixels */
+    size_t next_row;      /* the row of the result to be read next */
+    bool adds_alpha;      /* the result has an alpha channel that the pictures do not have */
+    double *pixels;       /* rows that are being computed */
+    size_t room;          /* pixels in it */
+};
+
+/* Initialises a frame for pictures like `input`. merge_frame_free frees it, also after a failure. */
+enum status merge_frame_make(struct merge_frame *frame, const struct merge_input *input, int edges,
+                             struct error *error);
+void merge_frame_free(struct merge_frame *frame);
+
+/* Converts `count` pixels of a picture from pixel `first` on to values. */
+void merge_values(const struct merge_frame *frame, const void *samples, size_t first, size_t count,
+                  double *values);
+
+/* True if a pixel counts. */
+bool merge_covers(const struct merge_frame *frame, const double *pixel);
+
+/* Chooses the result's size and channels by the counts. Fails if no pixel is covered and edges are cropped.
+ */
+enum status merge_frame_finish(struct merge_frame *frame, struct merge_result *result, struct error *error);
+
+/* Computes the next rows of the result. `pixels_of` returns merged values of `count` pixels of the frame,
+ * from pixel `first` on, row after row; `context` is the struct that begins with the frame. */
+enum status merge_frame_read(void *context,
+                             enum status (*pixels_of)(void *context, size_t first, size_t count,
+                                                      double *pixels, struct error *error),
+                             float *rows, int count, struct error *error);
+
+/* Returns the median, NaN of no values; of an even number the mean of the two in the middle. Reorders them.
+ */
+double merge_median(double *values, size_t count);
+
+/* Returns the mean, NaN of no values: the sum in the order of the values, divided. */
+double merge_mean(const double *values, size_t count);
+
+/* Removes values further than `sigma` standard deviations from the median, in two rounds, and keeps the order
+ * of the others, whose number it returns. `scratch` has room for all values. */
+size_t merge_reject(double *values, size_t count, double sigma, double *scratch);
+
+#endif

@@ -1,0 +1,13 @@
+# A stack makes one file of all inputs, once; a folder is none.
+cp "$SAMPLES"/shots/[12].jpg .
+mkdir out
+climg 1.jpg 2.jpg --stack mean out
+climg 1.jpg 2.jpg --stack mean new/
+climg 1.jpg 2.jpg --stack mean --in-place
+climg 1.jpg 2.jpg --stack mean --resume mean.png
+climg 1.jpg 2.jpg --stack mean --range auto mean.png
+climg 1.jpg 2.jpg --stack mean --stack median mean.png
+climg 1.jpg 2.jpg --stack median,sigma=2 mean.png
+climg 1.jpg 2.jpg --stack mean
+climg 1.jpg 2.jpg --stack mean missing/mean.png
+climg 1.jpg 2.jpg --stack mean -o 2.jpg

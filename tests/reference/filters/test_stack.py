@@ -1,0 +1,192 @@
+"""--stack: many pictures in one, against numpy."""
+import json
+import pathlib
+import subprocess
+import warnings
+
+import numpy as np
+import pytest
+import tifffile
+
+import harness
+
+METHODS = ("mean", "median", "max", "min", "sum", "sigma=1.5")
+
+
+def sigma_mean(values, sigma):
+    """The mean of what two rounds leave. Missing values are NaN."""
+    values = values.copy()
+    for _ in range(2):
+        far = np.abs(values - np.nanmedian(values, 0)) > sigma * np.nanstd(values, 0)
+        values[far & ((~np.isnan(values)).sum(0) > 2)] = np.nan
+    return np.nanmean(values, 0)
+
+
+def merged(pictures, method):
+    """Merges planes (number x height x width x channels), 1 for full scale, alpha not multiplied; NaN where nothing counts, or zeros
+    where there is alpha."""
+    values = pictures.astype(float)
+    alpha = values.shape[-1] in (2, 4)
+    if alpha:
+        values[..., :-1] *= values[..., -1:]
+    missing = np.isnan(values).any(-1) | (alpha and ~(values[..., -1] > 0))
+    values[missing] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of no values
+        if method.startswith("sigma"):
+            result = sigma_mean(values, float(method[6:]))
+        else:
+            result = getattr(np, f"nan{method}")(values, 0)
+        if alpha and method == "sum":
+            result[..., -1] = np.nanmean(values[..., -1], 0)
+        if alpha:
+            result[..., :-1] /= result[..., -1:]
+    result[missing.all(0)] = 0 if alpha else np.nan
+    return result
+
+
+def make_pictures(rng, number, height, width, channels, dtype):
+    """Random samples; of floats some are NaN, and of alpha some are 0, at one pixel all."""
+    shape = (number, height, width, channels)
+    if np.issubdtype(dtype, np.floating):
+        samples = rng.normal(0.5, 0.3, shape).astype(dtype)
+        samples[rng.random(shape) < 0.05] = np.nan
+        samples[:, 0, 0] = np.nan
+        full = 1
+    else:
+        kind = np.iinfo(dtype)
+        samples = rng.integers(kind.min, kind.max, shape, dtype, endpoint=True)
+        full = kind.max
+    if channels in (2, 4):
+        alpha = np.clip(rng.random(shape[:3]), 0.05, 1) * (rng.random(shape[:3]) > 0.2)
+        alpha[:, 0, 0] = 0
+        samples[..., -1] = (alpha * full).astype(dtype)
+    return samples, samples / np.float64(full)
+
+
+def write(folder, samples):
+    """Returns the paths of a TIFF for each picture."""
+    paths = [folder / f"in{i:03}.tif" for i in range(len(samples))]
+    channels = samples.shape[-1]
+    for path, picture in zip(paths, samples):
+        tifffile.imwrite(path, picture if channels > 1 else picture[..., 0], photometric="rgb" if channels > 2 else "minisblack",
+                         planarconfig="contig", extrasamples=["unassalpha"] if channels in (2, 4) else None)
+    return paths
+
+
+def read(path):
+    picture = tifffile.imread(path)
+    return picture if picture.ndim == 3 else picture[..., None]
+
+
+def assert_close(got, expected, tolerance=1e-5):
+    assert got.shape == expected.shape
+    assert np.array_equal(np.isnan(got), np.isnan(expected))
+    assert np.all(np.isnan(expected) | (np.abs(got - expected) <= tolerance * (1 + np.abs(expected))))
+
+
+CASES = [(number, channels, dtype) for number, channels, dtype in
+         zip((2, 3, 20, 5, 2, 7, 4, 12), (3, 4, 1, 2, 1, 4, 3, 3),
+             ("uint8", "uint16", "float32", "uint8", "int16", "float16", "uint32", "int8"))]
+
+
+@pytest.mark.parametrize("number, channels, dtype", CASES)
+@pytest.mark.parametrize("method", METHODS)
+def test_methods(tmp_path, rng, method, number, channels, dtype):
+    samples, pictures = make_pictures(rng, number, 19, 23, channels, np.dtype(dtype))
+    harness.run(*write(tmp_path, samples), "--stack", method, "--depth", "float", tmp_path / "out.tiff")
+    assert_close(read(tmp_path / "out.tiff"), merged(pictures, method))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("environment", [{}, {"CLIMG_CLASS": "gpu"}, {"CLIMG_SLICE": "5"}], ids=str)
+def test_between_stages(tmp_path, rng, method, environment):
+    """Stages before it work on each picture, stages after it on the result."""
+    samples, pictures = make_pictures(rng, 5, 40, 33, 3, np.dtype("uint8"))
+    harness.run(*write(tmp_path, samples), "--invert", "--stack", method, "--flip", "h", "--depth", "float", tmp_path / "out.tiff",
+                env=environment)
+    assert_close(read(tmp_path / "out.tiff"), merged(1 - pictures, method)[:, ::-1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_bits(tmp_path, rng, method):
+    """Climg compared with itself: slices of any height, and one thread or several."""
+    samples, _ = make_pictures(rng, 6, 50, 31, 4, np.dtype("float32"))
+    paths = write(tmp_path, samples)
+    results = []
+    for i, (rows, jobs) in enumerate(((500, 2), (1, 1), (7, 1), (16, 5))):
+        harness.run(*paths, "--stack", method, "--jobs", jobs, tmp_path / f"{i}.tiff", env={"CLIMG_SLICE": str(rows)})
+        results.append(read(tmp_path / f"{i}.tiff"))
+    assert all(np.array_equal(result, results[0], equal_nan=True) for result in results)
+
+
+def test_integers_are_rounded(tmp_path, rng):
+    """8 bits of 8 bits: the mean to half a count, the median of an odd number exactly."""
+    samples, _ = make_pictures(rng, 5, 21, 34, 3, np.dtype("uint8"))
+    paths = write(tmp_path, samples)
+    harness.run(*paths, "--stack", "mean", tmp_path / "mean.tiff")
+    assert np.abs(read(tmp_path / "mean.tiff") - samples.astype(float).mean(0)).max() <= 0.5 + 1e-4
+    harness.run(*paths, "--stack", "median", tmp_path / "median.tiff")
+    assert np.array_equal(read(tmp_path / "median.tiff"), np.median(samples, 0).astype(np.uint8))
+
+
+def test_light_is_merged_with_linear(tmp_path):
+    samples = np.array([0, 255], np.uint8)[:, None, None, None] * np.ones((1, 8, 8, 1), np.uint8)
+    harness.run(*write(tmp_path, samples), "--linear", "--stack", "mean", tmp_path / "out.tiff")
+    assert np.all(read(tmp_path / "out.tiff") == 188)  # of half the light, by sRGB's curve
+
+
+def test_pages(tmp_path, rng):
+    samples, pictures = make_pictures(rng, 7, 12, 14, 1, np.dtype("uint16"))
+    tifffile.imwrite(tmp_path / "in.tif", samples[..., 0], photometric="minisblack")
+    harness.run(tmp_path / "in.tif", "--stack", "median,pages=yes", tmp_path / "out.tiff")
+    assert np.array_equal(read(tmp_path / "out.tiff"), np.median(samples, 0).astype(np.uint16))
+    harness.run(tmp_path / "in.tif", "--page", "2-4", "--stack", "mean,pages=yes", "--depth", "float", tmp_path / "some.tiff")
+    assert_close(read(tmp_path / "some.tiff"), pictures[1:4].mean(0))
+
+
+@pytest.mark.parametrize("method", ["mean", "median"])
+def test_edges(tmp_path, rng, method):
+    """What no picture covers is transparent or cut off; each pixel is merged from those that cover it."""
+    samples, _ = make_pictures(rng, 3, 30, 40, 4, np.dtype("uint8"))
+    samples[..., -1] = 0
+    for i in range(3):
+        samples[i, 4 + i:25, 3:30 + 2 * i, -1] = 255
+    paths = write(tmp_path, samples)
+    expected = merged(samples / 255, method)
+    harness.run(*paths, "--stack", method, "--depth", "float", tmp_path / "fill.tiff")
+    assert_close(read(tmp_path / "fill.tiff"), expected)
+    harness.run(*paths, "--stack", f"{method},edges=crop", "--depth", "float", tmp_path / "crop.tiff")
+    assert_close(read(tmp_path / "crop.tiff"), expected[6:25, 3:34])
+
+
+def test_damaged_inputs_are_left_out(tmp_path, rng):
+    """Also one that fails after half of its rows: none of them counts."""
+    samples, pictures = make_pictures(rng, 4, 64, 64, 3, np.dtype("uint8"))
+    paths = write(tmp_path, samples)
+    damaged = tmp_path / "damaged.png"
+    harness.run(paths[0], damaged)
+    damaged.write_bytes(damaged.read_bytes()[:-3000])
+    report = tmp_path / "report.jsonl"
+    command = [harness.CLIMG, paths[0], damaged, *paths[1:], "--stack", "mean", "--depth", "float", "--report", report,
+               tmp_path / "out.tiff"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "damaged.png" in done.stderr and "left out" in done.stderr
+    assert_close(read(tmp_path / "out.tiff"), pictures.mean(0))
+    lines = [json.loads(line) for line in report.read_text().splitlines()]
+    assert len(lines) == 6 and lines[-1]["input"] is None and lines[-1]["found"] == "4 pictures merged, 1 of 5 files left out"
+    failed, = (line for line in lines if line["status"] == "failed")
+    assert pathlib.Path(failed["input"]) == damaged
+    command[command.index("mean")] = "mean,strict=yes"
+    command[-1] = tmp_path / "strict.tiff"
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 1 and not command[-1].exists()
+
+
+@pytest.mark.long
+def test_many(tmp_path, rng):
+    """More pictures than are opened at a time."""
+    samples, pictures = make_pictures(rng, 200, 15, 17, 1, np.dtype("uint8"))
+    paths = write(tmp_path, samples)
+    for method in METHODS:
+        harness.run(*paths, "--stack", method, "--depth", "float", "-y", "-o", tmp_path / "out.tiff")
+        assert_close(read(tmp_path / "out.tiff"), merged(pictures, method))
