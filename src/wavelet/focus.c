@@ -29,7 +29,7 @@
 enum {
     FINE_LEVELS = 3,      /* of pass 2, at most */
     COARSEST_SIDE = 4,    /* smallest side of the coarsest lowpass, roughly: 0.2 dB more than with 8 */
-    ROWS_BYTES = 1 << 28, /* of the planes of the rows of pass 2, roughly */
+    ROWS_BYTES = 1 << 27, /* of the planes of the rows of pass 2, roughly */
     MIN_ROWS = 64
 };
 
