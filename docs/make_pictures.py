@@ -119,6 +119,8 @@ def compare(block, crop, folder):
     for program, source, chain, target in commands(block):
         if not (folder / target).exists():
             continue
+        if (folder / source).is_dir():
+            source = min(path.relative_to(folder) for path in (folder / source).iterdir())
         whole = opened(folder / source)
         box = crop or (0, 0, whole.width, whole.height)
         panels.setdefault(source, (part(whole, whole, box), pathlib.Path(source).name))

@@ -43,6 +43,7 @@ struct warp {
     float stretch_x, stretch_y;
     float fill[4];           /* the texel beyond the picture, if samples are copied and the border rule is zero */
     int copies;              /* not 0: copy samples, with any filter */
+    int missing;             /* not 0: a pixel whose position is not in a pixel of the picture is NaN */
     int columns, rows;       /* of a group's tile */
     int pitch;               /* texels from row to row of the tile */
     int left, top;           /* the tile's first sample, relative to the position of the group's first pixel */
@@ -208,6 +209,14 @@ INLINE texel border_texel(PLANES_IN(src), int x, int y, int z, bool in_memory)
     return load_texel(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z);
 }
 
+/* Returns true if a pixel at that position is missing: its nearest sample is beyond the picture. Positions of copies are
+ * rounded already. */
+static inline bool is_missing(const struct warp *warp, const struct position at, const struct geometry src_at)
+{
+    const int x = at.x + (!warp->copies && at.fraction_x >= 0.5f), y = at.y + (!warp->copies && at.fraction_y >= 0.5f);
+    return warp->missing && (x < 0 || x >= src_at.width || y < 0 || y >= src_at.height);
+}
+
 /* The source of samples: the group's tile, whose first sample is left, top, or all of src. */
 struct samples {
     bool tiled;
@@ -266,6 +275,10 @@ INLINE void warp_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct position at = find_position(warp, x, y);
+    if (is_missing(warp, at, src_at)) {
+        store_texel(PLANES_ARG(dst), x, y, z, (texel)NAN);
+        return;
+    }
     if (warp->copies) {
         const bool beyond = beyond_border(at.x, src_at.width) || beyond_border(at.y, src_at.height);
         store_texel(PLANES_ARG(dst), x, y, z, beyond ? fill_texel(warp) : border_texel(PLANES_ARG(src), at.x, at.y, z, false));
@@ -310,6 +323,10 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct position at = find_position(warp, x, y);
+    if (is_missing(warp, at, src_at)) {
+        store_texel(PLANES_ARG(dst), x, y, z, (texel)NAN);
+        return;
+    }
     const int reach_x = (int)ceil(TAPS / 2 * warp->stretch_x), reach_y = (int)ceil(TAPS / 2 * warp->stretch_y);
     texel sum = 0.0f;
     float across = 0.0f, down = 0.0f;

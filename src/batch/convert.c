@@ -279,6 +279,8 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
                         .clipping = &result->clipping};
     job->progress = worker->context->progress;
     job->picture.run = &worker->run;
+    worker->run.is_merged = job_is_stacked(job);
+    worker->run.input = job->index;
     job->pages = job->pyramid ? 1 : reader_pages_wanted(job->reader);
     begin_frame(worker, job, result);
     enum status status = job_plan(job, worker, 1, &plan, &result->error);

@@ -917,7 +917,7 @@ enum status conflicts_check(struct list *list, const struct command *command, st
     const size_t written = list->count + AUX_OUTPUTS, most = command->chain.count + 2 + 4 * written;
     struct aux_output aux[AUX_OUTPUTS];
     list_aux_outputs(command, aux);
-    if (aux[STAGE_OUTPUT].path && list->count > 1)
+    if (aux[STAGE_OUTPUT].path && list->count > 1 && !list->is_merged)
         return fail(error, STATUS_USAGE,
                     "%s%s: is for one picture; --report FILE gives the matrices of several",
                     aux[STAGE_OUTPUT].option, aux[STAGE_OUTPUT].path);

@@ -64,24 +64,35 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
 {
     const struct chain *chain = &command->chain;
     const size_t at = chain_find_merge(chain, 0);
-    *stack = (struct stack){.settings = &command->settings, .before = *chain, .inputs = list->count};
+    *stack = (struct stack){.settings = &command->settings, .before = *chain};
     if (at == chain->count)
-        return STATUS_OK;
+        return chain_prepare_series(&stack->before, &command->settings, NULL, error);
     stack->step = &chain->steps[at];
     stack->before.count = at;
     stack->after = (struct chain){.steps = chain->steps + at + 1, .count = chain->count - at - 1};
     stack->has_ended = allocate_zeroed(list->count, sizeof *stack->has_ended, "a stack", error);
     if (!stack->has_ended)
         return STATUS_FAILED;
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
+    const char **paths = allocate(list->count * sizeof *paths, "a stack", error);
+    if (!paths)
+        return STATUS_FAILED;
+    stack->series = (struct series){list->count, paths};
     pthread_mutex_init(&stack->lock, NULL);
     pthread_cond_init(&stack->passed, NULL);
     for (size_t i = 0; i < list->count; i++) {
         list->jobs[i].merge = stack->step;
         list->jobs[i].stack = stack;
         list->jobs[i].index = i;
+        paths[i] = list->jobs[i].input;
     }
     stack->most_workers = count_workers(command, list);
-    return check_command(stack, command, list, error);
+    enum status status = check_command(stack, command, list, error);
+    if (status == STATUS_OK)
+        status = chain_prepare_series(&stack->after, &command->settings, NULL, error);
+    if (status == STATUS_OK && !command->settings.dry_run)
+        status = chain_prepare_series(&stack->before, &command->settings, &stack->series, error);
+    return status;
 }
 
 void stack_free(struct stack *stack)
@@ -89,11 +100,12 @@ void stack_free(struct stack *stack)
     if (stack->merge)
         stack_merge(stack)->free(stack->merge);
     metadata_free(&stack->like.metadata);
-    if (stack->has_ended) {
+    if (stack->series.paths) {
         pthread_mutex_destroy(&stack->lock);
         pthread_cond_destroy(&stack->passed);
     }
     free(stack->has_ended);
+    free((void *)stack->series.paths);
     *stack = (struct stack){.step = NULL};
 }
 
@@ -104,7 +116,7 @@ void stack_pass_turn(struct job *job)
     struct stack *stack = job->stack;
     pthread_mutex_lock(&stack->lock);
     stack->has_ended[job->index] = true;
-    while (stack->turn < stack->inputs && stack->has_ended[stack->turn])
+    while (stack->turn < stack->series.count && stack->has_ended[stack->turn])
         stack->turn++;
     pthread_cond_broadcast(&stack->passed);
     pthread_mutex_unlock(&stack->lock);
@@ -241,7 +253,9 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
     const struct memory_source source = {.context = job, .read = read_merged};
     if (stack->pictures == 0)
         return fail(error, STATUS_FAILED, "no input is left for --%s", stack->step->stage->name);
-    enum status status = stack_merge(stack)->finish(stack->merge, &worker->run, &result, error);
+    enum status status = chain_end_series(&stack->before, &stack->series, error);
+    if (status == STATUS_OK)
+        status = stack_merge(stack)->finish(stack->merge, &worker->run, &result, error);
     if (status != STATUS_OK)
         return status;
     struct image_info info = stack->like;
@@ -278,7 +292,7 @@ void stack_describe(const struct stack *stack, size_t left_out, char *text, size
 {
     text_append(text, size, "%zu picture%s merged", stack->pictures, stack->pictures == 1 ? "" : "s");
     if (left_out > 0)
-        text_append(text, size, ", %zu of %zu files left out", left_out, stack->inputs);
+        text_append(text, size, ", %zu of %zu files left out", left_out, stack->series.count);
     if (stack_merge(stack)->describe)
         stack_merge(stack)->describe(stack->merge, text, size);
 }

@@ -211,23 +211,53 @@ enum status chain_auto_orient(struct chain *chain, int orientation, struct error
     return insert_stage(chain, 0, &stage_auto_orient, values[orientation], NULL, error);
 }
 
+/* Prefixes a failure's message with the stage's name. */
+static enum status name_stage(const struct step *step, enum status status, struct error *error)
+{
+    char what[LABEL_SIZE];
+    snprintf(what, sizeof what, "--%s", step->stage->name);
+    if (status != STATUS_OK)
+        error_prefix(error, what);
+    return status;
+}
+
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error)
 {
-    for (size_t i = 0; i < chain->count; i++) {
-        const struct stage *stage = chain->steps[i].stage;
-        if (stage->prepare == NULL)
-            continue;
-        double since = clock_seconds();
-        enum status status = stage->prepare(chain->steps[i].params, settings, error);
-        chain->prepared += clock_seconds() - since;
-        if (status != STATUS_OK) {
-            char what[LABEL_SIZE];
-            snprintf(what, sizeof what, "--%s", stage->name);
-            error_prefix(error, what);
-            return status;
-        }
+    const double since = clock_seconds();
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        if (step->stage->prepare)
+            status = name_stage(step, step->stage->prepare(step->params, settings, error), error);
     }
-    return STATUS_OK;
+    chain->prepared += clock_seconds() - since;
+    return status;
+}
+
+enum status chain_prepare_series(struct chain *chain, const struct settings *settings,
+                                 const struct series *series, struct error *error)
+{
+    const double since = clock_seconds();
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        if (step->stage->prepare_series)
+            status =
+                name_stage(step, step->stage->prepare_series(step->params, settings, series, error), error);
+    }
+    chain->prepared += clock_seconds() - since;
+    return status;
+}
+
+enum status chain_end_series(const struct chain *chain, const struct series *series, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        if (step->stage->end_series)
+            status = name_stage(step, step->stage->end_series(step->params, series, error), error);
+    }
+    return status;
 }
 
 enum status chain_adapt_to_chroma(const struct chain *chain, const struct chroma *chroma,

@@ -70,6 +70,13 @@ bool chain_needs_upright(const struct chain *chain);
  * before the chain is shared by threads. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);
 
+/* Calls `prepare_series` of every stage. `series` may be NULL. */
+enum status chain_prepare_series(struct chain *chain, const struct settings *settings,
+                                 const struct series *series, struct error *error);
+
+/* Calls `end_series` of every stage. */
+enum status chain_end_series(const struct chain *chain, const struct series *series, struct error *error);
+
 /* Makes the chain for the chroma planes of video: the values as typed are parsed again and adapted to the
  * sampling and siting in `chroma`. `shapes` are the shapes of luma, before the first step and after each.
  * Fails if a stage does not work on video. The caller frees *colour with chain_free; on failure it is empty.

@@ -313,6 +313,8 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
         plan->shapes[i + 1] = plan->shapes[i];
         if (step->stage->shape)
             status = step->stage->shape(step->params, &plan->shapes[i], &plan->shapes[i + 1], error);
+        if (run->is_merged && step_caps(step).leaves_missing)
+            plan->shapes[i + 1].floats = true;
     }
     if (status == STATUS_OK) {
         plan->moved = chain->count > 0 && request->input.kind == KIND_IMAGE &&

@@ -170,6 +170,8 @@ struct run {
     enum edge edge;        /* --edge */
     int jobs;              /* host threads, including the calling one */
     struct timing *timing; /* may be NULL */
+    bool is_merged;        /* the page is going to be merged with others (struct merge of stage.h) */
+    size_t input;          /* number of its input then */
 
     /* Memory that outlives a page. */
     struct pool pool;

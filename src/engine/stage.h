@@ -171,6 +171,9 @@ struct stage_caps {
      * merge instead of being left out. */
     bool merges_pages, merges_strictly;
 
+    /* Pixels of the output may be missing (NaN) if it is going to be merged. */
+    bool leaves_missing;
+
     /* new_geometry: pixel positions are not related to the input's; metadata about positions is dropped.
      * new_values: values have another meaning, as a gradient's; metadata about values is dropped. */
     bool new_geometry, new_values;
@@ -236,6 +239,12 @@ struct merge_result {
     bool alpha;
 };
 
+/* The inputs of a merge. */
+struct series {
+    size_t count;
+    const char *const *paths; /* in their order */
+};
+
 /* Chroma planes of subsampled video, which have a chain of their own. One chroma pixel covers across x
  * down luma pixels. */
 struct chroma {
@@ -260,6 +269,14 @@ struct stage {
     /* Loads host data such as a kernel file, after the whole chain was checked and before any image is
      * opened. May be NULL. */
     enum status (*prepare)(void *params, const struct settings *settings, struct error *error);
+
+    /* Prepares a stage that depends on all inputs of a merge, after `prepare`. `series` is NULL if the stage
+     * is not before a merge. May be NULL. */
+    enum status (*prepare_series)(void *params, const struct settings *settings, const struct series *series,
+                                  struct error *error);
+
+    /* Writes what was found in all inputs of a merge, after the last one. May be NULL. */
+    enum status (*end_series)(const void *params, const struct series *series, struct error *error);
 
     /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
     void (*release)(void *params);

@@ -40,7 +40,7 @@ struct steps {
     cl_float cubic[4][4], near[4], far[4];
     cl_float stretch_x, stretch_y;
     cl_float fill[4];
-    cl_int copies;
+    cl_int copies, missing;
     cl_int columns, rows, pitch, left, top; /* tile of a group */
 };
 
@@ -240,6 +240,13 @@ static size_t find_tile(struct steps *steps, const int *group, int taps, bool sh
     return (size_t)steps->pitch * (size_t)steps->rows * (planes == 3 ? 4 : (size_t)planes) * sizeof(cl_float);
 }
 
+/* True if pixels beyond the picture are missing instead of zero. */
+static bool warp_leaves_missing(const struct run *run, const struct warp_options *options,
+                                const struct shape *in)
+{
+    return run->is_merged && options->outside == OUTSIDE_ZERO && !options->copies && !in->alpha;
+}
+
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
                        const struct value *in, struct value *out, struct error *error)
 {
@@ -252,8 +259,9 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
     size_t tile = find_tile(&steps, work.config.group, count_taps(options), shrinks, planes);
     work.vector_width = VECTOR_SCALAR;
+    steps.missing = warp_leaves_missing(run, options, &in->shape);
     if (options->outside == OUTSIDE_ZERO)
-        work.edge = EDGE_ZERO;
+        work.edge = steps.missing ? EDGE_CLAMP : EDGE_ZERO;
     define(&work.defines, "TAPS", count_taps(options));
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);

@@ -13,7 +13,9 @@
 #include "engine/run.h"
 #include "filters/resample.h"
 
-/* Pixels beyond the picture: zero (transparent if there is alpha), or by the border rule of --edge. */
+/* Pixels beyond the picture: zero (transparent if there is alpha), or by the border rule of --edge. In
+ * pictures that are going to be merged (run.is_merged) zero means NaN unless there is alpha, so that they do
+ * not count. */
 enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
 
 #define OUTSIDE_CHOICES "zero|edge"

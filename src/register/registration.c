@@ -250,6 +250,7 @@ enum status registration_find(struct run *run, struct workers *workers, enum mod
         status = matches ? find_best(&comparison, matches, registration, error) : STATUS_FAILED;
     free(matches);
     levels_free(&levels);
-    run_add_host_time(run, PART_REGISTRATION, "registration", since);
+    if (run)
+        run_add_host_time(run, PART_REGISTRATION, "registration", since);
     return status;
 }

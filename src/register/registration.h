@@ -28,7 +28,8 @@ struct registration {
 };
 
 /* Registers a picture that was reduced by the reference's factor. Takes over the picture's memory, also on
- * failure. Pictures without a match are no error: they get a confidence of 0. Adds the time to the run. */
+ * failure. Pictures without a match are no error: they get a confidence of 0. Adds the time to the run, which
+ * may be NULL. */
 enum status registration_find(struct run *run, struct workers *workers, enum model model,
                               const struct levels *reference, struct gray_plane *picture,
                               struct registration *registration, struct error *error);

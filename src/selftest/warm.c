@@ -134,10 +134,10 @@ static struct image_info input_info(const char *path)
 
 /* ---------------------------------------------------------------- running an example */
 
-/* Runs a chain. */
+/* Runs a chain. `file` is the type of the samples in the input file. */
 static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
-                          const struct chain *chain, const struct input_page *input, enum sample_type type,
-                          struct error *error)
+                          const struct chain *chain, const struct input_page *input, enum sample_type file,
+                          enum sample_type type, struct error *error)
 {
     struct plan plan;
     struct sample_array numbers = {.count = 0};
@@ -148,11 +148,39 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
         run, error);
     if (status != STATUS_OK)
         return status;
-    const struct page page = memory_page(run, &plan, timing, settings->linear, 0);
+    struct page page = memory_page(run, &plan, timing, settings->linear, 0);
+    page.to.counted = transfer_clips(file, type, chain_amplifies(chain));
     status = run_in_memory("--warm", &page, input, 1, &numbers, error);
     samples_free(&numbers);
     plan_free(&plan);
     run_trim(run);
+    return status;
+}
+
+/* Runs a chain on the texture, and with --verify the second computation. */
+static enum status run_on_texture(struct worker *worker, const struct chain *chain,
+                                  const struct image_info *info, enum sample_type file, enum sample_type type,
+                                  struct error *error)
+{
+    const struct settings *settings = worker->context->settings;
+    struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
+    struct input_page input = {.samples = NULL};
+    enum status status = input_page_init(&input, info, rows_full(HEIGHT), error);
+    for (int i = 0; status == STATUS_OK && i < WIDTH * HEIGHT * info->channels; i++) {
+        const int pixel = i / info->channels,
+                  value = texture(pixel % WIDTH, pixel / WIDTH, i % info->channels);
+        if (info->type == SAMPLE_UINT8)
+            input.samples[i] = (unsigned char)value;
+        else if (info->type == SAMPLE_UINT16)
+            ((uint16_t *)(void *)input.samples)[i] = (uint16_t)(value * 257);
+        else
+            ((float *)(void *)input.samples)[i] = (float)value / 255;
+    }
+    if (status == STATUS_OK)
+        status = run_on(&worker->run, &worker->timing, settings, chain, &input, file, type, error);
+    if (status == STATUS_OK && verifier)
+        status = run_on(&verifier->run, &verifier->timing, settings, chain, &input, file, type, error);
+    input_page_free(&input);
     return status;
 }
 
@@ -162,8 +190,8 @@ static enum status run_command(struct worker *worker, struct command *command, c
 {
     struct chain chain = {.count = 0};
     const struct settings *settings = worker->context->settings;
-    const struct image_info info = kind ? *kind : input_info(command->inputs[0]);
-    struct input_page input = {.samples = NULL};
+    struct image_info info = kind ? *kind : input_info(command->inputs[0]);
+    const enum sample_type file = info.type, type = settings_type(&command->settings, file);
 
     /* Use the border rule of the example, or else the rule of the command line. */
     const enum edge edge =
@@ -174,27 +202,21 @@ static enum status run_command(struct worker *worker, struct command *command, c
         status = chain_resolve(&command->chain, KIND_IMAGE,
                                format_holds_coefficients(format_by_path(command->output)), &chain, error);
 
-    /* Fill the input with the texture. */
+    /* Of a chain that merges, the two parts, with floats between them (batch/stack.h). */
+    struct chain part = chain;
+    part.count = chain_find_merge(&chain, 0);
+    const size_t after = part.count + (part.count < chain.count);
+    worker->run.is_merged = worker->verifier.run.is_merged = part.count < chain.count;
     if (status == STATUS_OK)
-        status = input_page_init(&input, &info, rows_full(HEIGHT), error);
-    for (int i = 0; status == STATUS_OK && i < WIDTH * HEIGHT * info.channels; i++) {
-        const int pixel = i / info.channels, value = texture(pixel % WIDTH, pixel / WIDTH, i % info.channels);
-        if (info.type == SAMPLE_UINT8)
-            input.samples[i] = (unsigned char)value;
-        else if (info.type == SAMPLE_UINT16)
-            ((uint16_t *)(void *)input.samples)[i] = (uint16_t)(value * 257);
-        else
-            ((float *)(void *)input.samples)[i] = (float)value / 255;
+        status =
+            run_on_texture(worker, &part, &info, file, worker->run.is_merged ? SAMPLE_FLOAT : type, error);
+    if (status == STATUS_OK && worker->run.is_merged) {
+        worker->run.is_merged = worker->verifier.run.is_merged = false;
+        part = (struct chain){.steps = chain.steps + after, .count = chain.count - after};
+        info.type = SAMPLE_FLOAT;
+        status = run_on_texture(worker, &part, &info, file, type, error);
     }
-
-    /* Run the chain, and with --verify the second computation. */
-    const enum sample_type type = settings_type(&command->settings, info.type);
-    struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
-    if (status == STATUS_OK)
-        status = run_on(&worker->run, &worker->timing, settings, &chain, &input, type, error);
-    if (status == STATUS_OK && verifier)
-        status = run_on(&verifier->run, &verifier->timing, settings, &chain, &input, type, error);
-    input_page_free(&input);
+    worker->run.is_merged = worker->verifier.run.is_merged = false;
     chain_free(&chain);
     return status;
 }

@@ -42,7 +42,8 @@ struct stack_params {
 
 static const char *sigma_unused(const void *params)
 {
-    return ((const struct stack_params *)params)->method == METHOD_MEAN ? NULL : "belongs to the mean";
+    const struct stack_params *stack = params;
+    return stack->method == METHOD_MEAN || stack->sigma == 0 ? NULL : "belongs to the mean";
 }
 
 static void stack_print_noise(FILE *file, const void *params)
@@ -64,10 +65,11 @@ static const struct option options[] = {
     {.name = "sigma",
      .type = OPTION_REAL,
      .offset = offsetof(struct stack_params, sigma),
-     .min = 1,
+     .fallback = "0",
+     .min = 0,
      .max = 100,
      .value = "K",
-     .help = "the mean of the samples within K standard deviations of the median",
+     .help = "the mean of the samples within K standard deviations of the median, 1 or more; 0: of all",
      .unused = sigma_unused},
     {.name = "noise",
      .type = OPTION_CUSTOM,
@@ -104,6 +106,13 @@ static const struct example examples[] = {
      "without what differs in one of them; each is denoised, the result is sharpened"},
     {NULL, NULL},
 };
+
+/* Below 1, all samples may be rejected. */
+static enum status stack_check(void *params, struct error *error)
+{
+    const double sigma = ((const struct stack_params *)params)->sigma;
+    return sigma > 0 && sigma < 1 ? fail(error, STATUS_USAGE, "sigma must be at least 1, or 0") : STATUS_OK;
+}
 
 /* ---------------------------------------------------------------- mean, sum, max, min: accumulators */
 
@@ -581,7 +590,7 @@ const struct stage stage_stack = {
         "complex "
         "wavelet transform: for each place, size and direction of detail the picture with the most detail "
         "counts, and pictures count alike where they differ by noise alone. The noise is estimated from the "
-        "first picture, or given by noise=N. --align, with outside=edge, comes before it: each focus has "
+        "first picture, or given by noise=N. --align middle comes before it, as each focus has "
         "another scale.\n\n"
         "Pixels do not count that are transparent or have a NaN, so that a mean is the one of the pictures "
         "that cover the pixel. Pixels that no picture covers become transparent, or NaN in floats without "
@@ -600,6 +609,7 @@ const struct stage stage_stack = {
     .params_size = sizeof(struct stack_params),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
+    .check = stack_check,
     .rows = rows_same,
     .caps = stack_caps,
     .merge = stack_merge,

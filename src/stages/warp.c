@@ -129,6 +129,7 @@ static struct stage_caps warp_caps(const void *params)
                                .needs_all_rows = warp_needs_all_rows(affine, &warp->options),
                                .groups = true,
                                .needs_upright = true,
+                               .leaves_missing = warp->options.outside == OUTSIDE_ZERO,
                                .relative_cost = 6,
                                /* A singular matrix maps a line, or the whole picture, to one point. */
                                .new_geometry = affine->xx * affine->yy == affine->xy * affine->yx};

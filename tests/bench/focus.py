@@ -112,7 +112,7 @@ def measure(noises, side):
 def show(other, out, shots):
     middle = shots[len(shots) // 2]
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([CLIMG, "-q", *shots, "--align", f"{middle},outside=edge", "--stack", "focus", f"{folder}/out.png"], check=True)
+        subprocess.run([CLIMG, "-q", *shots, "--align", "middle", "--stack", "focus", f"{folder}/out.png"], check=True)
         pictures = [Image.open(path).convert("RGB") for path in (middle, f"{folder}/out.png", other)]
     sheet = Image.new("RGB", (3 * (WIDE + 6) - 6, len(CROPS) * (HIGH + 6) - 6), "white")
     for row, (left, top) in enumerate(CROPS):

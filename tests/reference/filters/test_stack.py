@@ -160,6 +160,55 @@ def test_edges(tmp_path, rng, method):
     assert_close(read(tmp_path / "crop.tiff"), expected[6:25, 3:34])
 
 
+def scene(rng, height, width):
+    """A function of positions with detail of four pixels and more, so that interpolation keeps it."""
+    waves = [(rng.uniform(-1.4, 1.4), rng.uniform(-1.4, 1.4), rng.uniform(0, 6.3)) for _ in range(60)]
+    waves = [wave for wave in waves if wave[0] ** 2 + wave[1] ** 2 < 2]
+    blobs = [(rng.uniform(0, width), rng.uniform(0, height), rng.uniform(3, 12)) for _ in range(120)]
+
+    def light(x, y):
+        value = sum(np.sin(u * x + v * y + phase) for u, v, phase in waves) / 80
+        return 0.4 + value + sum(0.4 * np.exp(-((x - cx) ** 2 + (y - cy) ** 2) / (2 * size ** 2)) for cx, cy, size in blobs) / 2
+    return light
+
+
+@pytest.mark.parametrize("reference, motion", [("first", 6), ("middle", 6), ("previous", 2)])
+def test_aligned_series(tmp_path, rng, reference, motion):
+    """Shifted and noisy frames: the mean of the aligned ones is as near the scene as that of frames that were never shifted, and
+    the CSV has the shifts. A frame of another scene is left out. Where no frame is, there is no value."""
+    height, width, number, noise = 150, 180, 9, 0.05
+    light = scene(rng, height, width)
+    y, x = np.mgrid[:height, :width].astype(float)
+    steps = rng.uniform(-motion, motion, (number, 2))
+    shifts = np.cumsum(steps, 0) if reference == "previous" else steps
+    shifts -= shifts[(number - 1) // 2 if reference == "middle" else 0]
+    for i, (dx, dy) in enumerate(shifts):
+        frame = light(x - dx, y - dy) + rng.normal(0, noise, (height, width))
+        tifffile.imwrite(tmp_path / f"in{i}.tif", frame.astype(np.float32))
+    tifffile.imwrite(tmp_path / "in7a.tif", rng.random((height, width), np.float32))
+    done = harness.run(tmp_path, "--align", f"{reference},model=shift,matrix={tmp_path / 'drift.csv'}", "--stack", "mean",
+                       tmp_path / "out.tif")
+    assert "in7a.tif: cannot be aligned" in done.err and done.err.count("\n") == 1
+    lines = [line.split(",") for line in (tmp_path / "drift.csv").read_text().splitlines()[1:]]
+    found = np.array([[float(line[3]), float(line[6])] for line in lines if line[1]])
+    assert len(lines) == number + 1 and np.abs(found - shifts).max() < 0.1
+    got = read(tmp_path / "out.tif")[20:-20, 20:-20, 0]
+    error = got - light(x, y)[20:-20, 20:-20]
+    assert np.sqrt(np.mean(error ** 2)) < 1.035 * noise / np.sqrt(number)  # 0.3 dB
+
+
+@pytest.mark.parametrize("variant", [{}, {"CLIMG_CLASS": "gpu"}, {"CLIMG_SLICE": "7"}], ids=str)
+@pytest.mark.parametrize("chain, covered", [(["--warp", "1 0 5 0 1 -3"], np.s_[3:, :-5]), (["--warp", "2 0 0 0 2 0"], np.s_[:15, :20]),
+                                            (["--warp", "1 0 5 0 1 -3,filter=nearest"], np.s_[3:, :-5])])
+def test_pixels_beyond_a_warped_picture(tmp_path, rng, chain, covered, variant):
+    """They are missing: transparent, as nothing else covers them. Those inside are not mixed with them."""
+    samples = np.full((2, 30, 40, 3), 200, np.uint8)
+    harness.run(*write(tmp_path, samples), *chain, "--stack", "mean", tmp_path / "out.tiff", env=variant)
+    expected = np.zeros((30, 40, 4), np.uint8)
+    expected[covered] = 200, 200, 200, 255
+    assert np.array_equal(read(tmp_path / "out.tiff"), expected)
+
+
 def test_damaged_inputs_are_left_out(tmp_path, rng):
     """Also one that fails after half of its rows: none of them counts."""
     samples, pictures = make_pictures(rng, 4, 64, 64, 3, np.dtype("uint8"))
