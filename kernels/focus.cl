@@ -4,11 +4,13 @@
  *     focus_add       adds the coefficients with the weight exp(t), where t is the mean of 3x3 of these energies
  *     focus_divide    divides the sums by the sums of weights
  *     focus_lowpass   adds a share of a lowpass to the mean
+ *     focus_measure   adds up t of all subbands of a level, at the coefficients of level 1
+ *     focus_winner    keeps the largest of these sums, and the number of its picture
  *
  * exp(t) would overflow. So layer 2b of `weights` is the sum of exp(t - m) of subband b, and layer 2b + 1 is m, the largest t
  * so far. If a picture has a larger one, the sums are multiplied by exp(old m - new m). The first picture has weight 1.
  *
- * Planes are buffers. Grid: x counts vecs, y rows, z subbands (in focus_lowpass planes). Order of the sum over 3x3: of each
+ * Planes are buffers. Grid: x counts vecs, y rows, z subbands (in focus_lowpass planes; 1 in the last two kernels). Order of the sum over 3x3: of each
  * row left + right, then 3 times the centre; rows in the same order. Beyond the border the nearest energy counts. */
 #include "planes.h"
 
@@ -37,6 +39,12 @@ static inline vec sum_row(PLANES_IN(s), int x, int y, int z)
     return mad(3.0f, VLOAD(line + 1), VLOAD(line) + VLOAD(line + 2));
 }
 
+/* Returns the sum over 3x3. */
+static inline vec sum_window(PLANES_IN(s), int x, int y, int z)
+{
+    return mad(3.0f, sum_row(PLANES_ARG(s), x, y, z), sum_row(PLANES_ARG(s), x, y - 1, z) + sum_row(PLANES_ARG(s), x, y + 1, z));
+}
+
 /* Returns exp(v) for v <= 0, to 1e-5; exactly 1 for 0, and 0 below -87. The series is the one of power.h. */
 static inline vec exponential(vec v)
 {
@@ -58,8 +66,7 @@ __kernel void focus_add(PLANES_IN(energies), PLANES_IN(subbands), PLANES_OUT(wei
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + sums_at.first_row, z = get_global_id(2);
     if (x >= sums_at.width || y >= sums_at.first_row + sums_at.rows)
         return;
-    const vec t = mad(3.0f, sum_row(PLANES_ARG(energies), x, y, z),
-                      sum_row(PLANES_ARG(energies), x, y - 1, z) + sum_row(PLANES_ARG(energies), x, y + 1, z));
+    const vec t = sum_window(PLANES_ARG(energies), x, y, z);
     vec old_factor = 0.0f, factor = 1.0f, most = t, weight = 0.0f;
     if (!is_first) {
         const vec before = load(PLANES_ARG(weights), x, y, 2 * z + 1);
@@ -96,4 +103,36 @@ __kernel void focus_lowpass(PLANES_IN(src), PLANES_OUT(mean), float share, int i
         return;
     const vec added = share * load(PLANES_ARG(src), x, y, z);
     store(PLANES_ARG(mean), x, y, z, is_first ? added : load(PLANES_ARG(mean), x, y, z) + added);
+}
+
+/* `shift` is the level less 1: a coefficient covers 2^shift x 2^shift coefficients of level 1. Lanes are computed one by one. */
+__kernel void focus_measure(PLANES_IN(energies), PLANES_OUT(sums), int shift)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + sums_at.first_row;
+    if (x >= sums_at.width || y >= sums_at.first_row + sums_at.rows)
+        return;
+    for (int i = 0; i < LANES && x + i < sums_at.width; i++) {
+        float sum = shift > 0 ? sums[offset(sums_at, x + i, y, 0)] : 0.0f;
+        for (int b = 0; b < 6; b++)
+            for (int row = -1; row <= 1; row++)
+                for (int column = -1; column <= 1; column++) {
+                    const int at_y = clamp((y >> shift) + row, 0, energies_at.height - 1);
+                    const int at_x = clamp(((x + i) >> shift) + column, 0, energies_at.width - 1);
+                    sum += energies[offset(energies_at, at_x, at_y, b)];
+                }
+        sums[offset(sums_at, x + i, y, 0)] = sum;
+    }
+}
+
+/* Plane 0 of `winners` is the largest sum, plane 1 the number of its picture. */
+__kernel void focus_winner(PLANES_IN(sums), PLANES_OUT(winners), float picture)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + winners_at.first_row;
+    if (x >= winners_at.width || y >= winners_at.first_row + winners_at.rows)
+        return;
+    const vec sum = load(PLANES_ARG(sums), x, y, 0);
+    const vec most = picture > 0.0f ? load(PLANES_ARG(winners), x, y, 0) : (vec)(-1.0f);
+    const vec winner = picture > 0.0f ? load(PLANES_ARG(winners), x, y, 1) : (vec)(0.0f);
+    store(PLANES_ARG(winners), x, y, 0, fmax(sum, most));
+    store(PLANES_ARG(winners), x, y, 1, sum > most ? (vec)(picture) : winner);
 }

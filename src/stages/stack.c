@@ -19,6 +19,7 @@
 #include "base/threads.h"
 #include "engine/run.h"
 #include "filters/merge.h"
+#include "image/writer.h"
 #include "wavelet/focus.h"
 #include "wavelet/shrink.h"
 
@@ -32,8 +33,9 @@
 enum method { METHOD_MEAN, METHOD_MEDIAN, METHOD_MAX, METHOD_MIN, METHOD_SUM, METHOD_FOCUS };
 
 struct stack_params {
-    int method;   /* enum method */
-    double noise; /* with focus: in 8-bit counts; NAN: estimate it */
+    int method;        /* enum method */
+    double noise;      /* with focus: in 8-bit counts; NAN: estimate it */
+    const char *depth; /* path of the map of focus; may be NULL */
     double sigma; /* samples further from the median, in standard deviations, do not count; 0: all count */
     int edges;    /* enum merge_edges */
     bool pages;   /* of files with several pages, all are merged */
@@ -51,7 +53,7 @@ static void stack_print_noise(FILE *file, const void *params)
     shrink_print_sigma(file, ((const struct stack_params *)params)->noise);
 }
 
-static const char *noise_unused(const void *params)
+static const char *focus_unused(const void *params)
 {
     return ((const struct stack_params *)params)->method == METHOD_FOCUS ? NULL : "belongs to focus";
 }
@@ -79,7 +81,14 @@ static const struct option options[] = {
      .help = "standard deviation of the pictures' noise in 8-bit counts, 0 to 255; auto estimates it",
      .parse = shrink_parse_sigma,
      .print = stack_print_noise,
-     .unused = noise_unused},
+     .unused = focus_unused},
+    {.name = "depth",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct stack_params, depth),
+     .value = "FILE",
+     .help =
+         "writes a gray picture of the input with the most detail, black for the first to white for the last",
+     .unused = focus_unused},
     {.name = "edges",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct stack_params, edges),
@@ -107,11 +116,16 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Below 1, all samples may be rejected. */
 static enum status stack_check(void *params, struct error *error)
 {
-    const double sigma = ((const struct stack_params *)params)->sigma;
-    return sigma > 0 && sigma < 1 ? fail(error, STATUS_USAGE, "sigma must be at least 1, or 0") : STATUS_OK;
+    const struct stack_params *stack = params;
+    /* Below 1, all samples may be rejected. */
+    if (stack->sigma > 0 && stack->sigma < 1)
+        return fail(error, STATUS_USAGE, "sigma must be at least 1, or 0");
+    if (stack->depth && !format_by_path(stack->depth))
+        return fail(error, STATUS_USAGE, "depth=%s: climg writes %s; give the map one of their extensions",
+                    stack->depth, format_names(NULL, "and").text);
+    return STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- mean, sum, max, min: accumulators */
@@ -270,6 +284,8 @@ struct kept {
     atomic_ullong tested, rejected; /* samples, with sigma=K */
     size_t covered, fullest;        /* most covered pixels of a picture, and its index; with focus */
     float *sharp;                   /* the result of focus: all samples, colour multiplied by alpha */
+    const char *depth;              /* path of the map of focus; may be NULL */
+    uint16_t *winners;              /* its samples */
 
     /* The pixels that are being merged. */
     size_t count;
@@ -287,6 +303,7 @@ static void kept_free(void *state)
     free(kept->piece);
     free(kept->row);
     free(kept->sharp);
+    free(kept->winners);
     free(kept);
 }
 
@@ -300,6 +317,7 @@ static enum status kept_begin(const void *params, const struct merge_input *inpu
         return STATUS_FAILED;
     kept->sigma = stack->sigma;
     kept->noise = stack->noise / 255;
+    kept->depth = stack->depth;
     kept->folder = input->folder;
     kept->size = row_size(input->info) * input->info->height;
     workers_open(&kept->workers, input->jobs);
@@ -495,6 +513,52 @@ static enum status focus_store(void *context, struct rows rows, const float *fro
     return STATUS_OK;
 }
 
+/* Keeps rows of the map: the numbers of pictures become samples from 0 to 65535. */
+static enum status focus_store_winners(void *context, struct rows rows, const float *from, size_t pitch,
+                                       struct error *error)
+{
+    struct kept *kept = context;
+    const struct merge_frame *frame = &kept->frame;
+    const float step = 65535 / fmaxf((float)frame->pictures - 1, 1);
+    (void)error;
+    for (size_t y = 2 * (size_t)rows.begin; y < 2 * (size_t)rows.end && y < frame->height; y++)
+        for (size_t x = 0; x < frame->width; x++)
+            kept->winners[y * frame->width + x] =
+                (uint16_t)(from[(y / 2 - (size_t)rows.begin) * pitch + x / 2] * step + 0.5F);
+    return STATUS_OK;
+}
+
+/* Writes the map, in the frame of the result. */
+static enum status focus_write_depth(const struct kept *kept, struct error *error)
+{
+    const struct merge_frame *frame = &kept->frame;
+    const struct writer_options coding = {.format = format_by_path(kept->depth),
+                                          .compression = COMPRESSION_PRESET_DEFAULT,
+                                          .spool = kept->folder};
+    struct image_info info = {
+        .width = (uint32_t)frame->columns, .height = (uint32_t)frame->rows, .channels = 1};
+    struct writer *writer = NULL;
+    info.type = format_sample_type(coding.format, SAMPLE_UINT16);
+    enum status status = writer_open(kept->depth, &coding, &writer, error);
+    if (status == STATUS_OK)
+        status = writer_begin_page(writer, &info, error);
+    unsigned char *row = allocate(row_size(&info), "a row of the map", error);
+    for (size_t y = 0; status == STATUS_OK && row && y < frame->rows; y++) {
+        const uint16_t *from = kept->winners + (frame->top + y) * frame->width + frame->left;
+        for (size_t x = 0; x < frame->columns; x++)
+            sample_set(info.type, row, x, from[x] / 65535.0);
+        status = writer_write(writer, row, row_size(&info), 1, error);
+    }
+    status = row ? status : STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = writer_end_page(writer, error);
+    if (status == STATUS_OK)
+        status = writer_commit(writer, error);
+    writer_close(writer);
+    free(row);
+    return status;
+}
+
 static enum status focus_finish(void *state, struct run *run, struct merge_result *result,
                                 struct error *error)
 {
@@ -510,12 +574,21 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
                                             .noise = kept->noise,
                                             .context = kept,
                                             .load = focus_load,
-                                            .store = focus_store};
+                                            .store = focus_store,
+                                            .store_winners = kept->depth ? focus_store_winners : NULL};
     kept->sharp = allocate(frame->width * frame->height * frame->channels * sizeof *kept->sharp,
                            "the merged picture", error);
-    if (!kept->sharp || focus_merge(run, &pictures, error) != STATUS_OK)
+    if (kept->depth)
+        kept->winners =
+            allocate(frame->width * frame->height * sizeof *kept->winners, "the map of a stack", error);
+    if (!kept->sharp || (kept->depth && !kept->winners) || focus_merge(run, &pictures, error) != STATUS_OK)
         return STATUS_FAILED;
-    return merge_frame_finish(&kept->frame, result, error);
+    /* Crop to pixels that all pictures cover: others may be blurred, as the sharp picture ends there. */
+    for (size_t i = 0; frame->counts && frame->edges == MERGE_EDGES_CROP && i < frame->width * frame->height;
+         i++)
+        frame->counts[i] = frame->counts[i] == frame->pictures;
+    enum status status = merge_frame_finish(&kept->frame, result, error);
+    return status == STATUS_OK && kept->depth ? focus_write_depth(kept, error) : status;
 }
 
 static enum status focus_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
@@ -552,6 +625,8 @@ static struct stage_caps stack_caps(const void *params)
     return (struct stage_caps){.groups = true,
                                .needs_upright = true,
                                .amplifies = stack->method == METHOD_SUM,
+                               .writes = stack->depth,
+                               .writes_image = stack->depth != NULL,
                                .merges_pages = stack->pages,
                                .merges_strictly = stack->strict,
                                .relative_cost = 0.1};
@@ -591,7 +666,8 @@ const struct stage stage_stack = {
         "wavelet transform: for each place, size and direction of detail the picture with the most detail "
         "counts, and pictures count alike where they differ by noise alone. The noise is estimated from the "
         "first picture, or given by noise=N. --align middle comes before it, as each focus has "
-        "another scale.\n\n"
+        "another scale. edges=crop leaves what all pictures cover. depth=FILE shows which input is "
+        "the sharpest at each pixel.\n\n"
         "Pixels do not count that are transparent or have a NaN, so that a mean is the one of the pictures "
         "that cover the pixel. Pixels that no picture covers become transparent, or NaN in floats without "
         "alpha; edges=crop cuts the result to the largest rectangle without such pixels. Colours are "

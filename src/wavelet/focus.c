@@ -48,6 +48,8 @@ struct focus {
     struct planes lowpass;                 /* of the fine levels; after pass 1 the merged one */
     struct value merged;                   /* pyramid of sums, then means */
     struct planes weights[1 + MAX_LEVELS]; /* of its levels: see kernels/focus.cl */
+    struct planes measures;                /* detail of a picture, at the coefficients of level 1 */
+    struct planes winners;                 /* most detail and its picture: see kernels/focus.cl */
 };
 
 /* ---------------------------------------------------------------- sums of subbands */
@@ -88,6 +90,13 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&energies), ARG_PLANES(subbands),
                         ARG_PLANES(weights), ARG_PLANES(sums), ARG(is_first));
+    if (status == STATUS_OK && focus->measures.rows > 0 && level <= focus->fine.levels) {
+        const cl_int shift = level - 1;
+        work = run_work(run, "focus", "focus_measure", &focus->measures);
+        work.vector_width = VECTOR_WINDOW;
+        status = LAUNCH(run->device, &work, error, ARG_PLANES(&energies), ARG_PLANES(&focus->measures),
+                        ARG(shift));
+    }
     run_scratch_done(run, &energies);
     return status;
 }
@@ -323,11 +332,51 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
         status = forward_rows(focus, i, &needed, &pyramid, error);
         for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++)
             status = add_level(focus, i, level, &pyramid.planes[level], rows->subbands[level], error);
+        if (status == STATUS_OK && focus->measures.rows > 0) {
+            const cl_float picture = (cl_float)i;
+            struct work work = run_work(run, "focus", "focus_winner", &focus->measures);
+            work.vector_width = VECTOR_WINDOW;
+            status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->measures),
+                            ARG_PLANES(&focus->winners), ARG(picture));
+        }
         value_release(run, &pyramid);
         run_end_stage(run);
     }
     for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++)
         status = divide_level(focus, level, error);
+    return status;
+}
+
+/* Allocates planes for the winners of rows of level 1, if they are wanted. */
+static enum status begin_winners(struct focus *focus, struct rows part, struct error *error)
+{
+    const int width = dtcwt_lowpass_size(focus->fine.width, 1) / 2,
+              height = dtcwt_lowpass_size(focus->fine.height, 1) / 2;
+    const struct rows rows = {part.begin / 2, ceil_div(part.end, 2)};
+    if (!focus->pictures->store_winners)
+        return STATUS_OK;
+    enum status status = run_planes(focus->run, width, height, rows, 1, 1, &focus->measures, error);
+    return status == STATUS_OK ? run_planes(focus->run, width, height, rows, 2, 1, &focus->winners, error)
+                               : status;
+}
+
+/* Stores the winners and releases their planes. */
+static enum status end_winners(struct focus *focus, struct error *error)
+{
+    const struct focus_pictures *pictures = focus->pictures;
+    const struct planes *winners = &focus->winners;
+    const struct rows rows = {winners->first_row, winners->first_row + winners->rows};
+    if (!pictures->store_winners)
+        return STATUS_OK;
+    float *host = allocate(planes_bytes(winners), "the map of winners", error);
+    enum status status = host ? planes_read(focus->run->device, winners, host, error) : STATUS_FAILED;
+    const struct geometry at = planes_geometry(winners);
+    if (status == STATUS_OK)
+        status = pictures->store_winners(
+            pictures->context, rows, host + (size_t)at.spacing * (size_t)at.pitch, (size_t)at.pitch, error);
+    free(host);
+    planes_release(&focus->run->pool, &focus->measures);
+    planes_release(&focus->run->pool, &focus->winners);
     return status;
 }
 
@@ -341,7 +390,11 @@ static enum status merge_rows(struct focus *focus, struct rows part, struct erro
     struct dtcwt_rows rows = {.places = 0};
     dtcwt_inverse_rows(&focus->fine, part, &rows);
     const struct rows coarse = rows.lowpass[focus->fine.levels];
-    enum status status = add_fine(focus, &rows, error);
+    enum status status = begin_winners(focus, part, error);
+    if (status == STATUS_OK)
+        status = add_fine(focus, &rows, error);
+    if (status == STATUS_OK)
+        status = end_winners(focus, error);
     if (status == STATUS_OK)
         status = run_planes(run, dtcwt_lowpass_size(focus->fine.width, focus->fine.levels),
                             dtcwt_lowpass_size(focus->fine.height, focus->fine.levels), coarse, 1,
@@ -395,6 +448,8 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
     staging_release(&run->stagings, focus.staging);
     value_release(run, &focus.merged);
     planes_release(&run->pool, &focus.lowpass);
+    planes_release(&run->pool, &focus.measures);
+    planes_release(&run->pool, &focus.winners);
     for (int level = 0; level <= MAX_LEVELS; level++)
         planes_release(&run->pool, &focus.weights[level]);
     run_end_stage(run);

@@ -28,6 +28,10 @@ struct focus_pictures {
     /* Takes the next rows of the result, from the top to the bottom, in the same layout. */
     enum status (*store)(void *context, struct rows rows, const float *from, size_t pitch, size_t spacing,
                          struct error *error);
+    /* Takes the number of the picture with the most detail in rows and columns 2y and 2y + 1, 2x and 2x + 1
+     * of the picture, for some y from rows.begin on: from[(y - rows.begin) * pitch + x]. May be NULL. */
+    enum status (*store_winners)(void *context, struct rows rows, const float *from, size_t pitch,
+                                 struct error *error);
 };
 
 /* Merges the pictures. Two passes: the coarse levels of whole pictures, then the fine levels of some rows of

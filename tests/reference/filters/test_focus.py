@@ -126,3 +126,31 @@ def test_uncovered_pixels(tmp_path, rng):
         quality.append(psnr(read(tmp_path / "out.tiff")[inside], sharp[inside]))
         assert np.abs(read(tmp_path / "out.tiff")[..., 3] - 1).max() < 1e-3
     assert quality[1] > quality[0] - 1, quality
+
+
+def test_crop(tmp_path, rng):
+    """To what all pictures cover."""
+    pictures = np.concatenate([rng.random((2, 60, 70, 3)), np.ones((2, 60, 70, 1))], axis=3)
+    pictures[0, :, :5] = 0
+    pictures[1, 50:] = 0
+    harness.run(*write(tmp_path, pictures), "--stack", f"focus,edges=crop,depth={tmp_path / 'map.png'}", tmp_path / "out.tiff")
+    assert read(tmp_path / "out.tiff").shape == (50, 65, 4)
+    assert harness.read_samples(tmp_path / "map.png").shape[:2] == (50, 65)
+
+
+@pytest.mark.parametrize("environment", [{}, {"CLIMG_CLASS": "gpu"}, {"CLIMG_SLICE": "15"}], ids=str)
+def test_depth(tmp_path, rng, environment):
+    """The map has the number of the sharpest picture: the focus moves from the left to the right."""
+    sharp = np.stack([align_pairs.picture(align_pairs.texture, rng, 100)] * 3, axis=2) / 255
+    paths = write(tmp_path, np.stack(list(blurred(rng, sharp, 5, 0.005))))
+    harness.run(*paths, "--stack", f"focus,depth={tmp_path / 'map.tif'}", tmp_path / "out.tiff", env=environment)
+    found = tifffile.imread(tmp_path / "map.tif")
+    assert found.dtype == np.uint16 and set(np.unique(found)) <= {0, 16384, 32768, 49151, 65535}
+    assert np.abs(found * (4 / 65535) - np.arange(150) / 150 * 4).mean() < 0.4  # rounding alone gives 0.25
+
+
+def test_depth_names(tmp_path):
+    paths = write(tmp_path, np.zeros((2, 16, 16, 1)))
+    for words, message in (("focus,depth=map.txt", "give the map one of their extensions"), ("mean,depth=map.png", "belongs to focus"),
+                           ("focus,depth=out.tiff", "would also be written there"), ("mean,noise=2", "belongs to focus")):
+        assert message in harness.run(*paths, "--stack", words, "out.tiff", cwd=tmp_path, status=2).err
