@@ -7,6 +7,7 @@
  *     difference         v - background  [+ full, for a light background]
  *     quotient           gain * v / background
  *     weighted_quotient  gain * v / (background / weights)
+ *     combine            v - w * full, or v * w
  *
  * full is full scale for a pixel's colour: 1, or its alpha, as colour is premultiplied. Alpha itself is copied.
  *
@@ -147,6 +148,26 @@ __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weigh
     const vec weight = fabs(w - full) <= 1e-5f * fabs(full) ? full : w;
     const vec value = gain * v * weight / b;
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
+}
+
+/* Subtracts a second picture, or multiplies by it. It is planes of floats for the rows of dst, `pitch` floats a row and
+ * `plane` floats apart; 0: one plane for all colours. Rows are as long as vecs need. */
+__kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict other, int pitch, int plane,
+                      int multiplies, int alpha)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const vec v = load(PLANES_ARG(src), x, y, z);
+    const size_t at = (size_t)(y - dst_at.first_row) * pitch + x, apart = plane;
+#ifdef IMAGES
+    const int last = alpha < 0 ? dst_at.channels - 1 : alpha - 1;
+    const vec w = (vec)(other[at], other[at + min(1, last) * apart], other[at + min(2, last) * apart], 0.0f);
+#else
+    const vec w = z == alpha ? (vec)(0.0f) : VLOAD(other + at + z * apart);
+#endif
+    const vec value = multiplies ? v * w : mad(-w, full_scale(PLANES_ARG(src), v, x, y, alpha), v);
+    store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
 /* Layout of a histogram, the same as in src/filters/histogram.c:

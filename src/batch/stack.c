@@ -77,7 +77,7 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     const char **paths = allocate(list->count * sizeof *paths, "a stack", error);
     if (!paths)
         return STATUS_FAILED;
-    stack->series = (struct series){list->count, paths};
+    stack->series = (struct input_series){list->count, paths};
     pthread_mutex_init(&stack->lock, NULL);
     pthread_cond_init(&stack->passed, NULL);
     for (size_t i = 0; i < list->count; i++) {

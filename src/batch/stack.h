@@ -21,7 +21,7 @@ struct stack {
     const struct settings *settings;
     struct chain before, after; /* parts of the command's chain, which owns the steps */
     const struct step *step;    /* the step between them; NULL: the command has none, and there is no stack */
-    struct series series;       /* the inputs; owns the array, not the paths */
+    struct input_series series; /* the inputs; owns the array, not the paths */
     int most_workers;           /* whose pictures fit into memory */
 
     pthread_mutex_t lock; /* protects the next three */

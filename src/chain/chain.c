@@ -235,7 +235,7 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
 }
 
 enum status chain_prepare_series(struct chain *chain, const struct settings *settings,
-                                 const struct series *series, struct error *error)
+                                 const struct input_series *series, struct error *error)
 {
     const double since = clock_seconds();
     enum status status = STATUS_OK;
@@ -249,7 +249,8 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
     return status;
 }
 
-enum status chain_end_series(const struct chain *chain, const struct series *series, struct error *error)
+enum status chain_end_series(const struct chain *chain, const struct input_series *series,
+                             struct error *error)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {

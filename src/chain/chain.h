@@ -72,10 +72,11 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
 
 /* Calls `prepare_series` of every stage. `series` may be NULL. */
 enum status chain_prepare_series(struct chain *chain, const struct settings *settings,
-                                 const struct series *series, struct error *error);
+                                 const struct input_series *series, struct error *error);
 
 /* Calls `end_series` of every stage. */
-enum status chain_end_series(const struct chain *chain, const struct series *series, struct error *error);
+enum status chain_end_series(const struct chain *chain, const struct input_series *series,
+                             struct error *error);
 
 /* Makes the chain for the chroma planes of video: the values as typed are parsed again and adapted to the
  * sampling and siting in `chroma`. `shapes` are the shapes of luma, before the first step and after each.

@@ -33,7 +33,7 @@ static const struct {
     {"Size and place", " border crop extend flip resize rotate scale warp align "},
     {"Clean and smooth", " denoise blur median rank background despeckle "},
     {"Sharpen and filter", " sharpen gradient convolve "},
-    {"Colour", " gray levels threshold invert "},
+    {"Colour", " gray levels threshold invert minus over "},
     {"Many into one", " stack "},
     {"Wavelets", " wavelet mosaic gain shrink inverse-wavelet "},
 };

@@ -241,7 +241,7 @@ struct merge_result {
 };
 
 /* The inputs of a merge. */
-struct series {
+struct input_series {
     size_t count;
     const char *const *paths; /* in their order */
 };
@@ -273,11 +273,11 @@ struct stage {
 
     /* Prepares a stage that depends on all inputs of a merge, after `prepare`. `series` is NULL if the stage
      * is not before a merge. May be NULL. */
-    enum status (*prepare_series)(void *params, const struct settings *settings, const struct series *series,
-                                  struct error *error);
+    enum status (*prepare_series)(void *params, const struct settings *settings,
+                                  const struct input_series *series, struct error *error);
 
     /* Writes what was found in all inputs of a merge, after the last one. May be NULL. */
-    enum status (*end_series)(const void *params, const struct series *series, struct error *error);
+    enum status (*end_series)(const void *params, const struct input_series *series, struct error *error);
 
     /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
     void (*release)(void *params);

@@ -178,7 +178,7 @@ static enum status add_with_file(const struct test_case *test_case, struct chain
     return status;
 }
 
-/* Adds the stage with the input, 8-bit gray, as its second image: a PGM in memory. */
+/* Adds the stage with a second picture: the samples of an 8-bit gray input, a PGM in memory. */
 static enum status add_with_picture(const struct test_case *test_case, struct chain *chain,
                                     struct error *error)
 {
@@ -188,8 +188,9 @@ static enum status add_with_picture(const struct test_case *test_case, struct ch
     if (pixels > sizeof picture - (size_t)header)
         return fail(error, STATUS_FAILED, "the picture is too large");
     write_samples(test_case, SAMPLE_UINT8, 0, pixels, picture + header);
-    return add_with_file(test_case, chain, picture, (size_t)header + pixels, "/proc/self/fd/%d,model=shift",
-                         error);
+    return add_with_file(
+        test_case, chain, picture, (size_t)header + pixels,
+        strcmp(test_case->stage, "align") == 0 ? "/proc/self/fd/%d,model=shift" : "/proc/self/fd/%d", error);
 }
 
 enum status test_case_chain(const struct test_case *test_case, struct chain *chain, struct error *error)

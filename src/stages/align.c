@@ -198,7 +198,7 @@ static enum status register_next(struct align *align, const char *path, const st
 
 /* Registers each input to the one before it. Inputs that cannot be read fail when they are opened again. */
 static enum status register_series(struct align *align, const struct settings *settings,
-                                   const struct series *series, struct error *error)
+                                   const struct input_series *series, struct error *error)
 {
     struct affine map = {.xx = 1, .yy = 1};
     struct levels levels = {.count = 0};
@@ -226,7 +226,7 @@ static enum status register_series(struct align *align, const struct settings *s
 
 /* Reads the reference among the inputs. */
 static enum status align_prepare_series(void *params, const struct settings *settings,
-                                        const struct series *series, struct error *error)
+                                        const struct input_series *series, struct error *error)
 {
     struct align *align = params;
     const int word = reference_word(align);
@@ -318,7 +318,8 @@ static enum status align_write_matrix(const char *path, const struct affine *aff
 }
 
 /* Writes the matrices of a series: a line for each input, without numbers if it was left out. */
-static enum status align_end_series(const void *params, const struct series *series, struct error *error)
+static enum status align_end_series(const void *params, const struct input_series *series,
+                                    struct error *error)
 {
     const struct align *align = params;
     FILE *file = align->matrix ? side_open(align->matrix, "the matrices", error) : NULL;

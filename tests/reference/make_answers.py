@@ -128,6 +128,8 @@ def ask():
     yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)
     yield Question("align", "@picture", 37, 29, 1, "8")
     yield Question("stack", "mean", 35, 11, 4)
+    yield Question("minus", "@picture", 35, 11, 3)
+    yield Question("over", "@picture", 35, 11, 3)
     yield Question("wavelet", "3", 37, 29, 3)
     yield Question("wavelet", "4,biort=near_sym_b,qshift=qshift_b", 45, 50, 3)
     yield Question("inverse-wavelet", None, 37, 29, 3, levels=3)
@@ -393,10 +395,23 @@ def warp(planes, primary, pairs, edge):
                           edge if pairs.get("outside") == "edge" else "zero")
 
 
+def second_picture(planes):
+    """@picture: 8 bit and gray, of the same size."""
+    height, width = planes.shape[:2]
+    return (mix(np.arange(height * width, dtype=np.uint32) + np.uint32(1)) >> 24).reshape(height, width, 1) / 255
+
+
+def over(planes):
+    flat = second_picture(planes)
+    return planes * np.divide(flat.mean(), flat, out=np.ones_like(flat), where=flat > 0)
+
+
 # Of an image: (planes, primary, pairs, edge) to planes or pages. Of a pyramid: (pyramids, primary, question).
 IMAGE_STAGES = {
     "invert": lambda planes, primary, pairs, edge: invert(planes),
     "stack": lambda planes, primary, pairs, edge: planes,
+    "minus": lambda planes, primary, pairs, edge: planes - second_picture(planes),
+    "over": lambda planes, primary, pairs, edge: over(planes),
     "blur": lambda planes, primary, pairs, edge: reference.blur(planes, float(primary), edge=edge,
                                                                 **numbers(pairs, "truncate")),
     "sharpen": lambda planes, primary, pairs, edge: reference.sharpen(planes, float(primary), edge=edge,

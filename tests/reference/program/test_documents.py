@@ -51,6 +51,10 @@ def make_files(folder, rng):
     (folder / "series").mkdir()
     for i in (1, 2):  # of one kind, moved
         tifffile.imwrite(folder / f"series/0{i}.tif", tifffile.imread(folder / "samples/scene.tif")[i:i + 200, :200], photometric="rgb")
+    for name, level in (("dark", 10), ("flat", 120)):
+        tifffile.imwrite(folder / f"{name}.tif", np.full((200, 200, 3), level, np.uint8), photometric="rgb")
+    for name in ("darks", "flats", "lights"):
+        shutil.copytree(folder / "series", folder / name)
     subprocess.run([harness.CLIMG, "photo.png", "--wavelet=3", "coefficients.tif"], cwd=folder, check=True)
     shutil.copy(folder / "coefficients.tif", folder / "c.tif")
     shutil.copy(folder / "coefficients.tif", folder / "c2.tif")

@@ -1,0 +1,179 @@
+/* Operands: read on the host, copied to the device slice by slice.
+ *
+ * The copies are constants of the run, found by the operand's hash and the rows. So a batch of small pictures
+ * copies the operand once, and a large one, whose slices the cache does not hold, a slice at a time. */
+#include "filters/operand.h"
+
+#include "base/exact.h"
+#include "base/sums.h"
+#include "image/reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void operand_print(FILE *file, const void *params)
+{
+    fprintf(file, "fnv1a:%016llx", (unsigned long long)((const struct operand *)params)->hash);
+}
+
+enum status operand_check(void *params, struct error *error)
+{
+    const struct operand *operand = params;
+    if (operand->path[0] != '\0' && strcmp(operand->path, "-") != 0)
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE, "wants the name of a file");
+}
+
+void operand_release(void *params)
+{
+    struct operand *operand = params;
+    free(operand->values);
+    operand->values = NULL;
+}
+
+enum status operand_shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    const struct operand *operand = params;
+    (void)out;
+    if (in->width != operand->width || in->height != operand->height)
+        return fail(error, STATUS_FAILED, "is %dx%d here, and %s %dx%d; both must have one size", in->width,
+                    in->height, operand->path, operand->width, operand->height);
+    if (operand->colours > 1 && operand->colours != in->channels - in->alpha)
+        return fail(error, STATUS_FAILED, "is gray, and %s has colours", operand->path);
+    return STATUS_OK;
+}
+
+/* Returns the value in the chain of a sample value. */
+static float chain_value(double value, const struct image_info *info, double exponent,
+                         const struct settings *settings)
+{
+    const double unit = sample_full_scale(info->type);
+    if (settings->range.given)
+        value = (value - settings->range.low / unit) / ((settings->range.high - settings->range.low) / unit);
+    if (!settings->linear || sample_is_float(info->type))
+        return (float)value;
+    return (float)(exponent > 0       ? exact_pow(value > 0 ? value : 0, exponent)
+                   : value <= 0.04045 ? value / 12.92
+                                      : exact_pow((value + 0.055) / 1.055, 2.4));
+}
+
+/* Fills the planes from stored rows. `map` leads from upright to stored pixels. */
+static void fill_values(struct operand *operand, const struct image_info *info, const unsigned char *stored,
+                        const struct affine *map, const struct settings *settings)
+{
+    const double exponent = metadata_tone_curve(&info->metadata).exponent;
+    const size_t channels = (size_t)info->channels;
+    for (int y = 0; y < operand->height; y++)
+        for (int x = 0; x < operand->width; x++) {
+            const size_t column = (size_t)(map->xx * x + map->xy * y + map->x),
+                         line = (size_t)(map->yx * x + map->yy * y + map->y);
+            double pixel[4];
+            sample_values(info->type, stored, (line * info->width + column) * channels, channels, pixel);
+            for (int c = 0; c < operand->colours; c++)
+                operand
+                    ->values[((size_t)c * (size_t)operand->height + (size_t)y) * operand->pitch + (size_t)x] =
+                    chain_value(pixel[c], info, exponent, settings);
+        }
+}
+
+enum status operand_read(struct operand *operand, const struct settings *settings, struct error *error)
+{
+    const struct reader_options options = {.page = 1,
+                                           .max_pixels = settings->max_pixels,
+                                           .jobs = settings->jobs,
+                                           .spool = settings->environment.spool};
+    struct reader *reader;
+    if (settings->range.given && settings->range.automatic)
+        return fail(error, STATUS_USAGE, "wants a range for both pictures: --range MIN,MAX instead of auto");
+    if (reader_open(operand->path, &options, &reader, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct image_info *info = reader_info(reader);
+    const int orientation = settings->stored_orientation ? 1 : info->metadata.orientation;
+    const bool is_on_side = orientation > 1 && orientation_is_on_side(orientation);
+    /* orientation_map counts from pixel corners, fill_values from pixel centres. */
+    const struct affine corners =
+        orientation_map(orientation > 1 ? orientation : 1, info->width, info->height);
+    const struct affine map = affine_counted(&corners, -0.5);
+    const size_t size = row_size(info) * info->height;
+    enum status status = STATUS_OK;
+    if (info->type == SAMPLE_COMPLEX || info->video.parts > 1)
+        status = fail(error, STATUS_FAILED, "%s: is not a picture", operand->path);
+    unsigned char *stored = status == STATUS_OK ? allocate(size, operand->path, error) : NULL;
+    if (stored)
+        status = reader_read(reader, stored, row_size(info), info->height, error);
+    operand->width = (int)(is_on_side ? info->height : info->width);
+    operand->height = (int)(is_on_side ? info->width : info->height);
+    operand->colours = info->channels - info->alpha == 3 ? 3 : 1;
+    operand->pitch = ((size_t)operand->width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
+    if (stored && status == STATUS_OK)
+        operand->values = allocate_zeroed((size_t)operand->colours * (size_t)operand->height * operand->pitch,
+                                          sizeof *operand->values, operand->path, error);
+    if (operand->values) {
+        fill_values(operand, info, stored, &map, settings);
+        operand->hash = hash_bytes(HASH_START, operand->values,
+                                   (size_t)operand->colours * (size_t)operand->height * operand->pitch *
+                                       sizeof *operand->values);
+    }
+    free(stored);
+    reader_close(reader);
+    return operand->values ? STATUS_OK : STATUS_FAILED;
+}
+
+double operand_mean(const struct operand *operand, int colour)
+{
+    const size_t plane = (size_t)operand->height * operand->pitch;
+    double sum = 0, count = 0;
+    for (int y = 0; y < operand->height; y++)
+        for (int x = 0; x < operand->width; x++) {
+            const double value =
+                (double)operand->values[(size_t)colour * plane + (size_t)y * operand->pitch + (size_t)x];
+            sum += isfinite(value) ? value : 0;
+            count += isfinite(value);
+        }
+    return count > 0 ? sum / count : 0;
+}
+
+/* Copies rows of all colours to the device. */
+static enum status copy_rows(struct run *run, const struct operand *operand, struct rows rows, cl_mem *memory,
+                             struct error *error)
+{
+    const struct {
+        uint64_t hash;
+        struct rows rows;
+    } part = {operand->hash, rows};
+    const struct constant_key key = {"a second picture", &part, sizeof part};
+    *memory = NULL;
+    if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
+        return STATUS_OK;
+    const size_t size = (size_t)(rows.end - rows.begin) * operand->pitch, colours = (size_t)operand->colours;
+    float *values = allocate(colours * size * sizeof *values, "a part of the second picture", error);
+    if (!values)
+        return STATUS_FAILED;
+    for (size_t c = 0; c < colours; c++)
+        memcpy(values + c * size,
+               operand->values + (c * (size_t)operand->height + (size_t)rows.begin) * operand->pitch,
+               size * sizeof *values);
+    enum status status =
+        constants_add(&run->constants, run->device, &key, values, colours * size, memory, error);
+    free(values);
+    return status;
+}
+
+enum status operand_combine(struct run *run, const struct operand *operand, bool multiplies,
+                            const struct value *in, struct value *out, struct error *error)
+{
+    cl_mem memory;
+    enum status status = run_output(run, out, error);
+    if (status == STATUS_OK)
+        status = copy_rows(run, operand, out->rows, &memory, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct planes *dst = &out->planes[0];
+    const cl_int alpha = shape_alpha(&out->shape), pitch = (cl_int)operand->pitch,
+                 plane = operand->colours > 1 ? pitch * (out->rows.end - out->rows.begin) : 0,
+                 product = multiplies;
+    struct work work = run_work(run, "point", "combine", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(memory),
+                  ARG(pitch), ARG(plane), ARG(product), ARG(alpha));
+}

@@ -1,0 +1,50 @@
+/* A second picture for stages that combine each pixel with the one at the same position: --minus, --over.
+ *
+ *     file ─▶ operand_read ─▶ planes of floats on the host ─▶ operand_combine ─▶ slices of them on the device
+ *
+ * The operand is read once, before the first picture, and shared by all workers read-only. Its samples become
+ * values as those of an input do, with --linear and --range. It is turned as its orientation says, its alpha
+ * is ignored, and gray stands for all colours. */
+#ifndef CLIMG_FILTERS_OPERAND_H
+#define CLIMG_FILTERS_OPERAND_H
+
+#include "engine/run.h"
+#include "settings/settings.h"
+
+/* Must be the first member of the params of such a stage. */
+struct operand {
+    const char *path;
+
+    /* Set by operand_read. */
+    int width, height, colours; /* pixels; 1 or 3 */
+    size_t pitch;               /* floats from row to row, a multiple of PITCH_UNIT */
+    float *values;              /* planes of rows; owned */
+    uint64_t hash;              /* of the values; a stage that changes them changes it, too */
+};
+
+/* Row of the option table: the file. */
+#define OPERAND_FILE(what)                                                                                   \
+    {                                                                                                        \
+        .type = OPTION_TEXT, .offset = offsetof(struct operand, path), .value = "FILE", .help = what,        \
+        .print = operand_print                                                                               \
+    }
+
+/* Prints a checksum: outputs depend on the operand's content, not on its name. */
+void operand_print(FILE *file, const void *params);
+
+/* Callbacks of the stages: check, shape, release, adapters of caps. */
+enum status operand_check(void *params, struct error *error);
+enum status operand_shape(const void *params, const struct shape *in, struct shape *out, struct error *error);
+void operand_release(void *params);
+
+/* Reads the first page of the file. operand_release frees the values, also after a failure. */
+enum status operand_read(struct operand *operand, const struct settings *settings, struct error *error);
+
+/* Returns the mean of a colour's finite values, 0 if there is none: a sum of doubles, row by row. */
+double operand_mean(const struct operand *operand, int colour);
+
+/* Enqueues src - operand, or src * operand if it `multiplies`. Colour is premultiplied; alpha is copied. */
+enum status operand_combine(struct run *run, const struct operand *operand, bool multiplies,
+                            const struct value *in, struct value *out, struct error *error);
+
+#endif

@@ -1,0 +1,62 @@
+/* Subtracts a picture, such as a dark frame: v - w, for each colour. Colour is premultiplied, so that the
+ * kernel multiplies w by alpha. The work is in filters/operand.h. */
+#include "filters/operand.h"
+
+static const struct option options[] = {OPERAND_FILE("the picture that is subtracted"), {.type = OPTION_END}};
+
+static const struct example examples[] = {
+    {"climg samples/tilted.png --minus samples/scene.tif --depth float difference.tif",
+     "the difference of two pictures of one size"},
+    {NULL, NULL},
+};
+
+static enum status minus_prepare(void *params, const struct settings *settings, struct error *error)
+{
+    return operand_read(params, settings, error);
+}
+
+static struct stage_caps minus_caps(const void *params)
+{
+    const struct operand *operand = params;
+    return (struct stage_caps){.file = operand->path,
+                               .needs_upright = true,
+                               .amplifies = true,
+                               .new_values = true,
+                               .relative_cost = 0.2};
+}
+
+static enum status run_minus(struct run *run, const void *params, const struct value *in, struct value *out,
+                             struct error *error)
+{
+    return operand_combine(run, params, false, in, out, error);
+}
+
+const struct stage stage_minus = {
+    .name = "minus",
+    .brief = "subtract a picture, such as a dark frame",
+    .manual =
+        "Subtracts FILE, sample by sample: a dark frame, which has what a sensor adds without light. FILE "
+        "has the "
+        "size of the picture at this point of the chain, and its colours, or gray for all of them; of "
+        "several "
+        "pages the first counts. Samples are compared as shares of full scale, so that FILE may have another "
+        "depth; --linear and --range apply to it as to the input, and its alpha is ignored. Values below "
+        "black "
+        "are clipped in integers, and -v counts them; --depth float keeps them. Before --stack it works on "
+        "each "
+        "input, after it on the result. FILE is turned as its orientation says, unless --stored-orientation "
+        "is "
+        "given.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct operand),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = operand_check,
+    .prepare = minus_prepare,
+    .release = operand_release,
+    .caps = minus_caps,
+    .shape = operand_shape,
+    .rows = rows_same,
+    .run = run_minus,
+};

@@ -1,0 +1,78 @@
+/* Divides by a picture, such as a flat field: v * mean / w, for each colour. The quotients mean / w are
+ * computed once, on the host; the kernel multiplies (filters/operand.h). */
+#include "base/sums.h"
+#include "filters/operand.h"
+
+static const struct option options[] = {OPERAND_FILE("the picture by which is divided"),
+                                        {.type = OPTION_END}};
+
+static const struct example examples[] = {
+    {"climg samples/tilted.png --over samples/scene.tif --depth float quotient.tif",
+     "the quotient of two pictures of one size"},
+    {NULL, NULL},
+};
+
+/* Replaces the values by the factors. Pixels without light in the flat field keep their value. */
+static enum status over_prepare(void *params, const struct settings *settings, struct error *error)
+{
+    struct operand *operand = params;
+    if (operand_read(operand, settings, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const size_t plane = (size_t)operand->height * operand->pitch;
+    for (int c = 0; c < operand->colours; c++) {
+        const double mean = operand_mean(operand, c);
+        if (!(mean > 0))
+            return fail(error, STATUS_FAILED, "%s: has a mean of 0 or less, by which nothing can be divided",
+                        operand->path);
+        for (size_t i = (size_t)c * plane; i < (size_t)(c + 1) * plane; i++)
+            operand->values[i] = operand->values[i] > 0 ? (float)(mean / (double)operand->values[i]) : 1;
+    }
+    operand->hash = hash_bytes(operand->hash, "over", sizeof "over");
+    return STATUS_OK;
+}
+
+static struct stage_caps over_caps(const void *params)
+{
+    const struct operand *operand = params;
+    return (struct stage_caps){.file = operand->path,
+                               .needs_upright = true,
+                               .amplifies = true,
+                               .new_values = true,
+                               .relative_cost = 0.2};
+}
+
+static enum status run_over(struct run *run, const void *params, const struct value *in, struct value *out,
+                            struct error *error)
+{
+    return operand_combine(run, params, true, in, out, error);
+}
+
+const struct stage stage_over = {
+    .name = "over",
+    .brief = "divide by a picture, such as a flat field",
+    .manual = "Divides by FILE and multiplies by its mean, for each colour by itself: a flat field, a "
+              "picture of an even "
+              "surface, has how much light each pixel gets. What the lens darkens in the corners, and dust, "
+              "disappear. "
+              "Pixels of FILE that are 0, negative or NaN change nothing. FILE has the size of the picture "
+              "at this point "
+              "of the chain, and its colours, or gray for all of them; of several pages the first counts. "
+              "Its depth may "
+              "be another; --linear and --range apply to it as to the input, and its alpha is ignored. Light "
+              "and not "
+              "display values should be divided: add --linear for photographs. FILE is turned as its "
+              "orientation says, "
+              "unless --stored-orientation is given.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct operand),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = operand_check,
+    .prepare = over_prepare,
+    .release = operand_release,
+    .caps = over_caps,
+    .shape = operand_shape,
+    .rows = rows_same,
+    .run = run_over,
+};

@@ -1,0 +1,92 @@
+"""--minus and --over: dark frames and flat fields, against numpy."""
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+import harness
+import reference
+from harness import check_stage, draw_shapes
+
+
+def write(path, samples):
+    tifffile.imwrite(path, samples, photometric="rgb" if samples.ndim == 3 else "minisblack")
+
+
+def minus(planes, dark):
+    colours = planes.shape[2] - reference.has_alpha(planes)
+    result = planes.copy()
+    result[..., :colours] -= dark * (planes[..., -1:] if reference.has_alpha(planes) else 1)
+    return result
+
+
+def over(planes, flat):
+    colours = planes.shape[2] - reference.has_alpha(planes)
+    result = planes.copy()
+    factors = np.ones_like(flat)
+    np.divide(np.nanmean(flat, (0, 1)), flat, out=factors, where=flat > 0)
+    result[..., :colours] *= factors
+    return result
+
+
+@pytest.mark.parametrize("shape", draw_shapes("minus", 8), ids=str)
+@pytest.mark.parametrize("stage, expected", [("--minus", minus), ("--over", over)])
+@pytest.mark.parametrize("kind", ["gray", "same"])
+def test_stage(tmp_path, rng, shape, stage, expected, kind):
+    """16-bit operands, gray or with the picture's colours, some of whose pixels are 0; in slices, images and both variants."""
+    colours = 1 if kind == "gray" or shape.channels < 3 else 3
+    samples = rng.integers(9000, 65535, (shape.height, shape.width, colours), np.uint16)
+    samples[rng.random(samples.shape) < 0.1] = 0
+    samples[0, 0] = 20000
+    write(tmp_path / "operand.tif", samples if colours == 3 else samples[..., 0])
+    check_stage(tmp_path, rng, shape, [stage, tmp_path / "operand.tif"], [lambda planes: expected(planes, samples / 65535)])
+
+
+def test_linear_light(tmp_path, rng):
+    """The operand is decoded as the input is."""
+    picture, dark = (rng.integers(low, high, (20, 30, 3), np.uint8) for low, high in ((100, 255), (0, 100)))
+    Image.fromarray(picture).save(tmp_path / "in.png")
+    Image.fromarray(dark).save(tmp_path / "dark.png")
+    harness.run(tmp_path / "in.png", "--linear", "--minus", tmp_path / "dark.png", tmp_path / "out.png")
+    light = [np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4) for v in (picture / 255, dark / 255)]
+    rest = light[0] - light[1]
+    expected = np.where(rest <= 0.0031308, 12.92 * rest, 1.055 * np.maximum(rest, 0) ** (1 / 2.4) - 0.055)
+    assert np.abs(np.array(Image.open(tmp_path / "out.png")) - 255 * expected).max() < 0.51
+
+
+def test_both_are_turned(tmp_path, rng):
+    """A stage that needs the picture upright turns it, and the operand, too."""
+    picture, dark = (rng.integers(low, high, (20, 30), np.uint8) for low, high in ((100, 255), (0, 100)))
+    for name, samples in (("in", picture), ("dark", dark)):
+        tifffile.imwrite(tmp_path / f"{name}.tif", samples, photometric="minisblack", extratags=[(274, "H", 1, 6, True)])
+    harness.run(tmp_path / "in.tif", "--minus", tmp_path / "dark.tif", tmp_path / "out.tif")
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), np.rot90(picture - dark, -1))
+
+
+def test_calibrated_stack(tmp_path, rng):
+    """Lights less dark over flat, in a stack and on its result."""
+    dark, flat = rng.uniform(0, 0.1, (2, 24, 31)).astype(np.float32)
+    flat += 0.5
+    lights = rng.uniform(0.2, 0.9, (4, 24, 31)).astype(np.float32)
+    for name, samples in (("dark", dark), ("flat", flat), *((f"light{i}", light) for i, light in enumerate(lights))):
+        write(tmp_path / f"{name}.tif", samples)
+    inputs = [tmp_path / f"light{i}.tif" for i in range(4)]
+    calibration = ["--minus", tmp_path / "dark.tif", "--over", tmp_path / "flat.tif"]
+    expected = (lights.astype(float) - dark).mean(0) / flat * flat.mean(dtype=float)
+    harness.run(*inputs, *calibration, "--stack", "mean", tmp_path / "each.tif")
+    harness.run(*inputs, "--stack", "mean", *calibration, tmp_path / "result.tif")
+    for name in ("each", "result"):
+        assert np.abs(tifffile.imread(tmp_path / f"{name}.tif") - expected).max() < 1e-6
+
+
+def test_what_is_refused(tmp_path, rng):
+    for name, shape in (("small", (20, 20)), ("gray", (20, 30)), ("rgb", (20, 30, 3))):
+        write(tmp_path / f"{name}.tif", rng.integers(0, 255, shape, np.uint8))
+    write(tmp_path / "black.tif", np.zeros((20, 30), np.uint8))
+    for picture, chain, words in (("gray", ["--minus", "small.tif"], "is 30x20 here, and small.tif 20x20"),
+                                  ("gray", ["--over", "rgb.tif"], "is gray, and rgb.tif has colours"),
+                                  ("gray", ["--over", "black.tif"], "black.tif: has a mean of 0 or less"),
+                                  ("gray", ["--minus", "none.tif"], "none.tif: cannot open")):
+        done = harness.run(f"{picture}.tif", *chain, "out.tif", cwd=tmp_path, status=1)
+        assert words in done.err
+    assert "--minus reads that file" in harness.run("gray.tif", "--minus", "rgb.tif", "rgb.tif", cwd=tmp_path, status=2).err
