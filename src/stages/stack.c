@@ -622,7 +622,8 @@ static const struct merge *stack_merge(const void *params)
 static struct stage_caps stack_caps(const void *params)
 {
     const struct stack_params *stack = params;
-    return (struct stage_caps){.groups = true,
+    return (struct stage_caps){.groups = stack->method != METHOD_FOCUS,
+                               .needs_all_rows = stack->method == METHOD_FOCUS,
                                .needs_upright = true,
                                .amplifies = stack->method == METHOD_SUM,
                                .writes = stack->depth,
@@ -632,11 +633,13 @@ static struct stage_caps stack_caps(const void *params)
                                .relative_cost = 0.1};
 }
 
-/* Copies a single picture. */
+/* Copies a single picture. With focus and a given noise, --selftest merges it (focus_try). */
 static enum status run_stack(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
-    (void)params;
+    const struct stack_params *stack = params;
+    if (stack->method == METHOD_FOCUS && !isnan(stack->noise))
+        return focus_try(run, stack->noise / 255, in, out, error);
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];

@@ -101,6 +101,33 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
     return status;
 }
 
+/* Adds the lowpass of a picture to the mean, which the first picture allocates. */
+static enum status add_lowpass(struct focus *focus, int picture, const struct planes *lowpass,
+                               struct error *error)
+{
+    struct run *run = focus->run;
+    struct planes *mean = &focus->merged.planes[0];
+    const cl_float share = (cl_float)(1.0 / focus->pictures->count);
+    const cl_int is_first = picture == 0;
+    if (is_first && run_planes(run, lowpass->width, lowpass->height, rows_full(lowpass->height), 1,
+                               lowpass->channels, mean, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "focus", "focus_lowpass", mean);
+    work.vector_width = VECTOR_WINDOW;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(mean), ARG(share),
+                  ARG(is_first));
+}
+
+/* Compares the measures of a picture with the best ones so far. */
+static enum status add_winners(struct focus *focus, int picture, struct error *error)
+{
+    const cl_float number = (cl_float)picture;
+    struct work work = run_work(focus->run, "focus", "focus_winner", &focus->measures);
+    work.vector_width = VECTOR_WINDOW;
+    return LAUNCH(focus->run->device, &work, error, ARG_PLANES(&focus->measures), ARG_PLANES(&focus->winners),
+                  ARG(number));
+}
+
 /* Divides the sums of a level by its weights, which are released. */
 static enum status divide_level(struct focus *focus, int level, struct error *error)
 {
@@ -228,13 +255,11 @@ static enum status add_coarse(struct focus *focus, int picture, cl_mem counters,
     struct run *run = focus->run;
     const int first = focus->fine.levels + 1;
     struct value pyramid = {.shape = focus->whole, .rows = rows_full(focus->whole.height)};
-    struct planes *mean = &focus->merged.planes[0];
     struct dtcwt_rows needed = {.places = 0};
     dtcwt_inverse_rows(&focus->whole, pyramid.rows, &needed);
     dtcwt_forward_rows(&focus->whole, &needed);
     enum status status =
         dtcwt_forward_from(run, focus->fine.levels, &focus->lowpass, &needed, &pyramid, error);
-    const struct planes *lowpass = &pyramid.planes[0];
     for (int level = first; status == STATUS_OK && counters && level <= focus->whole.levels; level++)
         if (level <= NOISE_LEVELS)
             status = noise_count(run, &focus->whole, counters, level, &pyramid.planes[level], false, NULL,
@@ -244,17 +269,8 @@ static enum status add_coarse(struct focus *focus, int picture, cl_mem counters,
     for (int level = first; status == STATUS_OK && level <= focus->whole.levels; level++)
         status = add_level(focus, picture, level, &pyramid.planes[level],
                            rows_full(pyramid.planes[level].height), error);
-    if (status == STATUS_OK && picture == 0)
-        status = run_planes(run, lowpass->width, lowpass->height, rows_full(lowpass->height), 1,
-                            lowpass->channels, mean, error);
-    if (status == STATUS_OK) {
-        const cl_float share = (cl_float)(1.0 / focus->pictures->count);
-        const cl_int is_first = picture == 0;
-        struct work work = run_work(run, "focus", "focus_lowpass", mean);
-        work.vector_width = VECTOR_WINDOW;
-        status = LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(mean), ARG(share),
-                        ARG(is_first));
-    }
+    if (status == STATUS_OK)
+        status = add_lowpass(focus, picture, &pyramid.planes[0], error);
     value_release(run, &pyramid);
     run_end_stage(run);
     return status;
@@ -298,8 +314,6 @@ static enum status merge_coarse(struct focus *focus, struct error *error)
     const bool estimates = isnan(focus->pictures->noise);
     cl_mem counters = NULL;
     enum status status = STATUS_OK;
-    for (int i = 0; i < MAX_LEVELS * 4; i++)
-        focus->noise.sigma[i / 4][i % 4] = (float)focus->pictures->noise;
     if (estimates)
         status = counters_acquire(run->device, noise_counters(&focus->whole), &counters, error);
     if (status == STATUS_OK)
@@ -332,13 +346,8 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
         status = forward_rows(focus, i, &needed, &pyramid, error);
         for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++)
             status = add_level(focus, i, level, &pyramid.planes[level], rows->subbands[level], error);
-        if (status == STATUS_OK && focus->measures.rows > 0) {
-            const cl_float picture = (cl_float)i;
-            struct work work = run_work(run, "focus", "focus_winner", &focus->measures);
-            work.vector_width = VECTOR_WINDOW;
-            status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->measures),
-                            ARG_PLANES(&focus->winners), ARG(picture));
-        }
+        if (status == STATUS_OK && focus->measures.rows > 0)
+            status = add_winners(focus, i, error);
         value_release(run, &pyramid);
         run_end_stage(run);
     }
@@ -347,14 +356,12 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
     return status;
 }
 
-/* Allocates planes for the winners of rows of level 1, if they are wanted. */
+/* Allocates planes for the winners of rows of the image. */
 static enum status begin_winners(struct focus *focus, struct rows part, struct error *error)
 {
     const int width = dtcwt_lowpass_size(focus->fine.width, 1) / 2,
               height = dtcwt_lowpass_size(focus->fine.height, 1) / 2;
     const struct rows rows = {part.begin / 2, ceil_div(part.end, 2)};
-    if (!focus->pictures->store_winners)
-        return STATUS_OK;
     enum status status = run_planes(focus->run, width, height, rows, 1, 1, &focus->measures, error);
     return status == STATUS_OK ? run_planes(focus->run, width, height, rows, 2, 1, &focus->winners, error)
                                : status;
@@ -366,8 +373,6 @@ static enum status end_winners(struct focus *focus, struct error *error)
     const struct focus_pictures *pictures = focus->pictures;
     const struct planes *winners = &focus->winners;
     const struct rows rows = {winners->first_row, winners->first_row + winners->rows};
-    if (!pictures->store_winners)
-        return STATUS_OK;
     float *host = allocate(planes_bytes(winners), "the map of winners", error);
     enum status status = host ? planes_read(focus->run->device, winners, host, error) : STATUS_FAILED;
     const struct geometry at = planes_geometry(winners);
@@ -390,10 +395,10 @@ static enum status merge_rows(struct focus *focus, struct rows part, struct erro
     struct dtcwt_rows rows = {.places = 0};
     dtcwt_inverse_rows(&focus->fine, part, &rows);
     const struct rows coarse = rows.lowpass[focus->fine.levels];
-    enum status status = begin_winners(focus, part, error);
+    enum status status = pictures->store_winners ? begin_winners(focus, part, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = add_fine(focus, &rows, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && pictures->store_winners)
         status = end_winners(focus, error);
     if (status == STATUS_OK)
         status = run_planes(run, dtcwt_lowpass_size(focus->fine.width, focus->fine.levels),
@@ -424,15 +429,25 @@ static enum status merge_rows(struct focus *focus, struct rows part, struct erro
     return status;
 }
 
+/* Returns the state for pictures whose pyramids have the smallest number of levels. */
+static struct focus focus_make(struct run *run, const struct focus_pictures *pictures)
+{
+    struct focus focus = {.run = run, .pictures = pictures, .whole = pictures->shape};
+    focus.whole.kind = KIND_PYRAMID;
+    for (int i = 0; i < MAX_LEVELS * 4; i++)
+        focus.noise.sigma[i / 4][i % 4] = (float)pictures->noise;
+    focus.whole.at_end = true; /* nothing is cropped at the top of a level, so levels can be cut into rows */
+    focus.whole.levels = 2;
+    focus.fine = focus.merged.shape = focus.whole;
+    return focus;
+}
+
 enum status focus_merge(struct run *run, const struct focus_pictures *pictures, struct error *error)
 {
     const enum memory memory = run->memory;
     const struct shape *shape = &pictures->shape;
-    struct focus focus = {.run = run, .pictures = pictures, .whole = *shape};
+    struct focus focus = focus_make(run, pictures);
     const int side = shape->width < shape->height ? shape->width : shape->height;
-    focus.whole.kind = KIND_PYRAMID;
-    focus.whole.at_end = true; /* nothing is cropped at the top of a level, so levels can be cut into rows */
-    focus.whole.levels = 2;
     while (focus.whole.levels < MAX_LEVELS && side >> (focus.whole.levels + 1) >= COARSEST_SIDE)
         focus.whole.levels++;
     focus.fine = focus.whole;
@@ -455,4 +470,73 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
     run_end_stage(run);
     run->memory = memory;
     return status;
+}
+
+/* Merges planes in buffers with the same at half the contrast. */
+static enum status try_planes(struct focus *focus, const struct value *in, struct value *out,
+                              struct error *error)
+{
+    struct run *run = focus->run;
+    const struct rows all = rows_full(in->shape.height);
+    const int levels = focus->fine.levels;
+    const cl_float factor = 0.5F, offset = 0;
+    const cl_int alpha = -1;
+    struct value half = {.shape = in->shape, .rows = all};
+    struct dtcwt_rows rows = {.places = 0};
+    dtcwt_inverse_rows(&focus->fine, all, &rows);
+    struct dtcwt_rows needed = rows;
+    dtcwt_forward_rows(&focus->fine, &needed);
+    enum status status = run_output(run, &half, error);
+    struct work work = run_work(run, "point", "linear", &half.planes[0]);
+    if (status == STATUS_OK)
+        status = LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&half.planes[0]),
+                        ARG(factor), ARG(offset), ARG(alpha));
+    if (status == STATUS_OK)
+        status = begin_winners(focus, all, error);
+    for (int i = 0; status == STATUS_OK && i < 2; i++) {
+        struct value pyramid = {.shape = focus->fine, .rows = all};
+        status = dtcwt_forward(run, i == 0 ? in : &half, &needed, &pyramid, error);
+        for (int level = 1; status == STATUS_OK && level <= levels; level++)
+            status = add_level(focus, i, level, &pyramid.planes[level], rows.subbands[level], error);
+        if (status == STATUS_OK)
+            status = add_winners(focus, i, error);
+        if (status == STATUS_OK)
+            status = add_lowpass(focus, i, &pyramid.planes[0], error);
+        value_release(run, &pyramid);
+    }
+    for (int level = 1; status == STATUS_OK && level <= levels; level++)
+        status = divide_level(focus, level, error);
+    if (status == STATUS_OK)
+        status = dtcwt_inverse(run, &focus->merged, out, error);
+    value_release(run, &half);
+    value_release(run, &focus->merged);
+    planes_release(&run->pool, &focus->measures);
+    planes_release(&run->pool, &focus->winners);
+    return status;
+}
+
+enum status focus_try(struct run *run, double noise, const struct value *in, struct value *out,
+                      struct error *error)
+{
+    const struct focus_pictures pictures = {.shape = in->shape, .count = 2, .noise = noise};
+    struct focus focus = focus_make(run, &pictures);
+    if (run->memory == MEMORY_BUFFER)
+        return try_planes(&focus, in, out, error);
+    /* Images are copied to buffers and back. */
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    struct value from = *in, to = {.shape = out->shape, .rows = out->rows};
+    struct work fetch = run_work(run, "texels", "texels_to_planes", src);
+    struct work put = run_work(run, "texels", "planes_to_texels", dst);
+    run->memory = MEMORY_BUFFER;
+    const bool ok =
+        run_output(run, &from, error) == STATUS_OK &&
+        LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from.planes[0])) == STATUS_OK &&
+        try_planes(&focus, &from, &to, error) == STATUS_OK &&
+        LAUNCH(run->device, &put, error, ARG_PLANES(&to.planes[0]), ARG_PLANES(dst)) == STATUS_OK;
+    run->memory = MEMORY_IMAGE;
+    planes_release(&run->pool, &from.planes[0]);
+    planes_release(&run->pool, &to.planes[0]);
+    return ok ? STATUS_OK : STATUS_FAILED;
 }

@@ -39,4 +39,9 @@ struct focus_pictures {
  * device. The result has the same bits on every device and for any number of rows at a time. */
 enum status focus_merge(struct run *run, const struct focus_pictures *pictures, struct error *error);
 
+/* Merges a picture with itself at half the contrast, for --selftest: launches the kernels of focus_merge, and
+ * does not wait. `noise` as in struct focus_pictures, but not NAN. Allocates the planes of `out`. */
+enum status focus_try(struct run *run, double noise, const struct value *in, struct value *out,
+                      struct error *error);
+
 #endif

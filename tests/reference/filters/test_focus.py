@@ -5,37 +5,8 @@ import tifffile
 from scipy import ndimage
 
 import align_pairs
-import dualtree
+import focus
 import harness
-
-WINDOW = np.array([1, 3, 1]) / 5
-
-
-def levels_of(height, width):
-    """Until the shorter side of the lowpass is about four."""
-    return max(2, int(np.log2(min(height, width) / 4)))
-
-
-def merged(pictures, noise):
-    """The weighted mean of subbands, exp(energy / noise^2), and the mean lowpass. The last channel of two or four is alpha."""
-    height, width, channels = pictures.shape[1:]
-    levels, colours = levels_of(height, width), 3 if channels > 2 else 1
-    pyramids = [[dualtree.forward(picture[..., c], levels, at_end=True) for c in range(channels)] for picture in pictures]
-    weights = []
-    for level in range(levels):
-        bright = np.array([sum(planes[c].highpasses[level] for c in range(colours)) for planes in pyramids]) / np.sqrt(colours)
-        energy = np.abs(bright)**2
-        for axis in (1, 2):
-            energy = ndimage.correlate1d(energy, WINDOW, axis, mode="nearest")
-        weight = np.exp((energy - energy.max(0)) / max(noise, 0.1 / 255)**2)
-        weights.append(weight / weight.sum(0))
-    planes = []
-    for c in range(channels):
-        bands = tuple(sum(weight[i] * pyramids[i][c].highpasses[level] for i in range(len(pictures)))
-                      for level, weight in enumerate(weights))
-        planes.append(dualtree.inverse(dualtree.Pyramid(sum(planes[c].lowpass for planes in pyramids) / len(pictures), bands),
-                                       (height, width), at_end=True))
-    return np.stack(planes, axis=2)
 
 
 def blurred(rng, sharp, number, noise):
@@ -77,7 +48,7 @@ def test_rule(tmp_path, rng, width, height, channels, number, environment):
     paths = write(tmp_path, pictures)
     for noise in (0, 4, 40):
         harness.run(*paths, "--stack", f"focus,noise={noise}", "-y", "-o", tmp_path / "out.tiff", env=environment)
-        expected = merged(pictures.astype(np.float32).astype(float), noise / 255)
+        expected = focus.merged(pictures.astype(np.float32).astype(float), noise / 255)
         # Without noise rounding decides between energies that are nearly equal, which on a coarse level affects many pixels.
         off = np.abs(read(tmp_path / "out.tiff") - expected) > 2e-5
         assert off.mean() < (0.2 if noise == 0 else 1e-9), (noise, off.mean())
