@@ -378,7 +378,9 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     run_drop_noise(&worker->run);
     worker->frames.last = result->frames > 0 ? clock_seconds() : worker->frames.last;
     worker_charge(worker, &since, 1, &result->times);
-    if (status != STATUS_OK && job->merge && step_caps(job->merge).merges_strictly)
+    /* The fault is not the picture's if memory runs out. */
+    if (status != STATUS_OK && job->merge &&
+        (step_caps(job->merge).merges_strictly || result->error.memory))
         result->error.scope = SCOPE_ALL;
     job_finish(job, worker, status, result);
 }

@@ -1,4 +1,4 @@
-/* A second picture for stages that combine each pixel with the one at the same position: --minus, --over.
+/* The second picture of stages that combine two pictures pixel by pixel: --minus, --over.
  *
  *     file ─▶ operand_read ─▶ planes of floats on the host ─▶ operand_combine ─▶ slices of them on the device
  *

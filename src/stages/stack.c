@@ -172,14 +172,14 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     return (sums->whole || sums->real) && sums->row ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Adds integers: `bytes` or `words` is NULL. */
-static void add_whole(struct accumulators *sums, const uint8_t *bytes, const uint16_t *words)
+/* Adds integers. */
+static void add_whole(struct accumulators *sums, const void *samples)
 {
     const size_t count = sums->frame.width * sums->frame.height * sums->frame.channels;
-    const bool is_first = sums->frame.pictures == 0;
+    const bool is_first = sums->frame.pictures == 0, is_bytes = sums->frame.type == SAMPLE_UINT8;
     uint32_t *restrict to = sums->whole;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t value = bytes ? bytes[i] : words[i];
+        const uint32_t value = is_bytes ? ((const uint8_t *)samples)[i] : ((const uint16_t *)samples)[i];
         if (sums->method == METHOD_MEAN || sums->method == METHOD_SUM || is_first)
             to[i] += value;
         else
@@ -207,8 +207,7 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     if (sums->whole && frame->pictures == MOST_WHOLE)
         return fail(error, STATUS_FAILED, "--stack merges at most %d pictures of integers", MOST_WHOLE);
     if (sums->whole)
-        add_whole(sums, frame->type == SAMPLE_UINT8 ? samples : NULL,
-                  frame->type == SAMPLE_UINT8 ? NULL : samples);
+        add_whole(sums, samples);
     for (size_t y = 0; sums->real && y < frame->height; y++) {
         merge_values(frame, samples, y * frame->width, frame->width, sums->row);
         for (size_t x = 0; x < frame->width; x++) {
@@ -266,7 +265,7 @@ static const struct merge accumulating = {.begin = accumulators_begin,
 /* Bytes of samples that are read from the file at a time; a pixel of all pictures may take more. */
 enum { PIECE_BYTES = 16 << 20 };
 
-/* Pixels that a thread merges at a time, and those of them that it converts to doubles at a time. */
+/* Pixels of a task for one thread, and of a block, whose samples are converted to doubles together. */
 enum { PIECE_PIXELS = 1024, BLOCK_PIXELS = 16 };
 
 struct kept {

@@ -9,17 +9,22 @@
  * A slice needs the rows that its corners map to. If the map leads upwards, or a border rule applies, the
  * whole input is held. */
 #include "filters/warp.h"
+#include "base/sums.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 struct warp {
     struct warp_options options; /* must be first */
     struct matrix {
         struct affine affine; /* from the output to the input, in pixels */
         const char *file;     /* path from which it was read; may be NULL */
+        /* Of a series, for the inputs of a stack: a map for each input, NaN for none; owned. Else NULL. */
+        struct affine *series;
+        size_t count;
     } matrix;
 };
 
@@ -41,6 +46,39 @@ static enum status take_numbers(const char *text, struct affine *affine, struct 
     return STATUS_OK;
 }
 
+/* Reads the lines of a CSV after its head, as --align matrix=FILE writes it before --stack. */
+static enum status read_series(FILE *file, struct matrix *matrix, struct error *error)
+{
+    char *line = NULL;
+    size_t size = 0, room = 0;
+    enum status status = STATUS_OK;
+    for (ssize_t head = getline(&line, &size, file);
+         head > 0 && status == STATUS_OK && getline(&line, &size, file) > 0;) {
+        if (matrix->count == room) {
+            room = room > 0 ? 2 * room : 64;
+            struct affine *more = realloc(matrix->series, room * sizeof *more);
+            if (!more) {
+                status = fail_memory(error, "out of memory for the matrices of a series");
+                break;
+            }
+            matrix->series = more;
+        }
+        /* The name is quoted; without a matrix its numbers are missing, but for the confidence. */
+        struct affine *map = &matrix->series[matrix->count++];
+        char *numbers = strrchr(line, '"'), *confidence = strrchr(line, ',');
+        if (!numbers || !confidence || confidence < numbers || numbers[1] != ',') {
+            status = fail(error, STATUS_FAILED, "line %zu is not of a series of matrices", matrix->count + 1);
+        } else if (numbers[2] == ',') {
+            *map = (struct affine){.xx = (double)NAN};
+        } else {
+            *confidence = '\0';
+            status = take_numbers(numbers + 2, map, error);
+        }
+    }
+    free(line);
+    return status;
+}
+
 /* Parses the numbers, or @FILE that contains them, as --align matrix=FILE writes it. */
 static enum status parse_matrix(const char *text, void *field, struct error *error)
 {
@@ -52,22 +90,30 @@ static enum status parse_matrix(const char *text, void *field, struct error *err
     matrix->file = text + 1;
     FILE *file = fopen(matrix->file, "re");
     const size_t size = file ? fread(read, 1, sizeof read - 1, file) : 0;
-    const bool failed = !file || ferror(file);
-    if (failed)
-        fail(error, STATUS_FAILED, "%s", strerror(errno)); /* before fclose() changes errno */
+    enum status status = STATUS_OK;
+    if (!file || ferror(file))
+        status = fail(error, STATUS_FAILED, "%s", strerror(errno)); /* before fclose() changes errno */
+    else if (strncmp(read, "file,", 5) == 0 && fseeko(file, 0, SEEK_SET) == 0)
+        status = read_series(file, matrix, error);
+    else if (size == sizeof read - 1)
+        status = fail(error, STATUS_FAILED, "holds more than six numbers \"a b tx c d ty\"");
+    else
+        status = take_numbers(read + strspn(read, " \t\r\n"), &matrix->affine, error);
     if (file)
         fclose(file);
-    if (failed)
-        return STATUS_FAILED;
-    if (size == sizeof read - 1)
-        return fail(error, STATUS_FAILED, "holds more than six numbers \"a b tx c d ty\"");
-    return take_numbers(read + strspn(read, " \t\r\n"), &matrix->affine, error);
+    return status;
 }
 
 /* Prints the six numbers, also of a file, so that outputs depend on its content and not on its name. */
 static void print_matrix(FILE *file, const void *params)
 {
-    const struct affine *affine = &((const struct warp *)params)->matrix.affine;
+    const struct matrix *matrix = &((const struct warp *)params)->matrix;
+    const struct affine *affine = &matrix->affine;
+    if (matrix->series) {
+        const size_t size = matrix->count * sizeof *matrix->series;
+        fprintf(file, "fnv1a:%016llx", (unsigned long long)hash_bytes(HASH_START, matrix->series, size));
+        return;
+    }
     const double numbers[] = {affine->xx, affine->xy, affine->x, affine->yx, affine->yy, affine->y};
     for (int i = 0; i < 6; i++) {
         if (i > 0)
@@ -106,7 +152,8 @@ static enum status warp_shape(const void *params, const struct shape *in, struct
         out->width = warp->options.size.width;
         out->height = warp->options.size.height;
     }
-    return warp_check("--warp", &warp->matrix.affine, &warp->options, out, error);
+    return warp->matrix.series ? STATUS_OK
+                               : warp_check("--warp", &warp->matrix.affine, &warp->options, out, error);
 }
 
 /* Returns the width of the output: size=, or the input's. */
@@ -118,6 +165,8 @@ static int output_width(const struct warp *warp, const struct shape *in)
 static struct rows warp_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct warp *warp = params;
+    if (warp->matrix.series)
+        return rows_full(in->height);
     return warp_source_rows(&warp->matrix.affine, &warp->options, output_width(warp, in), in, out);
 }
 
@@ -125,14 +174,15 @@ static struct stage_caps warp_caps(const void *params)
 {
     const struct warp *warp = params;
     const struct affine *affine = &warp->matrix.affine;
-    return (struct stage_caps){.file = warp->matrix.file,
-                               .needs_all_rows = warp_needs_all_rows(affine, &warp->options),
-                               .groups = true,
-                               .needs_upright = true,
-                               .leaves_missing = warp->options.outside == OUTSIDE_ZERO,
-                               .relative_cost = 6,
-                               /* A singular matrix maps a line, or the whole picture, to one point. */
-                               .new_geometry = affine->xx * affine->yy == affine->xy * affine->yx};
+    return (struct stage_caps){
+        .file = warp->matrix.file,
+        .needs_all_rows = warp->matrix.series || warp_needs_all_rows(affine, &warp->options),
+        .groups = true,
+        .needs_upright = true,
+        .leaves_missing = warp->options.outside == OUTSIDE_ZERO,
+        .relative_cost = 6,
+        /* A singular matrix maps a line, or the whole picture, to one point. */
+        .new_geometry = warp->matrix.series || affine->xx * affine->yy == affine->xy * affine->yx};
 }
 
 /* Returns the map for positions that are counted from the corner of the first pixel. */
@@ -154,7 +204,36 @@ static enum status run_warp(struct run *run, const void *params, const struct va
                             struct error *error)
 {
     const struct warp *warp = params;
-    return warp_image(run, &warp->matrix.affine, &warp->options, in, out, error);
+    const struct matrix *matrix = &warp->matrix;
+    if (!matrix->series || device_is_dry_run(run->device))
+        return warp_image(run, &matrix->affine, &warp->options, in, out, error);
+    const struct affine *affine = &matrix->series[run->input];
+    if (isnan(affine->xx))
+        return fail(error, STATUS_FAILED, "has no matrix in %s", matrix->file);
+    enum status status = warp_check("--warp", affine, &warp->options, &out->shape, error);
+    return status == STATUS_OK ? warp_image(run, affine, &warp->options, in, out, error) : status;
+}
+
+/* A file of several matrices is for as many inputs of a stack. */
+static enum status warp_prepare_series(void *params, const struct settings *settings,
+                                       const struct input_series *series, struct error *error)
+{
+    const struct matrix *matrix = &((const struct warp *)params)->matrix;
+    (void)settings;
+    if (!matrix->series || (series && series->count == matrix->count))
+        return STATUS_OK;
+    if (!series)
+        return fail(error, STATUS_USAGE, "@%s has a matrix for each input of --stack, which must come later",
+                    matrix->file);
+    return fail(error, STATUS_USAGE, "@%s has %zu matrices, and there are %zu inputs", matrix->file,
+                matrix->count, series->count);
+}
+
+static void warp_release(void *params)
+{
+    struct warp *warp = params;
+    free(warp->matrix.series);
+    warp->matrix.series = NULL;
 }
 
 const struct stage stage_warp = {
@@ -164,7 +243,9 @@ const struct stage stage_warp = {
         "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as in ImageJ, "
         "OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform: the matrix maps the output to the "
         "input. (0, 0) is the centre of the first pixel. The result has the size of the input unless size "
-        "is given. @FILE reads the matrix from a file, as --align with matrix=FILE writes it.\n\n"
+        "is given. @FILE reads the matrix from a file, as --align with matrix=FILE writes it; the CSV that "
+        "it "
+        "writes before --stack has one for each input, and goes before --stack, too.\n\n"
         "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
         "nearest copies pixels and never averages; lanczos (a = 3) keeps the most detail and rings a "
         "little at hard edges. If the picture shrinks, the other filters are widened along x and y by the "
@@ -175,6 +256,8 @@ const struct stage stage_warp = {
     .params_size = sizeof(struct warp),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
+    .prepare_series = warp_prepare_series,
+    .release = warp_release,
     .shape = warp_shape,
     .rows = warp_rows,
     .caps = warp_caps,

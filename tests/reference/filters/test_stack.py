@@ -197,6 +197,27 @@ def test_aligned_series(tmp_path, rng, reference, motion):
     assert np.sqrt(np.mean(error ** 2)) < 1.035 * noise / np.sqrt(number)  # 0.3 dB
 
 
+def test_drift_of_another_channel(tmp_path, rng):
+    """--warp @FILE moves the inputs of another stack as --align did those of the first; what was left out stays out."""
+    light = scene(rng, 120, 140)
+    y, x = np.mgrid[:120, :140].astype(float)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    for i, (dx, dy) in enumerate(((0, 0), (3.25, -2), (5, 4.5))):
+        for name, gain in (("a", 1), ("b", 0.5)):
+            tifffile.imwrite(tmp_path / name / f"in{i}.tif", (gain * light(x - dx, y - dy)).astype(np.float32))
+    for name in ("a", "b"):
+        tifffile.imwrite(tmp_path / name / "in1a.tif", rng.random((120, 140), np.float32))
+    harness.run("a", "--align", "first,model=shift,matrix=drift.csv", "--stack", "mean", "a.tif", cwd=tmp_path)
+    done = harness.run("b", "--warp", "@drift.csv,antialias=no", "--stack", "mean", "b.tif", cwd=tmp_path)
+    assert done.err == "climg: b/in1a.tif: has no matrix in drift.csv; left out\n"
+    a, b = (read(tmp_path / f"{name}.tif") for name in "ab")
+    assert_close(b, a / 2, 1e-6)
+    assert "4 matrices, and there are 1 inputs" in harness.run("a/in0.tif", "--warp", "@drift.csv", "--stack", "mean", "c.tif",
+                                                              cwd=tmp_path, status=2).err
+    assert "must come later" in harness.run("a/in0.tif", "--warp", "@drift.csv", "c.tif", cwd=tmp_path, status=2).err
+
+
 @pytest.mark.parametrize("variant", [{}, {"CLIMG_CLASS": "gpu"}, {"CLIMG_SLICE": "7"}], ids=str)
 @pytest.mark.parametrize("chain, covered", [(["--warp", "1 0 5 0 1 -3"], np.s_[3:, :-5]), (["--warp", "2 0 0 0 2 0"], np.s_[:15, :20]),
                                             (["--warp", "1 0 5 0 1 -3,filter=nearest"], np.s_[3:, :-5])])
