@@ -330,7 +330,8 @@ static enum status merge_coarse(struct focus *focus, struct error *error)
 
 /* ---------------------------------------------------------------- pass 2 */
 
-/* Adds the fine levels of all pictures for rows of the result. `rows` are those of the inverse. */
+/* Adds the fine levels of all pictures for rows of the result. `rows` are the levels' rows that
+ * the inverse reads. */
 static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, struct error *error)
 {
     struct run *run = focus->run;
@@ -442,6 +443,19 @@ static struct focus focus_make(struct run *run, const struct focus_pictures *pic
     return focus;
 }
 
+/* Releases all memory that the state has, after a success or a failure. */
+static void focus_free(struct focus *focus)
+{
+    struct pool *pool = &focus->run->pool;
+    staging_release(&focus->run->stagings, focus->staging);
+    value_release(focus->run, &focus->merged);
+    planes_release(pool, &focus->lowpass);
+    planes_release(pool, &focus->measures);
+    planes_release(pool, &focus->winners);
+    for (int level = 0; level <= MAX_LEVELS; level++)
+        planes_release(pool, &focus->weights[level]);
+}
+
 enum status focus_merge(struct run *run, const struct focus_pictures *pictures, struct error *error)
 {
     const enum memory memory = run->memory;
@@ -459,14 +473,7 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
     for (int begin = 0; status == STATUS_OK && begin < shape->height; begin += step)
         status = merge_rows(
             &focus, (struct rows){begin, begin + step < shape->height ? begin + step : shape->height}, error);
-    /* After a failure there may be more. */
-    staging_release(&run->stagings, focus.staging);
-    value_release(run, &focus.merged);
-    planes_release(&run->pool, &focus.lowpass);
-    planes_release(&run->pool, &focus.measures);
-    planes_release(&run->pool, &focus.winners);
-    for (int level = 0; level <= MAX_LEVELS; level++)
-        planes_release(&run->pool, &focus.weights[level]);
+    focus_free(&focus);
     run_end_stage(run);
     run->memory = memory;
     return status;
@@ -509,9 +516,7 @@ static enum status try_planes(struct focus *focus, const struct value *in, struc
     if (status == STATUS_OK)
         status = dtcwt_inverse(run, &focus->merged, out, error);
     value_release(run, &half);
-    value_release(run, &focus->merged);
-    planes_release(&run->pool, &focus->measures);
-    planes_release(&run->pool, &focus->winners);
+    focus_free(focus);
     return status;
 }
 
