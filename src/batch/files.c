@@ -570,7 +570,7 @@ struct file_identity {
 struct aux_output {
     const char *option;  /* as typed before the path */
     const char *noun;    /* for messages */
-    const char *example; /* a file name */
+    const char *example; /* a file name; of an image if the output is one */
     const char *path;    /* "-" is stdout; NULL: not given */
 };
 
@@ -730,8 +730,12 @@ static void list_aux_outputs(const struct command *command, struct aux_output au
     aux[2] = (struct aux_output){json ? "--timing=json:" : "--timing=table:", "timing", "times.json",
                                  settings->timing.file};
     aux[STAGE_OUTPUT] = (struct aux_output){"--align matrix=", "matrix", "matrix.txt", NULL};
-    for (size_t i = 0; i < command->chain.count && !aux[STAGE_OUTPUT].path; i++)
-        aux[STAGE_OUTPUT].path = step_caps(&command->chain.steps[i]).writes;
+    for (size_t i = 0; i < command->chain.count && !aux[STAGE_OUTPUT].path; i++) {
+        const struct stage_caps caps = step_caps(&command->chain.steps[i]);
+        if (caps.writes_image)
+            aux[STAGE_OUTPUT] = (struct aux_output){"--stack focus,depth=", "map", "map.png", NULL};
+        aux[STAGE_OUTPUT].path = caps.writes;
+    }
 }
 
 enum status conflicts_check_names(const struct command *command, struct error *error)
@@ -744,7 +748,7 @@ enum status conflicts_check_names(const struct command *command, struct error *e
                     "--trace %s: a trace is JSON for https://ui.perfetto.dev; name it %.*s.json", trace,
                     (int)(ending - trace), trace);
     for (int i = 0; i < AUX_OUTPUTS; i++)
-        if (aux[i].path && format_by_path(aux[i].path))
+        if (aux[i].path && format_by_path(aux[i].path) && !format_by_path(aux[i].example))
             return fail(error, STATUS_USAGE, "%s%s: that is an image's name; name the %s first, as in %s%s",
                         aux[i].option, aux[i].path, aux[i].noun, aux[i].option, aux[i].example);
     return STATUS_OK;

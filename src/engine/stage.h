@@ -129,6 +129,7 @@ struct stage_caps {
 
     /* Output file of the stage in addition to the image. May be NULL. */
     const char *writes;
+    bool writes_image; /* it is an image, too */
 
     /* Every output row depends on all input rows, although `rows` returns fewer. */
     bool needs_all_rows;

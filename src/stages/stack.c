@@ -19,17 +19,23 @@
 #include "base/threads.h"
 #include "engine/run.h"
 #include "filters/merge.h"
+#include "image/writer.h"
+#include "wavelet/focus.h"
+#include "wavelet/shrink.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum method { METHOD_MEAN, METHOD_MEDIAN, METHOD_MAX, METHOD_MIN, METHOD_SUM };
+enum method { METHOD_MEAN, METHOD_MEDIAN, METHOD_MAX, METHOD_MIN, METHOD_SUM, METHOD_FOCUS };
 
 struct stack_params {
-    int method;   /* enum method */
+    int method;        /* enum method */
+    double noise;      /* with focus: in 8-bit counts; NAN: estimate it */
+    const char *depth; /* path of the map of focus; may be NULL */
     double sigma; /* samples further from the median, in standard deviations, do not count; 0: all count */
     int edges;    /* enum merge_edges */
     bool pages;   /* of files with several pages, all are merged */
@@ -42,11 +48,21 @@ static const char *sigma_unused(const void *params)
     return stack->method == METHOD_MEAN || stack->sigma == 0 ? NULL : "belongs to the mean";
 }
 
+static void stack_print_noise(FILE *file, const void *params)
+{
+    shrink_print_sigma(file, ((const struct stack_params *)params)->noise);
+}
+
+static const char *focus_unused(const void *params)
+{
+    return ((const struct stack_params *)params)->method == METHOD_FOCUS ? NULL : "belongs to focus";
+}
+
 static const struct option options[] = {
     {.type = OPTION_CHOICE,
      .offset = offsetof(struct stack_params, method),
      .fallback = "mean",
-     .choices = "mean|median|max|min|sum",
+     .choices = "mean|median|max|min|sum|focus",
      .help = "how the samples of a pixel become one"},
     {.name = "sigma",
      .type = OPTION_REAL,
@@ -57,6 +73,22 @@ static const struct option options[] = {
      .value = "K",
      .help = "the mean of the samples within K standard deviations of the median, 1 or more; 0: of all",
      .unused = sigma_unused},
+    {.name = "noise",
+     .type = OPTION_CUSTOM,
+     .offset = offsetof(struct stack_params, noise),
+     .fallback = "auto",
+     .value = "N",
+     .help = "standard deviation of the pictures' noise in 8-bit counts, 0 to 255; auto estimates it",
+     .parse = shrink_parse_sigma,
+     .print = stack_print_noise,
+     .unused = focus_unused},
+    {.name = "depth",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct stack_params, depth),
+     .value = "FILE",
+     .help =
+         "writes a gray picture of the input with the most detail, black for the first to white for the last",
+     .unused = focus_unused},
     {.name = "edges",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct stack_params, edges),
@@ -84,11 +116,16 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Below 1, all samples may be rejected. */
 static enum status stack_check(void *params, struct error *error)
 {
-    const double sigma = ((const struct stack_params *)params)->sigma;
-    return sigma > 0 && sigma < 1 ? fail(error, STATUS_USAGE, "sigma must be at least 1, or 0") : STATUS_OK;
+    const struct stack_params *stack = params;
+    /* Below 1, all samples may be rejected. */
+    if (stack->sigma > 0 && stack->sigma < 1)
+        return fail(error, STATUS_USAGE, "sigma must be at least 1, or 0");
+    if (stack->depth && !format_by_path(stack->depth))
+        return fail(error, STATUS_USAGE, "depth=%s: climg writes %s; give the map one of their extensions",
+                    stack->depth, format_names(NULL, "and").text);
+    return STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- mean, sum, max, min: accumulators */
@@ -234,6 +271,7 @@ enum { PIECE_PIXELS = 1024, BLOCK_PIXELS = 16 };
 struct kept {
     struct merge_frame frame; /* must be first */
     double sigma;             /* 0: the median */
+    double noise;             /* with focus; full scale is 1; NAN: estimate it */
     const char *folder;
     FILE *file;           /* the pictures, one after the other */
     size_t size;          /* bytes of a picture */
@@ -243,6 +281,10 @@ struct kept {
     struct workers workers;
     bool has_workers;
     atomic_ullong tested, rejected; /* samples, with sigma=K */
+    size_t covered, fullest;        /* most covered pixels of a picture, and its index; with focus */
+    float *sharp;                   /* the result of focus: all samples, colour multiplied by alpha */
+    const char *depth;              /* path of the map of focus; may be NULL */
+    uint16_t *winners;              /* its samples */
 
     /* The pixels that are being merged. */
     size_t count;
@@ -259,6 +301,8 @@ static void kept_free(void *state)
     merge_frame_free(&kept->frame);
     free(kept->piece);
     free(kept->row);
+    free(kept->sharp);
+    free(kept->winners);
     free(kept);
 }
 
@@ -271,6 +315,8 @@ static enum status kept_begin(const void *params, const struct merge_input *inpu
     if (!kept || merge_frame_make(&kept->frame, input, stack->edges, error) != STATUS_OK)
         return STATUS_FAILED;
     kept->sigma = stack->sigma;
+    kept->noise = stack->noise / 255;
+    kept->depth = stack->depth;
     kept->folder = input->folder;
     kept->size = row_size(input->info) * input->info->height;
     workers_open(&kept->workers, input->jobs);
@@ -295,11 +341,19 @@ static enum status kept_add(void *state, struct run *run, const void *samples, s
 {
     struct kept *kept = state;
     struct merge_frame *frame = &kept->frame;
+    size_t covered = 0;
     (void)run;
     for (size_t y = 0; frame->counts && y < frame->height; y++) {
         merge_values(frame, samples, y * frame->width, frame->width, kept->row);
-        for (size_t x = 0; x < frame->width; x++)
-            frame->counts[y * frame->width + x] += merge_covers(frame, kept->row + x * frame->channels);
+        for (size_t x = 0; x < frame->width; x++) {
+            const bool covers = merge_covers(frame, kept->row + x * frame->channels);
+            frame->counts[y * frame->width + x] += covers;
+            covered += covers;
+        }
+    }
+    if (covered > kept->covered) {
+        kept->covered = covered;
+        kept->fullest = frame->pictures;
     }
     if (!write_whole(fileno(kept->file), samples, kept->size))
         return kept_fail(kept, "write", error);
@@ -400,30 +454,191 @@ static const struct merge keeping = {.begin = kept_begin,
                                      .describe = kept_describe,
                                      .free = kept_free};
 
+/* ---------------------------------------------------------------- focus */
+
+/* Loads rows of a picture for focus_merge. Pixels that do not count are those of the fullest picture there,
+ * so that no edge passes for detail. */
+static enum status focus_load(void *context, int picture, struct rows rows, float *to, size_t pitch,
+                              size_t spacing, struct error *error)
+{
+    struct kept *kept = context;
+    const struct merge_frame *frame = &kept->frame;
+    const size_t width = frame->width, channels = frame->channels, row = kept->size / frame->height;
+    const size_t count = (size_t)(rows.end - rows.begin);
+    unsigned char *samples = allocate(2 * count * row, "rows of a picture", error);
+    double *fuller = allocate(width * channels * sizeof *fuller, "a row", error);
+    enum status status = samples && fuller ? STATUS_OK : STATUS_FAILED;
+    const size_t indices[] = {(size_t)picture, kept->fullest};
+    for (size_t i = 0; status == STATUS_OK && i < (frame->counts ? 2 : 1); i++) {
+        errno = 0;
+        const ssize_t got = pread(fileno(kept->file), samples + i * count * row, count * row,
+                                  (off_t)(indices[i] * kept->size + (size_t)rows.begin * row));
+        status = got == (ssize_t)(count * row) ? STATUS_OK : kept_fail(kept, "read", error);
+    }
+    for (size_t y = 0; status == STATUS_OK && y < count; y++) {
+        merge_values(frame, samples, y * width, width, kept->row);
+        if (frame->counts)
+            merge_values(frame, samples + count * row, y * width, width, fuller);
+        for (size_t x = 0; x < width; x++) {
+            const double *pixel = kept->row + x * channels;
+            if (frame->counts && !merge_covers(frame, pixel))
+                pixel = fuller + x * channels;
+            const bool covers = !frame->counts || merge_covers(frame, pixel);
+            for (size_t c = 0; c < channels; c++)
+                to[(c * spacing + y) * pitch + x] = covers ? (float)pixel[c] : 0;
+        }
+    }
+    free(samples);
+    free(fuller);
+    return status;
+}
+
+/* Keeps rows of the result. Alpha has at least the smallest value that does not amplify rounding errors. */
+static enum status focus_store(void *context, struct rows rows, const float *from, size_t pitch,
+                               size_t spacing, struct error *error)
+{
+    struct kept *kept = context;
+    const struct merge_frame *frame = &kept->frame;
+    const size_t channels = frame->channels, count = (size_t)(rows.end - rows.begin);
+    (void)error;
+    for (size_t y = 0; y < count; y++)
+        for (size_t x = 0; x < frame->width; x++)
+            for (size_t c = 0; c < channels; c++) {
+                const float value = from[(c * spacing + y) * pitch + x];
+                const bool is_alpha = frame->alpha && c + 1 == channels;
+                kept->sharp[(((size_t)rows.begin + y) * frame->width + x) * channels + c] =
+                    is_alpha ? fminf(fmaxf(value, 1e-3F), 1) : value;
+            }
+    return STATUS_OK;
+}
+
+/* Keeps rows of the map: the numbers of pictures become samples from 0 to 65535. */
+static enum status focus_store_winners(void *context, struct rows rows, const float *from, size_t pitch,
+                                       struct error *error)
+{
+    struct kept *kept = context;
+    const struct merge_frame *frame = &kept->frame;
+    const float step = 65535 / fmaxf((float)frame->pictures - 1, 1);
+    (void)error;
+    for (size_t y = 2 * (size_t)rows.begin; y < 2 * (size_t)rows.end && y < frame->height; y++)
+        for (size_t x = 0; x < frame->width; x++)
+            kept->winners[y * frame->width + x] =
+                (uint16_t)(from[(y / 2 - (size_t)rows.begin) * pitch + x / 2] * step + 0.5F);
+    return STATUS_OK;
+}
+
+/* Writes the map, in the frame of the result. */
+static enum status focus_write_depth(const struct kept *kept, struct error *error)
+{
+    const struct merge_frame *frame = &kept->frame;
+    const struct writer_options coding = {.format = format_by_path(kept->depth),
+                                          .compression = COMPRESSION_PRESET_DEFAULT,
+                                          .spool = kept->folder};
+    struct image_info info = {
+        .width = (uint32_t)frame->columns, .height = (uint32_t)frame->rows, .channels = 1};
+    struct writer *writer = NULL;
+    info.type = format_sample_type(coding.format, SAMPLE_UINT16);
+    enum status status = writer_open(kept->depth, &coding, &writer, error);
+    if (status == STATUS_OK)
+        status = writer_begin_page(writer, &info, error);
+    unsigned char *row = allocate(row_size(&info), "a row of the map", error);
+    for (size_t y = 0; status == STATUS_OK && row && y < frame->rows; y++) {
+        const uint16_t *from = kept->winners + (frame->top + y) * frame->width + frame->left;
+        for (size_t x = 0; x < frame->columns; x++)
+            sample_set(info.type, row, x, from[x] / 65535.0);
+        status = writer_write(writer, row, row_size(&info), 1, error);
+    }
+    status = row ? status : STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = writer_end_page(writer, error);
+    if (status == STATUS_OK)
+        status = writer_commit(writer, error);
+    writer_close(writer);
+    free(row);
+    return status;
+}
+
+static enum status focus_finish(void *state, struct run *run, struct merge_result *result,
+                                struct error *error)
+{
+    struct kept *kept = state;
+    const struct merge_frame *frame = &kept->frame;
+    const struct focus_pictures pictures = {.shape = {.kind = KIND_IMAGE,
+                                                      .width = (int)frame->width,
+                                                      .height = (int)frame->height,
+                                                      .channels = (int)frame->channels,
+                                                      .images = 1,
+                                                      .alpha = frame->alpha},
+                                            .count = (int)frame->pictures,
+                                            .noise = kept->noise,
+                                            .context = kept,
+                                            .load = focus_load,
+                                            .store = focus_store,
+                                            .store_winners = kept->depth ? focus_store_winners : NULL};
+    kept->sharp = allocate(frame->width * frame->height * frame->channels * sizeof *kept->sharp,
+                           "the merged picture", error);
+    if (kept->depth)
+        kept->winners =
+            allocate(frame->width * frame->height * sizeof *kept->winners, "the map of a stack", error);
+    if (!kept->sharp || (kept->depth && !kept->winners) || focus_merge(run, &pictures, error) != STATUS_OK)
+        return STATUS_FAILED;
+    /* Crop to pixels that all pictures cover: others may be blurred, as the sharp picture ends there. */
+    for (size_t i = 0; frame->counts && frame->edges == MERGE_EDGES_CROP && i < frame->width * frame->height;
+         i++)
+        frame->counts[i] = frame->counts[i] == frame->pictures;
+    enum status status = merge_frame_finish(&kept->frame, result, error);
+    return status == STATUS_OK && kept->depth ? focus_write_depth(kept, error) : status;
+}
+
+static enum status focus_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
+{
+    const struct kept *kept = state;
+    const size_t channels = kept->frame.channels;
+    (void)error;
+    for (size_t i = 0; i < count * channels; i++)
+        pixels[i] = (double)kept->sharp[first * channels + i];
+    return STATUS_OK;
+}
+
+static enum status focus_read(void *state, float *rows, int count, struct error *error)
+{
+    return merge_frame_read(state, focus_pixels, rows, count, error);
+}
+
+static const struct merge focusing = {
+    .begin = kept_begin, .add = kept_add, .finish = focus_finish, .read = focus_read, .free = kept_free};
+
 /* ---------------------------------------------------------------- the stage */
 
 static const struct merge *stack_merge(const void *params)
 {
     const struct stack_params *stack = params;
+    if (stack->method == METHOD_FOCUS)
+        return &focusing;
     return stack->method == METHOD_MEDIAN || stack->sigma > 0 ? &keeping : &accumulating;
 }
 
 static struct stage_caps stack_caps(const void *params)
 {
     const struct stack_params *stack = params;
-    return (struct stage_caps){.groups = true,
+    return (struct stage_caps){.groups = stack->method != METHOD_FOCUS,
+                               .needs_all_rows = stack->method == METHOD_FOCUS,
                                .needs_upright = true,
                                .amplifies = stack->method == METHOD_SUM,
+                               .writes = stack->depth,
+                               .writes_image = stack->depth != NULL,
                                .merges_pages = stack->pages,
                                .merges_strictly = stack->strict,
                                .relative_cost = 0.1};
 }
 
-/* Copies a single picture. */
+/* Copies a single picture. With focus and a given noise, --selftest merges it (focus_try). */
 static enum status run_stack(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
-    (void)params;
+    const struct stack_params *stack = params;
+    if (stack->method == METHOD_FOCUS && !isnan(stack->noise))
+        return focus_try(run, stack->noise / 255, in, out, error);
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
@@ -448,6 +663,13 @@ const struct stage stage_stack = {
         "the median are rejected, twice, and the mean of the others is taken; -v and --report say how many "
         "were. max and min keep the lightest and the darkest sample of each channel. sum exceeds full scale; "
         "a TIFF with --depth float keeps it.\n\n"
+        "focus merges pictures of different focus into one that is sharp everywhere, by the dual-tree "
+        "complex "
+        "wavelet transform: for each place, size and direction of detail the picture with the most detail "
+        "counts, and pictures count alike where they differ by noise alone. The noise is estimated from the "
+        "first picture, or given by noise=N. --align middle comes before it, as each focus has "
+        "another scale. edges=crop leaves what all pictures cover. depth=FILE shows which input is "
+        "the sharpest at each pixel.\n\n"
         "Pixels do not count that are transparent or have a NaN, so that a mean is the one of the pictures "
         "that cover the pixel. Pixels that no picture covers become transparent, or NaN in floats without "
         "alpha; edges=crop cuts the result to the largest rectangle without such pixels. Colours are "

@@ -15,6 +15,7 @@ import sys
 import numpy as np
 
 import dualtree
+import focus
 import reference
 import rolling
 import shrinkage
@@ -138,6 +139,7 @@ def ask():
     yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)
     yield Question("align", "@picture", 37, 29, 1, "8")
     yield Question("stack", "mean", 35, 11, 4)
+    yield Question("stack", "focus,noise=20", 37, 29, 3)
     yield Question("minus", "@picture", 35, 11, 3)
     yield Question("over", "@picture", 35, 11, 3)
     yield Question("wavelet", "3", 37, 29, 3)
@@ -475,7 +477,7 @@ def over(planes):
 # Of an image: (planes, primary, pairs, edge) to planes or pages. Of a pyramid: (pyramids, primary, question).
 IMAGE_STAGES = {
     "invert": lambda planes, primary, pairs, edge: invert(planes),
-    "stack": lambda planes, primary, pairs, edge: planes,
+    "stack": lambda planes, primary, pairs, edge: planes if primary == "mean" else focus.merged([planes, planes / 2], 20 / 255, 2),
     "minus": lambda planes, primary, pairs, edge: planes - second_picture(planes),
     "over": lambda planes, primary, pairs, edge: over(planes),
     "blur": lambda planes, primary, pairs, edge: reference.blur(planes, float(primary), edge=edge,

@@ -1,0 +1,138 @@
+/* Merges pictures of different focus (src/wavelet/focus.h): the weighted mean of their subbands, picture by picture.
+ *
+ *     focus_energy    brightness of a picture's coefficients, squared and divided by the noise
+ *     focus_add       adds the coefficients with the weight exp(t), where t is the mean of 3x3 of these energies
+ *     focus_divide    divides the sums by the sums of weights
+ *     focus_lowpass   adds a share of a lowpass to the mean
+ *     focus_measure   adds up t of all subbands of a level, at the coefficients of level 1
+ *     focus_winner    keeps the largest of these sums, and the number of its picture
+ *
+ * exp(t) would overflow. So layer 2b of `weights` is the sum of exp(t - m) of subband b, and layer 2b + 1 is m, the largest t
+ * so far. If a picture has a larger one, the sums are multiplied by exp(old m - new m). The first picture has weight 1.
+ *
+ * Planes are buffers. Grid: x counts vecs, y rows, z subbands (in focus_lowpass planes; 1 in the last two kernels). Order of the sum over 3x3: of each
+ * row left + right, then 3 times the centre; rows in the same order. Beyond the border the nearest energy counts. */
+#include "planes.h"
+
+__kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, float factor)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    vec re = 0.0f, im = 0.0f;
+    for (int c = 0; c < colours; c++) {
+        re += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * z, c, subbands_at.channels));
+        im += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * z + 1, c, subbands_at.channels));
+    }
+    store(PLANES_ARG(dst), x, y, z, factor * mad(re, re, im * im));
+}
+
+/* Returns the sum of three neighbours in a row, the centre three times. */
+static inline vec sum_row(PLANES_IN(s), int x, int y, int z)
+{
+    __global const float *row = s + offset(s_at, 0, clamp(y, 0, s_at.height - 1), z);
+    if (x > 0 && x + LANES < s_at.width)
+        return mad(3.0f, VLOAD(row + x), VLOAD(row + x - 1) + VLOAD(row + x + 1));
+    float line[LANES + 2];
+    for (int i = 0; i < LANES + 2; i++)
+        line[i] = row[clamp(x - 1 + i, 0, s_at.width - 1)];
+    return mad(3.0f, VLOAD(line + 1), VLOAD(line) + VLOAD(line + 2));
+}
+
+/* Returns the sum over 3x3. */
+static inline vec sum_window(PLANES_IN(s), int x, int y, int z)
+{
+    return mad(3.0f, sum_row(PLANES_ARG(s), x, y, z), sum_row(PLANES_ARG(s), x, y - 1, z) + sum_row(PLANES_ARG(s), x, y + 1, z));
+}
+
+/* Returns exp(v) for v <= 0, to 1e-5; exactly 1 for 0, and 0 below -87. The series is the one of power.h. */
+static inline vec exponential(vec v)
+{
+    const vec y = fmax(v * 1.4426950f, (vec)(-126.0f));
+    const vec raised = y + 0x1.8p23f; /* the last bits are y, rounded to an integer */
+    const vec z = y - (raised - 0x1.8p23f);
+    vec part = mad(z, (vec)(1.5252734e-5f), (vec)(1.5403530e-4f));
+    part = mad(z, part, (vec)(1.3333558e-3f));
+    part = mad(z, part, (vec)(9.6181291e-3f));
+    part = mad(z, part, (vec)(5.5504109e-2f));
+    part = mad(z, part, (vec)(2.4022651e-1f));
+    part = mad(z, part, (vec)(6.9314718e-1f));
+    part = mad(z, part, (vec)(1.0f));
+    return y > -126.0f ? bits_float(float_bits(part) + (float_bits(raised) << 23)) : (vec)(0.0f);
+}
+
+__kernel void focus_add(PLANES_IN(energies), PLANES_IN(subbands), PLANES_OUT(weights), PLANES_OUT(sums), int is_first)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + sums_at.first_row, z = get_global_id(2);
+    if (x >= sums_at.width || y >= sums_at.first_row + sums_at.rows)
+        return;
+    const vec t = sum_window(PLANES_ARG(energies), x, y, z);
+    vec old_factor = 0.0f, factor = 1.0f, most = t, weight = 0.0f;
+    if (!is_first) {
+        const vec before = load(PLANES_ARG(weights), x, y, 2 * z + 1);
+        most = fmax(before, t);
+        old_factor = exponential(before - most);
+        factor = exponential(t - most);
+        weight = load(PLANES_ARG(weights), x, y, 2 * z);
+    }
+    store(PLANES_ARG(weights), x, y, 2 * z, mad(old_factor, weight, factor));
+    store(PLANES_ARG(weights), x, y, 2 * z + 1, most);
+    for (int i = 0; i < 2 * sums_at.channels; i++) {
+        const int plane = 2 * z * sums_at.channels + i;
+        const vec added = factor * load(PLANES_ARG(subbands), x, y, plane);
+        store(PLANES_ARG(sums), x, y, plane, is_first ? added : mad(old_factor, load(PLANES_ARG(sums), x, y, plane), added));
+    }
+}
+
+__kernel void focus_divide(PLANES_IN(weights), PLANES_OUT(sums))
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + sums_at.first_row, z = get_global_id(2);
+    if (x >= sums_at.width || y >= sums_at.first_row + sums_at.rows)
+        return;
+    const vec factor = 1.0f / load(PLANES_ARG(weights), x, y, 2 * z);
+    for (int i = 0; i < 2 * sums_at.channels; i++) {
+        const int plane = 2 * z * sums_at.channels + i;
+        store(PLANES_ARG(sums), x, y, plane, factor * load(PLANES_ARG(sums), x, y, plane));
+    }
+}
+
+__kernel void focus_lowpass(PLANES_IN(src), PLANES_OUT(mean), float share, int is_first)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + mean_at.first_row, z = get_global_id(2);
+    if (x >= mean_at.width || y >= mean_at.first_row + mean_at.rows)
+        return;
+    const vec added = share * load(PLANES_ARG(src), x, y, z);
+    store(PLANES_ARG(mean), x, y, z, is_first ? added : load(PLANES_ARG(mean), x, y, z) + added);
+}
+
+/* `shift` is the level less 1: a coefficient covers 2^shift x 2^shift coefficients of level 1. Lanes are computed one by one. */
+__kernel void focus_measure(PLANES_IN(energies), PLANES_OUT(sums), int shift)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + sums_at.first_row;
+    if (x >= sums_at.width || y >= sums_at.first_row + sums_at.rows)
+        return;
+    for (int i = 0; i < LANES && x + i < sums_at.width; i++) {
+        float sum = shift > 0 ? sums[offset(sums_at, x + i, y, 0)] : 0.0f;
+        for (int b = 0; b < 6; b++)
+            for (int row = -1; row <= 1; row++)
+                for (int column = -1; column <= 1; column++) {
+                    const int at_y = clamp((y >> shift) + row, 0, energies_at.height - 1);
+                    const int at_x = clamp(((x + i) >> shift) + column, 0, energies_at.width - 1);
+                    sum += energies[offset(energies_at, at_x, at_y, b)];
+                }
+        sums[offset(sums_at, x + i, y, 0)] = sum;
+    }
+}
+
+/* Plane 0 of `winners` is the largest sum, plane 1 the number of its picture. */
+__kernel void focus_winner(PLANES_IN(sums), PLANES_OUT(winners), float picture)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + winners_at.first_row;
+    if (x >= winners_at.width || y >= winners_at.first_row + winners_at.rows)
+        return;
+    const vec sum = load(PLANES_ARG(sums), x, y, 0);
+    const vec most = picture > 0.0f ? load(PLANES_ARG(winners), x, y, 0) : (vec)(-1.0f);
+    const vec winner = picture > 0.0f ? load(PLANES_ARG(winners), x, y, 1) : (vec)(0.0f);
+    store(PLANES_ARG(winners), x, y, 0, fmax(sum, most));
+    store(PLANES_ARG(winners), x, y, 1, sum > most ? (vec)(picture) : winner);
+}
