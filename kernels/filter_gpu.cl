@@ -147,11 +147,9 @@ INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(x_table), int 
     }
 }
 
-/* Recomputes the sums of one filter, without the samples of weight 0, if a sum is not finite. */
+/* Recomputes the sums of one filter, without the samples of weight 0. */
 INLINE void recompute_rows(vec *sum, PLANES_IN(src), TABLE(x_table), TABLE(y_table), int x, int y, int z)
 {
-    if (sums_are_finite(sum, OUTPUTS))
-        return;
     const struct block rows = y_table[y / ROWS], columns = x_table[x / LANES];
     recompute_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(y_table, rows) + y % ROWS, columns, weights_of(x_table, columns),
                    z);
@@ -199,20 +197,27 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
         filter_block(sum + OUTPUTS, tile + TILE + item, x_table2, first, x);
 #endif
     }
-    /* A NaN or an infinity makes sums NaN in which its weight is 0. */
-    recompute_rows(sum, PLANES_ARG(src), x_table, y_table, x, y, z);
 #if FILTERS == 2
-    recompute_rows(sum + OUTPUTS, PLANES_ARG(src), x_table2, y_table2, x, y, z);
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        sum[r] = length_of(sum[r], sum[OUTPUTS + r]);
 #endif
+    /* A NaN or an infinity makes sums NaN in which its weight is 0. */
+    if (!sums_are_finite(sum, OUTPUTS)) {
+        recompute_rows(sum, PLANES_ARG(src), x_table, y_table, x, y, z);
+#if FILTERS == 2
+        recompute_rows(sum + OUTPUTS, PLANES_ARG(src), x_table2, y_table2, x, y, z);
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++)
+            sum[r] = length_of(sum[r], sum[OUTPUTS + r]);
+#endif
+    }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
         if (y + r < dst_at.first_row)
             continue;
         if (y + r >= dst_at.first_row + dst_at.rows)
             break;
-#if FILTERS == 2
-        sum[r] = length_of(sum[r], sum[OUTPUTS + r]);
-#endif
         if (epilogue.op != COPY || epilogue.alpha_channel >= 0)
             sum[r] = apply_epilogue(epilogue, sum[r], load(PLANES_ARG(src), x, y + r, z), z, dst_at.channels);
         store(PLANES_ARG(dst), x, y + r, z, sum[r]);

@@ -143,8 +143,9 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
 }
 
 /* Applies the epilogue and stores the pixels of a block in row y. `other` of an image that is sharpened is the image itself,
- * which may have only samples. */
-INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z, int planes)
+ * which may have only samples. With `in_range` no value is clipped. */
+INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z, int planes,
+                      bool in_range)
 {
     if (epilogue.op != COPY || epilogue.alpha_channel >= 0) {
         float16 others[MAX_PLANES];
@@ -160,7 +161,7 @@ INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const str
     }
 #ifdef SAMPLES
     if (raster) {
-        store_pixels(RASTER_OUT_ARG(raster), x, y, value, planes);
+        store_pixels(RASTER_OUT_ARG(raster), x, y, value, planes, in_range);
         return;
     }
 #endif
@@ -187,7 +188,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
         const struct block columns = along_x[i];
         __global const float *weights = weights_of(along_x, columns);
         const int end = columns.first + columns.count;
-        float16 sum[MAX_PLANES][ROWS], check = 0.0f;
+        float16 sum[MAX_PLANES][ROWS];
         for (int c = 0; c < planes; c++)
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
@@ -206,11 +207,27 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
                               weights + (x - columns.first) * LANES, count, step);
             x += count;
         }
-        for (int c = 0; c < planes; c++)
+        /* Usually no sum of a file's samples is negative, clipped, infinite or NaN: one test for all. */
+        bool in_range = false;
+#ifdef SAMPLES
+        if (raster && epilogue.op == COPY) {
+            uint16 largest = 0;
+            for (int c = 0; c < planes; c++)
 #pragma unroll
-            for (int r = 0; r < ROWS; r++)
-                check += sum[c][r];
-        const bool finite = is_finite(check.s0); /* a NaN or an infinity in the window reaches all lanes and rows */
+                for (int r = 0; r < ROWS; r++)
+                    largest = max(largest, as_uint16(sum[c][r]));
+            in_range = !may_be_clipped(largest);
+        }
+#endif
+        bool finite = in_range;
+        if (!in_range) {
+            float16 check = 0.0f;
+            for (int c = 0; c < planes; c++)
+#pragma unroll
+                for (int r = 0; r < ROWS; r++)
+                    check += sum[c][r];
+            finite = is_finite(check.s0); /* a NaN or an infinity in the window reaches all lanes and rows */
+        }
         /* Stores the rows that dst has. */
         for (int y = begin_y; y < end_y; y++) {
             const int r = y - block_y * ROWS;
@@ -219,7 +236,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
                 value[c] = finite ? sum[c][r]
                                   : sum_support(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
                                                 IS_INTERLEAVED ? 0 : z + c, planes);
-            store_row(value, INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, epilogue, i * LANES, y, z, planes);
+            store_row(value, INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, epilogue, i * LANES, y, z, planes, in_range);
         }
     }
 }

@@ -140,25 +140,32 @@ static inline uint16 quantise(lanes v)
     return LANE_BITS(round_magic(v, 1.0f)) & (uint)FULL_SCALE;
 }
 
+/* Returns true if a value is clipped or NaN, or negative. `largest` is the maximum of the values' bits, in which these are
+ * larger than all others. */
+static inline bool may_be_clipped(uint16 largest)
+{
+    return is_any(largest > as_uint(1.0f + 0.5f / FULL_SCALE));
+}
+
 /* Counts the clipped samples of sixteen pixels from x on. Usually there are none, so all channels are tested together first. */
 static inline void count_clipped_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
 {
-    const mask there = x + LANE_NUMBERS < raster_width;
-    mask inside = there;
-    for (int c = 0; c < channels; c++)
-        inside &= (value[c] >= -0.5f / FULL_SCALE) & (value[c] <= 1.0f + 0.5f / FULL_SCALE);
-    if (!is_any(inside ^ there))
+    uint16 largest = LANE_BITS(value[0]);
+    for (int c = 1; c < channels; c++)
+        largest = max(largest, LANE_BITS(value[c]));
+    if (!may_be_clipped(largest))
         return;
+    const mask there = x + LANE_NUMBERS < raster_width;
 #pragma unroll 1
     for (int c = 0; c < channels; c++)
         count_clipped(raster_clipped, y, 0, value[c] * FULL_SCALE, 0.0f, FULL_SCALE, there);
 }
 
-/* Stores sixteen pixels from x on as samples; `value` has a vector per channel. */
-static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
+/* Stores sixteen pixels from x on as samples; `value` has a vector per channel. With `in_range` none is clipped. */
+static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels, bool in_range)
 {
     uint16 words[2] = {0, 0};
-    if (raster_clipped)
+    if (raster_clipped && !in_range)
         count_clipped_pixels(RASTER_OUT_ARG(raster), x, y, value, channels);
     for (int c = 0; c < channels; c++)
 #if SAMPLE == 0
