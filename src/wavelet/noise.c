@@ -41,7 +41,8 @@ enum {
 
     NOISE_FEATURES =
         2 * QUANTILES * NOISE_LEVELS + 1, /* weights of a model: own quantiles, others', a constant */
-    TEXEL_CHANNELS = 4
+    TEXEL_CHANNELS = 4,
+    COSINES = 8 /* frequencies of a block along an axis: SIDE in kernels/cosines.cl */
 };
 
 #include "wavelet/noise_model.h"
@@ -98,6 +99,9 @@ static const double MIN_STRENGTH = 0.5 / 255;
 static const double BIORT_CORRECTIONS[][QUANTILES] = {
     {0, 0, 0}, {0.032, 0.009, -0.004}, {0.498, 0.063, -0.012}, {0.037, 0.012, -0.001}};
 
+/* Share of the noise's variance that quality=high removes: the pilot lacks some of the signal. */
+static const float COSINE_FACTOR = 0.8F;
+
 /* Standard deviation on each level of white noise of 1, by level-1 filter: the root of the mean energy of the
  * six subbands, from the sums of squares of the combined filters along both axes. The q-shift filters change
  * it by less than 0.003. On coarser levels it is 1. */
@@ -119,12 +123,26 @@ static int noise_colours(const struct shape *shape)
     return shape->channels - shape->alpha;
 }
 
+/* Returns the noise of a plane at frequency k of a block of 8 x 8 cosines. White noise takes the level of the
+ * frequency's octave. Measured noise is interpolated between levels, whose middle is at the root of 2 times
+ * their lowest frequency, as it can be four times as strong on the next level: 0.08 dB on real pictures. */
+static float frequency_noise(const struct shape *shape, const struct image_noise *image, int channel, int k)
+{
+    static const double LEVEL_OF[2][COSINES] = {{3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1},
+                                                {3, 3, 2, 2, 1, 1, 1, 1}};
+    const double at = fmin(LEVEL_OF[image->is_white][k], shape->levels), share = at - floor(at);
+    const float *fine = &image->sigma[(int)at - 1][channel], *coarse = fine + 4;
+    if (share == 0 || *fine <= 0 || *coarse <= 0)
+        return *fine;
+    return (float)exact_exp((1 - share) * exact_log((double)*fine) + share * exact_log((double)*coarse));
+}
+
 enum status noise_set(struct run *run, const struct shape *shape, const struct image_noise *images,
                       double strength, struct noise *noise, struct error *error)
 {
     const int planes = shape_planes(shape), pitch = planes > TEXEL_CHANNELS ? planes : TEXEL_CHANNELS;
     const size_t all = (size_t)pitch * (size_t)shape->levels;
-    float *values = allocate_zeroed(all, sizeof *values, "the noise", error);
+    float *values = allocate_zeroed(all + (size_t)pitch * COSINES, sizeof *values, "the noise", error);
     if (!values)
         return STATUS_FAILED;
     for (int level = 0; level < shape->levels; level++)
@@ -135,6 +153,16 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
                             (double)images[i].sigma[level][c]);
     *noise = (struct noise){.pitch = pitch, .parent_offset = images->is_white ? 0 : pitch};
     enum status status = run_constants(run, values, all, &noise->sigma, error);
+    memset(values, 0, (size_t)pitch * COSINES * sizeof *values);
+    for (int i = 0; i < shape->images; i++)
+        for (int c = 0; c < noise_colours(shape); c++)
+            for (int k = 0; k < COSINES; k++) {
+                const float sigma = (float)(strength * (images[i].factor > 0 ? (double)images[i].factor : 1) *
+                                            (double)frequency_noise(shape, &images[i], c, k));
+                values[(i * shape->channels + c) * COSINES + k] = COSINE_FACTOR * sigma * sigma;
+            }
+    if (status == STATUS_OK)
+        status = run_constants(run, values, (size_t)pitch * COSINES, &noise->variances, error);
     free(values);
     return status;
 }

@@ -59,13 +59,15 @@ def shrink(pyramid, sigma, found=False):
     return dualtree.Pyramid(pyramid.lowpass, tuple(shrunk))
 
 
-def refine(noisy, pilot, sigma):
-    """Wiener shrinkage of the cosines of all 8x8 blocks that begin at even places; `sigma` is one number, or one for each level."""
-    sigmas = np.pad(np.atleast_1d(sigma), (0, 2), mode="edge")
+def refine(noisy, pilot, sigma, found):
+    """Wiener shrinkage of the cosines of all 8x8 blocks that begin at even places; `sigma` has a number for each level. If it was found,
+    it is interpolated between levels."""
+    sigmas = np.atleast_1d(sigma)
     if sigmas[0] == 0:
         return pilot
-    octave = np.maximum.outer(np.arange(8), np.arange(8))
-    variance = np.where(octave >= 4, sigmas[0], np.where(octave >= 2, sigmas[1], sigmas[2]))**2
+    level = [3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1] if found else [3, 3, 2, 2, 1, 1, 1, 1]
+    variances = np.exp(2 * np.interp(level, 1 + np.arange(len(sigmas)), np.log(sigmas)))
+    variance = variances[np.maximum.outer(np.arange(8), np.arange(8))]
     height, width = noisy.shape
     wide = [np.pad(plane, ((8, 24), (8, 24)), mode="symmetric") for plane in (noisy, pilot)]
     total, weights = np.zeros_like(wide[0]), np.zeros_like(wide[0])
@@ -96,7 +98,7 @@ def denoise(picture, sigma, levels, quality="normal", at_end=True):
         planes, pyramids = own, [dualtree.forward(own[..., c], levels, at_end=at_end) for c in range(colours)]
     clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
     if quality == "high":
-        clean = np.stack([refine(planes[..., c], clean[..., c], s) for c, s in enumerate(sigmas)], axis=2)
+        clean = np.stack([refine(planes[..., c], clean[..., c], s, sigma is None) for c, s in enumerate(sigmas)], axis=2)
     clean = clean @ OPPONENT if colours == 3 and not separate else clean
     return np.concatenate([clean, picture[..., colours:]], axis=2)
 
