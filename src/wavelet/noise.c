@@ -72,6 +72,9 @@ static const double MIN_ENERGY = 0.1 * 0.1 / (4 * 255 * 255);
  * of median / 5% quantile. */
 static const double WHITE_MEDIAN = 0.015, WHITE_SPREAD = 0.32;
 
+/* Rise of the 5% quantile's logarithm from level 1 to 2 that makes white noise unlikely. */
+static const double WHITE_RISE = 0.2;
+
 /* Largest spread (logarithm of median / 5% quantile) of level 1 in class 1: above, the positions are edges of
  * a drawing, not noise. Noise and texture between spots of one colour have at most 1.3, text at least 2. */
 static const double MAX_SPREAD = 1.5;
@@ -360,7 +363,8 @@ static struct features find_features(const struct shape *shape, const struct cou
  *     log energy = base + weights . (features - base) + constant,   base = mean of all features
  *
  * so that the model uses only ratios. Without texture the median is used instead, and in between a mixture.
- */
+ * If flat places have no more energy on level 2 than on level 1, the noise of a colour picture is white: no
+ * level has less than level 1. Of cameras level 2 has at least exp(0.5) times as much. */
 static void apply_model(int model, const struct features *own, const struct features *others[2], int levels,
                         float sigma[MAX_LEVELS][4], int channel)
 {
@@ -372,6 +376,9 @@ static void apply_model(int model, const struct features *own, const struct feat
             0.5 * (others[0]->of[i / QUANTILES][i % QUANTILES] + others[1]->of[i / QUANTILES][i % QUANTILES]);
         base += (f[i] + f[count + i]) / (2 * count);
     }
+    const double rise = fmax(own->of[1][0] - own->of[0][0], 0) / WHITE_RISE,
+                 white = model < 2 ? exact_exp(-rise * rise) : 0,
+                 flat = own->of[0][0] + WHITE_SPREAD + WHITE_MEDIAN;
     for (int level = 0; level < levels; level++) {
         const int at = level < NOISE_LEVELS ? level : NOISE_LEVELS - 1;
         const float *weights = noise_models[model][at];
@@ -382,8 +389,9 @@ static void apply_model(int model, const struct features *own, const struct feat
         /* The share of the median: 1 if energies spread as for white noise, 1/e if by 0.1 more. */
         const double more = *middle - *low > WHITE_SPREAD ? (*middle - *low - WHITE_SPREAD) / 0.1 : 0,
                      alone = exact_exp(-more * more);
-        sigma[level][channel] =
-            own->is_found ? (float)(2 * exact_exp(0.5 * (sum + alone * (*middle + WHITE_MEDIAN - sum)))) : 0;
+        sum += alone * (*middle + WHITE_MEDIAN - sum);
+        sum += white * fmax(flat - sum, 0);
+        sigma[level][channel] = own->is_found ? (float)(2 * exact_exp(0.5 * sum)) : 0;
     }
 }
 

@@ -197,6 +197,8 @@ def model_noise(model, own, found, others, levels):
     v = models[model] @ np.append(np.concatenate([own, others]) - base, 1) + base
     alone = np.exp(-(np.maximum(own[1::3] - own[0::3] - 0.32, 0) / 0.1)**2)  # noise and nothing else
     v += alone * (own[1::3] + 0.015 - v)
+    if model < 2:  # white noise: no level has less than the first
+        v += np.exp(-(max(own[3] - own[0], 0) / 0.2)**2) * np.maximum(own[0] + 0.335 - v, 0)
     return found * 2 * np.exp(v / 2)[np.minimum(np.arange(levels), 5)]
 
 
