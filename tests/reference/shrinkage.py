@@ -217,7 +217,7 @@ def noise_by_level(pyramids, biort="near_sym_a", picture=None):
     apart = np.array([model_noise(2, f, found, f, levels) for f, found in primary])
     strength = np.exp(np.log(np.maximum(apart[:, :3], 0.5 / 255)).mean(1))
     empty = sum(not found or f[1] <= np.log(LEAST) + 0.5 for f, found in primary)
-    if empty in (1, 2) or strength.max() > 2 * strength.min():
+    if empty in (1, 2) or strength.max() > 4 * strength.min():
         return apart, True
     others = [(own[1][0] + own[2][0]) / 2, own[0][0], own[0][0]]
     return np.array([model_noise(min(c, 1), *own[c], others[c], levels) for c in range(3)]), False
