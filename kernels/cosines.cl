@@ -1,11 +1,11 @@
 /* Wiener filter in sliding 8x8 blocks of the cosine transform (DCT-II): the second step of --denoise with quality=high.
  * L. Yaroslavsky, K. Egiazarian, J. Astola, "Transform domain image restoration methods", SPIE 4304 (2001).
  *
- *     z' = z g,  g = p^2 / (p^2 + 0.8 sigma^2),  pixel = sum of w z' / sum of w,  w = 1 / sum of g^2
+ *     z' = z g,  g = p^2 / (p^2 + v),  pixel = sum of w z' / sum of w,  w = 1 / sum of g^2
  *
  *     z      coefficient of a block of the noisy picture
  *     p      the same coefficient of the pilot, which is the picture after the first step
- *     sigma  standard deviation of the noise in the octave of the coefficient
+ *     v      0.8 times the variance of the noise at the coefficient's frequency (wavelet/cosines.c)
  *     w      weight of a block, larger if less noise is left
  *
  * The mean of a block is copied from the pilot, in which coarse noise is already removed. A share of the pilot is mixed into
@@ -29,7 +29,6 @@
 
 #define SIDE         8    /* rows and columns of a block */
 #define STEP         2    /* pixels from block to block */
-#define NOISE_FACTOR 0.8f /* of sigma^2. Less than 1, because the pilot lacks some of the signal */
 
 #ifdef IMAGES
 #define CHANNELS 4
@@ -147,16 +146,10 @@ static inline size_t weight_at(int columns, int pitch, int plane_rows, int i, in
 }
 
 /* Filters blocks and stores them with their weights. Block (i, j) begins at x = STEP i - (SIDE - STEP), y = first + STEP j.
- *
- * `sigma` has the noise of each plane on wavelet levels 1, 2 and 3, from levels.x, levels.y and levels.z on. A level is an
- * octave of the frequencies 0 to 7 of a cosine transform:
- *
- *     frequency   0 1   2 3   4 5 6 7      a coefficient belongs to the level of the higher
- *     level         3     2         1      of its two frequencies
- *
- * Planes without noise are skipped. Grid: x and y count blocks, z planes. */
+ * `variances` has v of each plane for the frequencies 0 to 7, of which the higher of a coefficient's two counts. Planes without
+ * noise are skipped. Grid: x and y count blocks, z planes. */
 __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch,
-                            int plane_rows, int first, __global const float *sigma, int4 levels)
+                            int plane_rows, int first, __global const float *variances)
 {
     const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
     if (i >= columns || j >= rows)
@@ -165,21 +158,17 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
     for (int c = 0; c < CHANNELS; c++) {
         const int plane = z * CHANNELS + c;
         float8 v[SIDE], p[SIDE], sum = 0.0f;
-        const float variance1 = NOISE_FACTOR * sigma[levels.x + plane] * sigma[levels.x + plane];
-        const float variance2 = NOISE_FACTOR * sigma[levels.y + plane] * sigma[levels.y + plane];
-        const float variance3 = NOISE_FACTOR * sigma[levels.z + plane] * sigma[levels.z + plane];
-        if (variance1 == 0.0f)
+        const float8 row = vload8(plane, variances);
+        if (row.s7 == 0.0f)
             continue; /* cosine_mean copies the pilot */
         load_block(PLANES_ARG(noisy), x, y, z, c, v);
         load_block(PLANES_ARG(pilot), x, y, z, c, p);
         to_cosines(v), transpose(v), to_cosines(v);
         to_cosines(p), transpose(p), to_cosines(p);
-        /* Variances for the rows of coefficients with frequencies of level 3 and of level 2. */
-        const float8 low = (float8)(variance3, variance3, variance2, variance2, variance1, variance1, variance1, variance1);
-        const float8 middle = (float8)(variance2, variance2, variance2, variance2, variance1, variance1, variance1, variance1);
+        const float of[SIDE] = {row.s0, row.s1, row.s2, row.s3, row.s4, row.s5, row.s6, row.s7};
 #pragma unroll
         for (int k = 0; k < SIDE; k++) {
-            const float8 variance = k < 2 ? low : k < 4 ? middle : (float8)(variance1);
+            const float8 variance = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)(k) ? (float8)(of[k]) : row;
             float8 gain = p[k] * p[k] / (p[k] * p[k] + variance);
             v[k] *= gain;
             if (k == 0)
@@ -204,7 +193,7 @@ static inline float mix_pilot(float mean, float pilot, float share, float noise)
 /* Stores the weighted mean of the blocks that cover each pixel of rows [range.x, range.y), mixed with `share` of the pilot.
  * Grid: x counts pairs of columns, y pairs of rows, z planes. */
 __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, int plane_rows, int first, PLANES_IN(pilot),
-                          PLANES_OUT(dst), int2 range, __global const float *sigma, int4 levels, float share)
+                          PLANES_OUT(dst), int2 range, __global const float *variances, float share)
 {
     const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
     const int x = STEP * i, y = first + SIDE - STEP + STEP * j;
@@ -215,7 +204,7 @@ __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, 
         const int plane = z * CHANNELS + c;
         float weights = 0.0f;
         float2 above = 0.0f, below = 0.0f;
-        for (int b = 0; b < SIDE / STEP && sigma[levels.x + plane] != 0.0f; b++)
+        for (int b = 0; b < SIDE / STEP && variances[plane * SIDE + SIDE - 1] != 0.0f; b++)
             for (int a = 0; a < SIDE / STEP; a++) {
                 __global const float *at = blocks + block_at(pitch, plane_rows, i + a, j + b, plane) +
                                            (SIDE - STEP - STEP * b) * SIDE + SIDE - STEP - STEP * a;
@@ -234,12 +223,12 @@ __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, 
         const vec value = load(PLANES_ARG(pilot), x1, y1, z);
 #ifdef IMAGES
         store(PLANES_ARG(dst), x1, y1, z,
-              (float4)(mix_pilot(mean[0][k], value.x, share, sigma[levels.x]),
-                       mix_pilot(mean[1][k], value.y, share, sigma[levels.x + 1]),
-                       mix_pilot(mean[2][k], value.z, share, sigma[levels.x + 2]),
-                       mix_pilot(mean[3][k], value.w, share, sigma[levels.x + 3])));
+              (float4)(mix_pilot(mean[0][k], value.x, share, variances[SIDE - 1]),
+                       mix_pilot(mean[1][k], value.y, share, variances[2 * SIDE - 1]),
+                       mix_pilot(mean[2][k], value.z, share, variances[3 * SIDE - 1]),
+                       mix_pilot(mean[3][k], value.w, share, variances[4 * SIDE - 1])));
 #else
-        store(PLANES_ARG(dst), x1, y1, z, mix_pilot(mean[0][k], value, share, sigma[levels.x + z]));
+        store(PLANES_ARG(dst), x1, y1, z, mix_pilot(mean[0][k], value, share, variances[z * SIDE + SIDE - 1]));
 #endif
     }
 }

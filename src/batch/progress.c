@@ -323,6 +323,9 @@ static void print_job(const struct job *job, const struct result *result)
 void progress_add(struct progress *progress, const struct job *job, const struct result *result)
 {
     const double now = clock_seconds();
+    /* It failed because the program is ending, and is left for --resume. */
+    if (result->status != STATUS_OK && outputs_are_abandoned())
+        return;
     atomic_fetch_add(&counts.added, 1);
     atomic_fetch_add(&counts.failed, result->status != STATUS_OK);
     atomic_fetch_add(&counts.skipped, result->skipped);

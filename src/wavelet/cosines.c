@@ -28,11 +28,10 @@ static int count_planes(const struct planes *planes)
     return planes->memory == MEMORY_IMAGE ? 4 : planes->channels;
 }
 
-/* Filters rows [rows.begin, rows.end) of dst. `levels` has the indices of the three finest levels in
- * noise->sigma, one for each octave of a block's coefficients. */
-static enum status refine_band(struct run *run, const struct noise *noise, cl_int4 levels,
-                               const struct planes *noisy, const struct planes *pilot,
-                               const struct planes *dst, struct rows rows, struct error *error)
+/* Filters rows [rows.begin, rows.end) of dst. */
+static enum status refine_band(struct run *run, const struct noise *noise, const struct planes *noisy,
+                               const struct planes *pilot, const struct planes *dst, struct rows rows,
+                               struct error *error)
 {
     const cl_int columns = (dst->width - 1) / STEP + SIDE / STEP;
     const cl_int first = rows.begin / STEP * STEP - (SIDE - STEP);
@@ -54,7 +53,7 @@ static enum status refine_band(struct run *run, const struct noise *noise, cl_in
     work.height = count;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(noisy), ARG_PLANES(pilot),
                                 ARG_MEMORY(blocks.object), ARG(columns), ARG(count), ARG(at.pitch),
-                                ARG(at.spacing), ARG(first), ARG_MEMORY(noise->sigma), ARG(levels));
+                                ARG(at.spacing), ARG(first), ARG_MEMORY(noise->variances));
     /* Each pixel becomes the weighted mean of the 16 blocks that cover it. */
     work.kernel = "cosine_mean";
     work.width = (dst->width + STEP - 1) / STEP;
@@ -62,12 +61,12 @@ static enum status refine_band(struct run *run, const struct noise *noise, cl_in
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_MEMORY(blocks.object), ARG(columns), ARG(at.pitch),
                         ARG(at.spacing), ARG(first), ARG_PLANES(pilot), ARG_PLANES(dst), ARG(range),
-                        ARG_MEMORY(noise->sigma), ARG(levels), ARG(PILOT_SHARE));
+                        ARG_MEMORY(noise->variances), ARG(PILOT_SHARE));
     planes_release(&run->pool, &blocks);
     return status;
 }
 
-enum status cosines_refine(struct run *run, const struct noise *noise, int levels, const struct value *noisy,
+enum status cosines_refine(struct run *run, const struct noise *noise, const struct value *noisy,
                            const struct value *pilot, struct value *out, struct error *error)
 {
     enum status status = run_output(run, out, error);
@@ -79,11 +78,9 @@ enum status cosines_refine(struct run *run, const struct noise *noise, int level
     int band = (int)(BAND_SIZE / row) / STEP * STEP;
     band = band < MIN_BAND_ROWS ? MIN_BAND_ROWS : band;
     const int end = dst->first_row + dst->rows;
-    const cl_int4 at = {{noise_index(noise, 1), noise_index(noise, levels < 2 ? levels : 2),
-                         noise_index(noise, levels < 3 ? levels : 3), 0}};
     for (int begin = dst->first_row; status == STATUS_OK && begin < end; begin += band) {
         struct rows rows = {begin, begin + band < end ? begin + band : end};
-        status = refine_band(run, noise, at, &noisy->planes[0], &pilot->planes[0], dst, rows, error);
+        status = refine_band(run, noise, &noisy->planes[0], &pilot->planes[0], dst, rows, error);
     }
     return status;
 }

@@ -11,9 +11,9 @@
 struct rows cosines_rows(int height, struct rows out);
 
 /* Filters `noisy`, whose first estimate is `pilot`. Both are in the colours of `noise`: opponent colours,
- * unless they are separate. `levels` is the number of levels in `noise`. Allocates the planes of `out`, whose
+ * unless they are separate. Allocates the planes of `out`, whose
  * shape and rows are set. */
-enum status cosines_refine(struct run *run, const struct noise *noise, int levels, const struct value *noisy,
+enum status cosines_refine(struct run *run, const struct noise *noise, const struct value *noisy,
                            const struct value *pilot, struct value *out, struct error *error);
 
 #endif

@@ -329,7 +329,7 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
         image = &noisy;
     }
     if (status == STATUS_OK && denoise->high)
-        status = cosines_refine(run, &noise, denoise->levels, image, &pilot, out, error);
+        status = cosines_refine(run, &noise, image, &pilot, out, error);
     planes_release(&run->pool, &pilot.planes[0]);
     planes_release(&run->pool, &noisy.planes[0]);
     return status;

@@ -41,7 +41,8 @@ enum {
 
     NOISE_FEATURES =
         2 * QUANTILES * NOISE_LEVELS + 1, /* weights of a model: own quantiles, others', a constant */
-    TEXEL_CHANNELS = 4
+    TEXEL_CHANNELS = 4,
+    COSINES = 8 /* frequencies of a block along an axis: SIDE in kernels/cosines.cl */
 };
 
 #include "wavelet/noise_model.h"
@@ -71,6 +72,9 @@ static const double MIN_ENERGY = 0.1 * 0.1 / (4 * 255 * 255);
  * of median / 5% quantile. */
 static const double WHITE_MEDIAN = 0.015, WHITE_SPREAD = 0.32;
 
+/* Rise of the 5% quantile's logarithm from level 1 to 2 that makes white noise unlikely. */
+static const double WHITE_RISE = 0.2;
+
 /* Largest spread (logarithm of median / 5% quantile) of level 1 in class 1: above, the positions are edges of
  * a drawing, not noise. Noise and texture between spots of one colour have at most 1.3, text at least 2. */
 static const double MAX_SPREAD = 1.5;
@@ -98,6 +102,9 @@ static const double MIN_STRENGTH = 0.5 / 255;
 static const double BIORT_CORRECTIONS[][QUANTILES] = {
     {0, 0, 0}, {0.032, 0.009, -0.004}, {0.498, 0.063, -0.012}, {0.037, 0.012, -0.001}};
 
+/* Share of the noise's variance that quality=high removes: the pilot lacks some of the signal. */
+static const float COSINE_FACTOR = 0.8F;
+
 /* Standard deviation on each level of white noise of 1, by level-1 filter: the root of the mean energy of the
  * six subbands, from the sums of squares of the combined filters along both axes. The q-shift filters change
  * it by less than 0.003. On coarser levels it is 1. */
@@ -119,12 +126,26 @@ static int noise_colours(const struct shape *shape)
     return shape->channels - shape->alpha;
 }
 
+/* Returns the noise of a plane at frequency k of a block of 8 x 8 cosines. White noise takes the level of the
+ * frequency's octave. Measured noise is interpolated between levels, whose middle is at the root of 2 times
+ * their lowest frequency, as it can be four times as strong on the next level: 0.08 dB on real pictures. */
+static float frequency_noise(const struct shape *shape, const struct image_noise *image, int channel, int k)
+{
+    static const double LEVEL_OF[2][COSINES] = {{3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1},
+                                                {3, 3, 2, 2, 1, 1, 1, 1}};
+    const double at = fmin(LEVEL_OF[image->is_white][k], shape->levels), share = at - floor(at);
+    const float *fine = &image->sigma[(int)at - 1][channel], *coarse = fine + 4;
+    if (share == 0 || *fine <= 0 || *coarse <= 0)
+        return *fine;
+    return (float)exact_exp((1 - share) * exact_log((double)*fine) + share * exact_log((double)*coarse));
+}
+
 enum status noise_set(struct run *run, const struct shape *shape, const struct image_noise *images,
                       double strength, struct noise *noise, struct error *error)
 {
     const int planes = shape_planes(shape), pitch = planes > TEXEL_CHANNELS ? planes : TEXEL_CHANNELS;
     const size_t all = (size_t)pitch * (size_t)shape->levels;
-    float *values = allocate_zeroed(all, sizeof *values, "the noise", error);
+    float *values = allocate_zeroed(all + (size_t)pitch * COSINES, sizeof *values, "the noise", error);
     if (!values)
         return STATUS_FAILED;
     for (int level = 0; level < shape->levels; level++)
@@ -135,6 +156,16 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
                             (double)images[i].sigma[level][c]);
     *noise = (struct noise){.pitch = pitch, .parent_offset = images->is_white ? 0 : pitch};
     enum status status = run_constants(run, values, all, &noise->sigma, error);
+    memset(values, 0, (size_t)pitch * COSINES * sizeof *values);
+    for (int i = 0; i < shape->images; i++)
+        for (int c = 0; c < noise_colours(shape); c++)
+            for (int k = 0; k < COSINES; k++) {
+                const float sigma = (float)(strength * (images[i].factor > 0 ? (double)images[i].factor : 1) *
+                                            (double)frequency_noise(shape, &images[i], c, k));
+                values[(i * shape->channels + c) * COSINES + k] = COSINE_FACTOR * sigma * sigma;
+            }
+    if (status == STATUS_OK)
+        status = run_constants(run, values, (size_t)pitch * COSINES, &noise->variances, error);
     free(values);
     return status;
 }
@@ -332,7 +363,8 @@ static struct features find_features(const struct shape *shape, const struct cou
  *     log energy = base + weights . (features - base) + constant,   base = mean of all features
  *
  * so that the model uses only ratios. Without texture the median is used instead, and in between a mixture.
- */
+ * If flat places have no more energy on level 2 than on level 1, the noise of a colour picture is white: no
+ * level has less than level 1. Of cameras level 2 has at least exp(0.5) times as much. */
 static void apply_model(int model, const struct features *own, const struct features *others[2], int levels,
                         float sigma[MAX_LEVELS][4], int channel)
 {
@@ -344,6 +376,9 @@ static void apply_model(int model, const struct features *own, const struct feat
             0.5 * (others[0]->of[i / QUANTILES][i % QUANTILES] + others[1]->of[i / QUANTILES][i % QUANTILES]);
         base += (f[i] + f[count + i]) / (2 * count);
     }
+    const double rise = fmax(own->of[1][0] - own->of[0][0], 0) / WHITE_RISE,
+                 white = model < 2 ? exact_exp(-rise * rise) : 0,
+                 flat = own->of[0][0] + WHITE_SPREAD + WHITE_MEDIAN;
     for (int level = 0; level < levels; level++) {
         const int at = level < NOISE_LEVELS ? level : NOISE_LEVELS - 1;
         const float *weights = noise_models[model][at];
@@ -354,8 +389,9 @@ static void apply_model(int model, const struct features *own, const struct feat
         /* The share of the median: 1 if energies spread as for white noise, 1/e if by 0.1 more. */
         const double more = *middle - *low > WHITE_SPREAD ? (*middle - *low - WHITE_SPREAD) / 0.1 : 0,
                      alone = exact_exp(-more * more);
-        sigma[level][channel] =
-            own->is_found ? (float)(2 * exact_exp(0.5 * (sum + alone * (*middle + WHITE_MEDIAN - sum)))) : 0;
+        sum += alone * (*middle + WHITE_MEDIAN - sum);
+        sum += white * fmax(flat - sum, 0);
+        sigma[level][channel] = own->is_found ? (float)(2 * exact_exp(0.5 * sum)) : 0;
     }
 }
 

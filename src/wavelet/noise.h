@@ -28,9 +28,11 @@
 
 /* Noise on the device, for the kernels of shrinkage. */
 struct noise {
-    cl_mem sigma; /* a float for each plane of level 1, then of level 2 and so on: the standard deviation
-                     of white noise that is as strong there; full scale is 1; 0: do not shrink */
-    cl_int pitch; /* floats from level to level */
+    cl_mem sigma;     /* a float for each plane of level 1, then of level 2 and so on: the standard deviation
+                         of white noise that is as strong there; full scale is 1; 0: do not shrink */
+    cl_mem variances; /* for each plane eight floats: 0.8 times the variance of the noise at the frequencies 0
+                         to 7 of a block of 8 x 8 cosines (kernels/cosines.cl) */
+    cl_int pitch;     /* floats from level to level, in sigma */
     cl_int parent_offset; /* floats from a level to its parents' level; 0: take theirs for equally strong */
 };
 

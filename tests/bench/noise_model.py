@@ -1,115 +1,191 @@
 #!/usr/bin/env python3
-"""Fits src/wavelet/noise_model.h: what the noise of a photograph is, by what its wavelet coefficients are.
+"""Fits the colour models of src/wavelet/noise_model.h: the noise of a photograph, by the statistics of its wavelet coefficients.
 
-    noise_model.py FOLDER... [--real FOLDER] > src/wavelet/noise_model.h
+    noise_model.py FOLDER --cache FOLDER > noise_model.h
 
-FOLDER has clean colour pictures, of which noisy ones are made by simulated cameras (Kodak24, McMaster, CBSD68); --real has
-pairs *Real.JPG and *mean.JPG of real ones (PolyU). Every second file is taken; the others are left for denoising.py.
+FOLDER has clean colour pictures (clean/) and real pairs (pairs/), as for cameras.py. Each picture is seen by simulated cameras with
+random settings, with white noise and without noise. Measuring takes about a minute a picture and is kept in the cache, the fit seconds.
 
-The features of a plane are the logarithms of two quantiles of the mean energy over 7x7 coefficients, at each of six levels: the
-lower one is what flat places have, the middle one tells texture from noise. Those of the other colours are beside them. A
-linear model gives the logarithm of the noise's energy at each level. Features and answer are taken relative to the features'
-mean, so a picture of twice the contrast has twice the noise.
+The features of a plane are the logarithms of three quantiles of the mean energy over 7x7 coefficients, at each of six levels, and those
+of the other colours. A linear model gives the logarithm of the noise's energy at each level. It only uses ratios.
+
+The fit climbs the mean PSNR. `measure` stores the squared error of the denoised picture for eight strengths of each level of each plane,
+while all others have the true noise. The sum of these changes is nearly the change of the whole. Weights are drawn to those of the present
+noise_model.h, and losses against it count more on white noise, simple cameras and clean pictures.
 """
 
 import argparse
 import pathlib
+import re
 import sys
+import zlib
 
 import numpy as np
-from PIL import Image
-from scipy import ndimage
-
-
+from scipy.interpolate import CubicSpline
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "reference"))
 import camera  # noqa: E402
+import cameras  # noqa: E402
 import dualtree  # noqa: E402
-from shrinkage import OPPONENT  # noqa: E402
+from shrinkage import MODELS, OPPONENT, features, live_cells, shrink  # noqa: E402
 
-LEVELS, QUANTILES, SIDE = 6, (0.05, 0.5), 448
-FLOOR = (0.1 / 255)**2 / 4  # of an energy: a tenth of a count
-LEAST = (0.5 / 255)**2 / 4  # noise that is looked for
-RIDGE = 50
-# The mean of a logarithm is too low where what a picture loses by too much noise is less than what it loses by too little. So
-# much more of the finest luminance and of fine colour gives the highest PSNR (Kodak24, PolyU).
-MORE = np.ones((3, LEVELS))
-MORE[0, 0], MORE[1, :3] = 1.15, (1.15, 1.2, 1.15)
-WEIGHTS = {"clean": 1, "white": 2, "camera": 1, "real": 4}
+LEVELS, SIDE, COUNT = 6, 448, 255
+FACTOR = 1.03                                 # of the noise of colour pictures: COLOUR_FACTOR in noise.c
+LEAST = 0.5 / COUNT                           # true noise below counts as so much
+USUAL = np.array([-2, -1, -0.5, 0, 0.5, 1, 1.5])  # strengths: powers of 2 times the true noise, and 0
+CLEAN = np.array([-1, 0, 1, 2, 3, 4, 5])      # for clean pictures: of LEAST
+FINE = np.arange(-5, 6.01, 0.05)
+WEIGHTS = {"A": 1, "B": 1.2, "C": 1.2, "D": 2.5, "E": 1.5, "R": 4, "M": 1, "W": 2, "N": 0.8}
 
 
-def features(planes):
-    """Logarithms of the quantiles: planes x (levels x quantiles)."""
-    rows = []
-    for plane in planes:
-        energies = [ndimage.uniform_filter(np.abs(bands)**2 / 2, (7, 7, 1), mode="reflect")
-                    for bands in dualtree.forward(plane, LEVELS).highpasses]
-        rows.append(np.log(np.maximum([np.quantile(energy, QUANTILES) for energy in energies], FLOOR)).ravel())
-    return np.array(rows)
+def variants(scene, rng):
+    """Names of kinds, noisy and clean pictures."""
+    for name, isos in cameras.ISOS.items():
+        for electron, read in isos:
+            how = {"quality": int(rng.integers(80, 97)), "balance": (1 + rng.random(), 1, 1 + rng.random()),
+                   "sharpen": rng.uniform(0.3, 1.6), "radius": rng.uniform(0.6, 1.8), "scale": rng.choice([1.5, 2, 2, 2.5]),
+                   "strength": float(rng.uniform(2, 12)), "banding": rng.uniform(0.1, 0.8)}
+            iso = electron * 1.5**rng.uniform(-1, 1), read * 1.4**rng.uniform(-1, 1)
+            yield name, *cameras.take(name, scene, iso, rng, how)
+    for demosaic, iso, quality in ((camera.malvar, camera.MIDDLE, None), (camera.bilinear, camera.MIDDLE, None),
+                                   (camera.malvar, camera.MIDDLE, 90), (camera.malvar, camera.HIGH, 85)):
+        yield "M", *camera.shoot(scene, iso, demosaic, rng, quality)
+    for sigma in (2.5, 5, 10, 15, 30):
+        yield "W", np.clip(scene + rng.normal(0, sigma / COUNT, scene.shape), 0, 1), scene
+    yield "W", np.clip(scene + rng.normal(0, 1, scene.shape) * (8 / COUNT * 3**rng.uniform(-1, 1, 3)) @ OPPONENT, 0, 1), scene
+    yield "N", scene, scene
 
 
-def noise(planes):
-    """Logarithms of the mean energy: planes x levels."""
-    return np.log(np.maximum([[np.mean(np.abs(bands)**2) / 2 for bands in dualtree.forward(plane, LEVELS).highpasses]
-                              for plane in planes], LEAST))
+def contributions(pyramid, noise, shape):
+    """The picture as a sum of its lowpass and its shrunk levels."""
+    shrunk = shrink(pyramid, np.maximum(noise, 1e-9), found=True).highpasses
+    return [level_alone(shrunk, level, shape) for level in range(LEVELS)]
 
 
-def rows_of(kind, noisy, clean):
-    """Returns the three models' estimates for a pair: luminance, a colour difference, a gray picture."""
-    planes, errors = (np.moveaxis(picture @ OPPONENT.T, 2, 0) for picture in (noisy, noisy - clean))
-    found, true, strength = features(planes), noise(errors), np.sqrt(np.mean((noisy - clean)**2)) * 255
-    weight = WEIGHTS[kind] * (1 if kind == "clean" else np.clip(strength / 8, 0.3, 3)**0.5)
-    gray = [planes[0] / 3**0.5], [errors[0] / 3**0.5]
-    yield 0, found[0], (found[1] + found[2]) / 2, true[0], weight
-    yield 1, found[1], found[0], true[1], weight
-    yield 1, found[2], found[0], true[2], weight
-    # Gray pictures are those of scanners and microscopes, too, whose noise is white.
-    yield 2, features(gray[0])[0], None, noise(gray[1])[0], weight * (20 if kind == "white" else 1)
+def level_alone(bands, level, shape):
+    """Inverts one level, as if all other coefficients were 0."""
+    coarsest = bands[-1].shape[:2]
+    alone = tuple(b if i == level else np.zeros_like(b) for i, b in enumerate(bands))
+    return dualtree.inverse(dualtree.Pyramid(np.zeros((2 * coarsest[0], 2 * coarsest[1])), alone), shape, at_end=True)
 
 
-def simulated(scene, rng):
-    """Noisy and clean pictures of a scene."""
-    for i in range(10):
-        demosaic = (camera.bilinear, camera.malvar)[i % 2]
-        electron = 0.0008 * 40**rng.random()
-        iso = electron, 0.004 + 0.03 * rng.random() * np.sqrt(electron / 0.02)
-        balance = (1, 1, 1) if i < 5 else (1 + rng.random(), 1, 1 + rng.random())
-        yield "camera", *camera.shoot(scene, iso, demosaic, rng, (None, None, 95, 90, 80)[rng.integers(5)], balance)
-    for i, sigma in enumerate((4, 10, 15, 25, 50, 8, 20)):  # the last two out of focus, and with more of some colours
-        strengths = sigma / 255 * (4**rng.uniform(-1, 1, 3) if i >= 5 else np.ones(3))
-        sharp = ndimage.gaussian_filter(scene, (5, 5, 0)) if i >= 5 else scene
-        yield "white", sharp + rng.normal(0, 1, scene.shape) * strengths @ OPPONENT, sharp
-    yield "clean", scene, scene
-    yield "clean", camera.as_jpeg(scene, int(rng.integers(80, 97))), scene
+def measure(noisy, clean):
+    """Features of planes, logarithm of the true noise, changes of the mean squared error by plane, level and strength, and the error."""
+    noisy = np.rint(noisy * COUNT) / COUNT
+    planes, right = (np.moveaxis(picture @ OPPONENT.T, 2, 0) for picture in (noisy, clean))
+    true = cameras.true_noise(noisy, clean)
+    without = not true.any()
+    base = np.maximum(true, LEAST) * (1 if without else 1.15)
+    powers = np.maximum(true, LEAST)[..., None] * np.append(0, 2.0**(CLEAN if without else USUAL))
+    cells = live_cells(noisy, LEVELS)
+    found, changes, errors = [], np.zeros((3, LEVELS, 8)), np.zeros(3)
+    for p, (plane, aim) in enumerate(zip(planes, right)):
+        pyramid = dualtree.forward(plane, LEVELS, at_end=True)
+        found.append(features(pyramid.highpasses, "near_sym_a", [c[..., 3] for c in cells])[0])
+        parts = contributions(pyramid, base[p], plane.shape)
+        nothing = tuple(np.zeros_like(b) for b in pyramid.highpasses)
+        rest = dualtree.inverse(dualtree.Pyramid(pyramid.lowpass, nothing), plane.shape, at_end=True) + sum(parts) - aim
+        errors[p] = np.mean(rest**2)
+        for level, k in np.ndindex(LEVELS, 8):
+            noise = base[p].copy()
+            noise[level] = powers[p, level, k]
+            changed = level_alone(shrink(pyramid, np.maximum(noise, 1e-9), found=True).highpasses, level, plane.shape)
+            changes[p, level, k] = np.mean((rest - parts[level] + changed)**2) - errors[p]
+    return np.array(found), np.log(np.maximum(true, LEAST)), changes, errors.sum(), without
 
 
-def pairs(folders, real, rng):
-    for folder in folders:
-        for path in sorted(pathlib.Path(folder).iterdir())[::2]:
-            yield from simulated(np.asarray(Image.open(path).convert("RGB"))[:SIDE, :SIDE] / 255, rng)
-    for path in sorted(pathlib.Path(real).glob("*[rR]eal.JPG"))[::2] if real else []:
-        clean = next(p for p in path.parent.iterdir() if p.name.lower() == path.name.lower().replace("real", "mean"))
-        yield "real", *(np.asarray(Image.open(p))[:SIDE, :SIDE] / 255 for p in (path, clean))
+def gather(folder, cache):
+    """Returns the measurements of all pictures as (kind, measure())."""
+    cache.mkdir(exist_ok=True)
+    for path in sorted((folder / "pairs").glob("*_real.png")):
+        kept = cache / f"R_{path.stem}.npz"
+        if not kept.exists():
+            np.savez(kept, *measure(cameras.read(path), cameras.read(str(path).replace("_real", "_mean"))))
+        yield "R", list(np.load(kept).values())
+    for path in sorted((folder / "clean").iterdir()):
+        scene = cameras.read(path)[:SIDE, :SIDE]
+        scene = scene[:scene.shape[0] // 4 * 4, :scene.shape[1] // 4 * 4]
+        for i, (kind, noisy, clean) in enumerate(variants(scene, np.random.default_rng(zlib.crc32(path.stem.encode())))):
+            kept = cache / f"{kind}{i}_{path.stem}.npz"
+            if not kept.exists():
+                np.savez(kept, *measure(noisy, clean))
+            yield kind, list(np.load(kept).values())
 
 
-def fit(rows):
-    """Weights of own features, of other features and the constant, by level."""
-    a, b, weights = [], [], []
-    for own, other, true, weight in rows:
-        all_features = own if other is None else np.concatenate([own, other])
-        base = all_features.mean()
-        a.append(np.append(all_features - base, 1))
-        b.append(true - base)
-        weights.append(weight)
-    a, b, weights = np.array(a), np.array(b), np.array(weights)[:, None]
-    ridge = RIDGE * np.diag([1.0] * (a.shape[1] - 1) + [0])
-    solution = np.linalg.solve(a.T @ (weights * a) + ridge, a.T @ (weights * b)).T
-    missing = 4 * LEVELS + 1 - solution.shape[1]
-    return np.concatenate([solution[:, :-1], np.zeros((LEVELS, missing)), solution[:, -1:]], axis=1)
+class Pictures:
+    """Measurements as arrays, with the curves of the error on a fine scale of strengths."""
+
+    def __init__(self, rows):
+        self.kinds = np.array([kind for kind, _ in rows])
+        found, self.true, changes, self.errors, without = (np.array(column) for column in zip(*(row for _, row in rows)))
+        others = np.stack([(found[:, 1] + found[:, 2]) / 2, found[:, 0], found[:, 0]], axis=1)
+        everything = np.concatenate([found, others], axis=2)
+        self.base = everything.mean(axis=2)
+        self.x = everything - self.base[..., None]
+        low, self.middle = found[..., 0::3], found[..., 1::3] + 0.015
+        self.alone = np.exp(-(np.maximum(found[..., 1::3] - low - 0.32, 0) / 0.1)**2)
+        rise = np.maximum(found[..., 3] - found[..., 0], 0) / 0.2
+        self.white, self.flat = np.exp(-rise**2)[..., None], found[..., :1] + 0.335
+        self.floor = np.where(self.kinds == "N", 3e-6, 3e-5)
+        self.curves = np.empty(changes.shape[:3] + FINE.shape)
+        for flag, powers, most in ((False, USUAL, 4), (True, CLEAN, 6.5)):
+            e = changes[without == flag]
+            near, end = (0.18, 1.5) if not flag else (0.18, 1.5)
+            e = np.concatenate([e[..., :1], e[..., :1] + near * (e[..., 1:2] - e[..., :1]), e[..., 1:],
+                                e[..., -1:] + end * (e[..., -1:] - e[..., -2:-1])], axis=3)
+            at = np.concatenate([[-6, powers[0] - 1.5], powers, [most]])
+            if len(e):
+                self.curves[without == flag] = CubicSpline(at, e, axis=3)(np.minimum(FINE, most))
+
+    def noise(self, models):
+        """Logarithms of the strengths that models give, and their derivative by the model's output."""
+        v = np.stack([self.x[:, c] @ models[min(c, 1)][:, :-1].T + models[min(c, 1)][:, -1] + self.base[:, c, None]
+                      for c in range(3)], axis=1)
+        v += self.alone * (self.middle - v)
+        raised = self.white * (self.flat > v)
+        return np.log(2 * FACTOR) + (v + raised * (self.flat - v)) / 2, (1 - self.alone) * (1 - raised) / 2
+
+    def psnr(self, strengths):
+        """PSNR of each picture, and its derivative by the logarithm of each strength."""
+        u = (strengths - self.true) / np.log(2)
+        k = (np.clip(u, FINE[0], FINE[-1] - 1e-6) - FINE[0]) / 0.05
+        i = np.minimum(k.astype(int), len(FINE) - 2)
+        a, b = (np.take_along_axis(self.curves, (i + n)[..., None], 3)[..., 0] for n in (0, 1))
+        slope = (b - a) / 0.05 / np.log(2)
+        slope = np.where(u > FINE[-1], np.maximum(slope, 0), slope)
+        total = np.maximum((a + (b - a) * (k - i)).sum((1, 2)) + self.errors, 0) + self.floor
+        return -10 * np.log10(total / 3), -10 / np.log(10) * slope / total[:, None, None]
+
+
+def fit(pictures, start, steps=600, ridge=0.1, rate=0.01):
+    """Adam, with jitter of the features against overfitting."""
+    rng, models = np.random.default_rng(0), start.copy()
+    before = pictures.psnr(pictures.noise(start)[0])[0]
+    weights = sum((pictures.kinds == kind) * weight / max((pictures.kinds == kind).sum(), 1) for kind, weight in WEIGHTS.items())
+    weights /= weights.sum()
+    kept, clean, x = np.isin(pictures.kinds, list("AMW")), pictures.kinds == "N", pictures.x
+    first, second = np.zeros_like(models), np.zeros_like(models)
+    for step in range(steps):
+        pictures.x = x + rng.normal(0, 0.03, x.shape)
+        strengths, inner = pictures.noise(models)
+        psnr, slope = pictures.psnr(strengths)
+        weight = weights * np.where(kept, np.where(psnr < before + 0.02, 4, 1), np.where(clean, np.where(psnr < before - 0.4, 3, 0.1), 1))
+        g = -weight[:, None, None] * slope * inner
+        gradient = np.zeros_like(models)
+        for c in range(3):
+            gradient[min(c, 1)] += np.concatenate([g[:, c].T @ pictures.x[:, c], g[:, c].sum(0)[:, None]], axis=1)
+        gradient[..., :-1] += 2 * ridge * (models - start)[..., :-1]
+        first, second = 0.9 * first + 0.1 * gradient, 0.99 * second + 0.01 * gradient**2
+        speed = rate * min(1, (step + 1) / 50) * (0.5 * (1 + np.cos(np.pi * step / steps)) + 0.01)
+        models = models - speed * first / (1 - 0.9**(step + 1)) / (np.sqrt(second / (1 - 0.99**(step + 1))) + 1e-7)
+    pictures.x = x
+    for kind in WEIGHTS:
+        print(kind, np.round((pictures.psnr(pictures.noise(models)[0])[0] - before)[pictures.kinds == kind].mean(), 2), file=sys.stderr)
+    return models
 
 
 def write(models):
-    print("/* Weights of the noise model for brightness, colour differences and single planes: for each level 24 features\n"
+    print("/* Weights of the noise model for brightness, colour differences and single planes: for each level 36 features\n"
           " * and a constant, as apply_model() in noise.c reads them. Generated by tests/bench/noise_model.py. */")
     print("static const float noise_models[3][NOISE_LEVELS][NOISE_FEATURES] = {")
     for levels in models:
@@ -123,15 +199,11 @@ def write(models):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folders", nargs="+")
-    parser.add_argument("--real")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--cache", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    rows = [], [], []
-    for kind, noisy, clean in pairs(options.folders, options.real, np.random.default_rng(1)):
-        for model, *row in rows_of(kind, noisy, clean):
-            rows[model].append(row)
-    models = np.array([fit(model) for model in rows])
-    models[:, :, -1] += 2 * np.log(MORE)
+    models = np.array(re.findall(r"(-?[0-9.]+)f", MODELS.read_text()), float).reshape(3, LEVELS, -1)
+    models[:2] = fit(Pictures(list(gather(options.folder, options.cache))), models[:2])
     write(models)
 
 

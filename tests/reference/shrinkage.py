@@ -59,13 +59,15 @@ def shrink(pyramid, sigma, found=False):
     return dualtree.Pyramid(pyramid.lowpass, tuple(shrunk))
 
 
-def refine(noisy, pilot, sigma):
-    """Wiener shrinkage of the cosines of all 8x8 blocks that begin at even places; `sigma` is one number, or one for each level."""
-    sigmas = np.pad(np.atleast_1d(sigma), (0, 2), mode="edge")
+def refine(noisy, pilot, sigma, found):
+    """Wiener shrinkage of the cosines of all 8x8 blocks that begin at even places; `sigma` has a number for each level. If it was found,
+    it is interpolated between levels."""
+    sigmas = np.atleast_1d(sigma)
     if sigmas[0] == 0:
         return pilot
-    octave = np.maximum.outer(np.arange(8), np.arange(8))
-    variance = np.where(octave >= 4, sigmas[0], np.where(octave >= 2, sigmas[1], sigmas[2]))**2
+    level = [3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1] if found else [3, 3, 2, 2, 1, 1, 1, 1]
+    variances = np.exp(2 * np.interp(level, 1 + np.arange(len(sigmas)), np.log(sigmas)))
+    variance = variances[np.maximum.outer(np.arange(8), np.arange(8))]
     height, width = noisy.shape
     wide = [np.pad(plane, ((8, 24), (8, 24)), mode="symmetric") for plane in (noisy, pilot)]
     total, weights = np.zeros_like(wide[0]), np.zeros_like(wide[0])
@@ -96,7 +98,7 @@ def denoise(picture, sigma, levels, quality="normal", at_end=True):
         planes, pyramids = own, [dualtree.forward(own[..., c], levels, at_end=at_end) for c in range(colours)]
     clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
     if quality == "high":
-        clean = np.stack([refine(planes[..., c], clean[..., c], s) for c, s in enumerate(sigmas)], axis=2)
+        clean = np.stack([refine(planes[..., c], clean[..., c], s, sigma is None) for c, s in enumerate(sigmas)], axis=2)
     clean = clean @ OPPONENT if colours == 3 and not separate else clean
     return np.concatenate([clean, picture[..., colours:]], axis=2)
 
@@ -195,6 +197,8 @@ def model_noise(model, own, found, others, levels):
     v = models[model] @ np.append(np.concatenate([own, others]) - base, 1) + base
     alone = np.exp(-(np.maximum(own[1::3] - own[0::3] - 0.32, 0) / 0.1)**2)  # noise and nothing else
     v += alone * (own[1::3] + 0.015 - v)
+    if model < 2:  # white noise: no level has less than the first
+        v += np.exp(-(max(own[3] - own[0], 0) / 0.2)**2) * np.maximum(own[0] + 0.335 - v, 0)
     return found * 2 * np.exp(v / 2)[np.minimum(np.arange(levels), 5)]
 
 
@@ -213,7 +217,7 @@ def noise_by_level(pyramids, biort="near_sym_a", picture=None):
     apart = np.array([model_noise(2, f, found, f, levels) for f, found in primary])
     strength = np.exp(np.log(np.maximum(apart[:, :3], 0.5 / 255)).mean(1))
     empty = sum(not found or f[1] <= np.log(LEAST) + 0.5 for f, found in primary)
-    if empty in (1, 2) or strength.max() > 2 * strength.min():
+    if empty in (1, 2) or strength.max() > 4 * strength.min():
         return apart, True
     others = [(own[1][0] + own[2][0]) / 2, own[0][0], own[0][0]]
     return np.array([model_noise(min(c, 1), *own[c], others[c], levels) for c in range(3)]), False

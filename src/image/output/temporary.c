@@ -193,6 +193,11 @@ void outputs_abandon(void)
     errno = interrupted;
 }
 
+bool outputs_are_abandoned(void)
+{
+    return atomic_load(&abandoned);
+}
+
 /* True for names of print_name; *machine receives the machine's number. */
 static bool is_temporary(const char *name, uint32_t *machine)
 {
