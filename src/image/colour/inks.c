@@ -27,7 +27,8 @@ static cmsHPROFILE open_source(struct ink_conversion *conversion, const struct b
     cmsHPROFILE profile = icc->data != NULL ? cmsOpenProfileFromMemTHR(conversion->context, icc->data,
                                                                        (cmsUInt32Number)icc->size)
                                             : NULL;
-    if (profile != NULL && cmsGetColorSpace(profile) == cmsSigCmykData)
+    /* Little CMS samples it in 83,521 colours. */
+    if (profile != NULL && cmsGetColorSpace(profile) == cmsSigCmykData && !lcms_has_many_elements(profile, 0))
         return profile;
     if (profile != NULL)
         cmsCloseProfile(profile);

@@ -11,6 +11,16 @@ enum { LCMS_TEXT = 256 /* bytes of a message */ };
 /* Opens a context that puts its first error into `text`, which must outlive it. NULL if memory is out. */
 cmsContext lcms_open(char text[LCMS_TEXT]);
 
+/* True if multiProcessElements of the profile have more than `most` elements in a tag, or more than 1 MiB.
+ * Each may have thousands of segments, elements may share their data, and every colour goes through all: half
+ * a megabyte could take hours. Real profiles have three elements, if any. */
+bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t most);
+
+/* Returns seconds of processor time of this thread, and the most that a conversion may take; usual ones take
+ * 0.03. */
+double lcms_seconds(void);
+enum { LCMS_SECONDS_MAX = 10 };
+
 /* Fails with Little CMS's message. */
 enum status lcms_fail(const char *text, struct error *error);
 

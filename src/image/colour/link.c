@@ -163,7 +163,7 @@ static double shaper_to_profile(struct shaper s, double u)
 }
 
 /* Fills the curves of a grid, and the grid, a row of nodes along the last channel at a time. */
-static void fill_grid(struct link_entry *entry, cmsHTRANSFORM transform)
+static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, struct error *error)
 {
     struct colour_link *link = &entry->link;
     struct shaper from[3], to[3];
@@ -186,7 +186,10 @@ static void fill_grid(struct link_entry *entry, cmsHTRANSFORM transform)
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < GRID_NODES; i++)
             axis[c][i] = (float)shaper_to_profile(from[c], (double)i / (GRID_NODES - 1));
+    const double begin = lcms_seconds();
     for (int row = 0; row < GRID_NODES * GRID_NODES; row++) {
+        if (lcms_seconds() - begin > LCMS_SECONDS_MAX)
+            return lcms_fail("it takes too long", error);
         float in[GRID_NODES][3], out[GRID_NODES * 3];
         for (int b = 0; b < GRID_NODES; b++) {
             in[b][0] = axis[0][row / GRID_NODES];
@@ -199,12 +202,14 @@ static void fill_grid(struct link_entry *entry, cmsHTRANSFORM transform)
                 link->floats[link->count + (size_t)c] =
                     round_value(shaper_from_profile(to[c], out[b * link->out + c]));
     }
+    return STATUS_OK;
 }
 
 /* Value of one channel of a gray space's conversion. */
 struct gray_channel {
     cmsHTRANSFORM transform;
     int channel;
+    double end; /* of lcms_seconds: later values are 0 */
 };
 
 static double gray_value(const void *context, double v)
@@ -212,19 +217,23 @@ static double gray_value(const void *context, double v)
     const struct gray_channel *gray = context;
     const float in = v < 1 ? (float)v : 1;
     float out[3];
+    if (lcms_seconds() > gray->end)
+        return 0;
     cmsDoTransform(gray->transform, &in, out, 1);
     return round_value(out[gray->channel]);
 }
 
 /* Fills a curve for each output channel of a gray space. Values above 1 count as 1. */
-static void fill_gray(struct colour_link *link, cmsHTRANSFORM transform)
+static enum status fill_gray(struct colour_link *link, cmsHTRANSFORM transform, struct error *error)
 {
+    const double end = lcms_seconds() + LCMS_SECONDS_MAX;
     for (int c = 0; c < link->out; c++, link->count += CURVE_TABLE_SIZE) {
-        const struct gray_channel gray = {transform, c};
+        const struct gray_channel gray = {transform, c, end};
         link->matrix[c][0] = 1;
         link->encode[c] = (int32_t)link->count;
         curve_fill(link->floats + link->count, false, gray_value, &gray);
     }
+    return lcms_seconds() > end ? lcms_fail("it takes too long", error) : STATUS_OK;
 }
 
 /* True if the conversion is curves and a matrix. Compensation of a black that is 0 changes nothing. */
@@ -259,11 +268,11 @@ static enum status compute_link(struct link_entry *entry, struct error *error)
     if (transform == NULL)
         status = lcms_fail(text, error);
     if (status == STATUS_OK && link->in == 1 && !from->is_linear && !to->is_linear)
-        fill_gray(link, transform);
+        status = fill_gray(link, transform, error);
     else if (status == STATUS_OK && link->in == 1)
         status = fail(error, STATUS_FAILED, "a gray profile of this kind has no conversion with --linear");
     else if (status == STATUS_OK)
-        fill_grid(entry, transform);
+        status = fill_grid(entry, transform, error);
     if (transform != NULL)
         cmsDeleteTransform(transform);
     if (context != NULL)

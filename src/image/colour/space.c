@@ -14,10 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     KEPT_SPACES = 32,
     PROFILE_MAX = 64 << 20, /* bytes: the largest profiles of printers have 10 MB */
+    MANY_ELEMENTS = 16,
 };
 
 /* A space in the list. */
@@ -60,6 +62,31 @@ enum status lcms_fail(const char *text, struct error *error)
 {
     return fail(error, STATUS_FAILED, "ICC profile cannot be used: %s",
                 text[0] != '\0' ? text : "it is damaged or incomplete");
+}
+
+bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t most)
+{
+    static const cmsTagSignature tags[] = {cmsSigDToB0Tag, cmsSigDToB1Tag, cmsSigDToB2Tag, cmsSigDToB3Tag,
+                                           cmsSigBToD0Tag, cmsSigBToD1Tag, cmsSigBToD2Tag, cmsSigBToD3Tag};
+    enum { HEAD = 16, COUNT_AT = 12, LARGE = 1 << 20 };
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        unsigned char head[HEAD] = {0};
+        const cmsUInt32Number size = cmsReadRawTag(profile, tags[i], NULL, 0);
+        if (size > 0)
+            cmsReadRawTag(profile, tags[i], head, HEAD);
+        const uint32_t count = (uint32_t)head[COUNT_AT] << 24 | (uint32_t)head[COUNT_AT + 1] << 16 |
+                               (uint32_t)head[COUNT_AT + 2] << 8 | head[COUNT_AT + 3];
+        if (size > LARGE || count > most)
+            return true;
+    }
+    return false;
+}
+
+double lcms_seconds(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---------------------------------------------------------------- profiles that climg writes */
@@ -359,8 +386,10 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
                                                                   INTENT_RELATIVE_COLORIMETRIC,
                                                                   cmsFLAGS_NOOPTIMIZE | cmsFLAGS_NOCACHE);
     float *table = malloc(SAMPLES * sizeof *table);
-    const bool works = transform != NULL && table != NULL;
+    const double begin = lcms_seconds();
+    bool works = transform != NULL && table != NULL;
     for (int i = 0; works && i < SAMPLES; i++) {
+        works = lcms_seconds() - begin < LCMS_SECONDS_MAX;
         const float v = (float)i / (SAMPLES - 1), value[3] = {v, v, v};
         cmsCIEXYZ light = {0, 0, 0};
         cmsDoTransform(transform, value, &light, 1);
@@ -432,6 +461,8 @@ static enum status read_profile(struct colour_space *space, const void *icc, siz
         if (space->channels == 0 || class == cmsSigLinkClass || class == cmsSigAbstractClass ||
             class == cmsSigNamedColorClass)
             status = lcms_fail("it is not of gray, RGB or CMYK", error);
+        else if (lcms_has_many_elements(profile, MANY_ELEMENTS))
+            status = lcms_fail("it has too many processing elements", error);
         space->is_matrix = status == STATUS_OK && space->channels != 4 && read_matrix(space, profile);
         if (!space->is_matrix)
             free_curves(space);
