@@ -44,7 +44,7 @@ BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev l
                   ocl-icd-libopencl1 pocl-opencl-icd
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg x264 python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \
-                  fish zsh python3-yaml libjpeg-turbo-progs python3-skimage
+                  fish zsh python3-yaml libjpeg-turbo-progs python3-skimage fonts-dejavu-core
 DOCS_PACKAGES := pandoc python3-numpy python3-pil fonts-dejavu-core
 DEB_PACKAGES := debhelper dpkg-dev lintian
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
