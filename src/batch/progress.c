@@ -17,6 +17,7 @@
 #include "batch/resume.h"
 #include "device/profile.h"
 #include "engine/stage.h"
+#include "image/output/output.h"
 
 #include <errno.h>
 #include <math.h>

@@ -257,29 +257,30 @@ static enum status name_stage(const struct step *step, enum status status, struc
 
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error)
 {
-    const double since = clock_seconds();
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
         const struct step *step = &chain->steps[i];
-        if (step->stage->prepare)
-            status = name_stage(step, step->stage->prepare(step->params, settings, error), error);
+        if (step->stage->prepare == NULL)
+            continue;
+        const double since = clock_seconds();
+        status = name_stage(step, step->stage->prepare(step->params, settings, error), error);
+        chain->prepared += clock_seconds() - since;
     }
-    chain->prepared += clock_seconds() - since;
     return status;
 }
 
 enum status chain_prepare_series(struct chain *chain, const struct settings *settings,
                                  const struct input_series *series, struct error *error)
 {
-    const double since = clock_seconds();
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
         const struct step *step = &chain->steps[i];
-        if (step->stage->prepare_series)
-            status =
-                name_stage(step, step->stage->prepare_series(step->params, settings, series, error), error);
+        if (step->stage->prepare_series == NULL)
+            continue;
+        const double since = clock_seconds();
+        status = name_stage(step, step->stage->prepare_series(step->params, settings, series, error), error);
+        chain->prepared += clock_seconds() - since;
     }
-    chain->prepared += clock_seconds() - since;
     return status;
 }
 

@@ -64,6 +64,9 @@ void temporary_remove(const char *name);
 /* Removes all temporary files and prevents new ones, as the program ends. Safe in a signal handler. */
 void outputs_abandon(void);
 
+/* True after outputs_abandon. */
+bool outputs_are_abandoned(void);
+
 /* Removes temporary files of killed processes from a folder ("": the current one), but none that another
  * process may still be writing. */
 void outputs_clean(const char *folder);
