@@ -102,6 +102,9 @@ void inks_close(struct ink_conversion *conversion);
  * memory is out. */
 const float *colour_space_table(const struct colour_space *space, int channel, bool encodes);
 
+/* True if two tables of curves are equal. */
+bool curve_tables_equal(const float *a, const float *b);
+
 /* An end of a conversion. */
 struct colour_end {
     const struct colour_space *space;
