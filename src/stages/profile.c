@@ -70,8 +70,7 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/valley.jpg --profile p3 wide.jpg", "for displays that show Display P3"},
-    {"climg samples/scene.png --profile gray gray.png",
-     "gray as bright as the colours, whatever their profile"},
+    {"climg samples/scene.png --profile gray gray.png", "gray as bright as the colours of any profile"},
     {"climg samples/valley.jpg --profile srgb --resize 400x300 web.jpg", "sRGB for the web"},
     {NULL, NULL},
 };
@@ -110,26 +109,28 @@ static const struct colour_space *profile_space(const struct profile *profile, c
                                   : colour_space_builtin(shape_is_colour(in) ? COLOUR_SRGB : COLOUR_GRAY);
 }
 
-/* Finds the conversion of such a picture. */
-static enum status profile_link(const struct profile *profile, const struct shape *in,
-                                const struct colour_link **link, struct error *error)
+/* Finds the conversion of such a picture. Returns NULL on failure. */
+static const struct colour_link *profile_link(const struct profile *profile, const struct shape *in,
+                                              struct error *error)
 {
     const struct colour_end from = {shape_space(in), in->linear},
                             to = {profile_space(profile, in), in->linear};
+    const struct colour_link *link = NULL;
     if (from.space == NULL || to.space == NULL)
-        return fail_memory(error, "a colour space");
-    return colour_link_find(from, to, (enum colour_intent)profile->intent, profile->blackpoint, link, error);
+        fail_memory(error, "a colour space");
+    else
+        colour_link_find(from, to, (enum colour_intent)profile->intent, profile->blackpoint, &link, error);
+    return link;
 }
 
 /* Sets the space and its channels. */
 static enum status profile_shape(const void *params, const struct shape *in, struct shape *out,
                                  struct error *error)
 {
-    const struct profile *profile = params;
-    const struct colour_link *link;
-    if (profile_link(profile, in, &link, error) != STATUS_OK)
+    const struct colour_link *link = profile_link(params, in, error);
+    if (link == NULL)
         return STATUS_FAILED;
-    out->space = profile_space(profile, in);
+    out->space = profile_space(params, in);
     out->channels = link->out + in->alpha;
     return STATUS_OK;
 }
@@ -138,10 +139,9 @@ static enum status run_profile(struct run *run, const void *params, const struct
                                struct error *error)
 {
     const struct planes *dst = &out->planes[0];
-    const struct colour_link *link;
+    const struct colour_link *link = profile_link(params, &in->shape, error);
     cl_mem floats;
-    if (profile_link(params, &in->shape, &link, error) != STATUS_OK ||
-        run_output(run, out, error) != STATUS_OK ||
+    if (link == NULL || run_output(run, out, error) != STATUS_OK ||
         run_constants(run, link->floats, link->count, &floats, error) != STATUS_OK)
         return STATUS_FAILED;
     struct { /* struct conversion of kernels/colour.cl */

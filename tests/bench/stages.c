@@ -75,7 +75,7 @@ struct session {
     double copy_rates[MAX_COPIES]; /* bytes a second, of 2^i bytes; 0: not yet measured */
 };
 
-struct measurement {
+struct stage_times {
     struct session *session;
     struct run run;
     struct chain chain;
@@ -101,7 +101,7 @@ static uint64_t own_bytes(const struct value *value, const struct value *other)
     return sum;
 }
 
-static void run_chain(struct measurement *m)
+static void run_chain(struct stage_times *m)
 {
     struct error error = {.text = ""};
     struct plan plan;
@@ -127,7 +127,7 @@ static void run_chain(struct measurement *m)
     value_release(&m->run, &value);
 }
 
-static struct kernel_series *find_series(struct measurement *m, const struct timing_sum *sum)
+static struct kernel_series *find_series(struct stage_times *m, const struct timing_sum *sum)
 {
     int i = 0;
     while (i < m->count &&
@@ -141,7 +141,7 @@ static struct kernel_series *find_series(struct measurement *m, const struct tim
 }
 
 /* One run's times into place `index` of the series (-1: nowhere); gives their sum. */
-static double collect(struct measurement *m, int index)
+static double collect(struct stage_times *m, int index)
 {
     struct profile *profile = &m->session->bench.profile;
     struct error error = {.text = ""};
@@ -190,7 +190,7 @@ static const char *memory_name(enum memory memory)
 }
 
 /* `kernel` is empty for all of a step's kernels together, whose bytes are then those that must be moved. */
-static void print_figure(const struct measurement *m, const char *chain, int step, const char *kernel,
+static void print_figure(const struct stage_times *m, const char *chain, int step, const char *kernel,
                          int launches, uint64_t bytes, double seconds)
 {
     double rate = (double)bytes / seconds, copy = copy_rate(m->session, bytes);
@@ -211,7 +211,7 @@ static void print_figure(const struct measurement *m, const char *chain, int ste
     end_line(&line);
 }
 
-static void print_steps(struct measurement *m, const char *chain, int runs)
+static void print_steps(struct stage_times *m, const char *chain, int runs)
 {
     for (int step = 0; step < (int)m->chain.count; step++) {
         double all = 0;
@@ -242,7 +242,7 @@ static void describe(const struct bench_case *one, char *text, size_t size)
 }
 
 /* In the device's own order: which pixel has which noise does not matter here. */
-static void make_input(struct measurement *m, int side)
+static void make_input(struct stage_times *m, int side)
 {
     struct error error = {.text = ""};
     struct session *session = m->session;
@@ -271,7 +271,7 @@ static void make_chain(struct chain *chain, const struct bench_case *one)
 /* Gives the seconds of one run. */
 static double measure(struct session *session, const struct bench_case *one, enum memory memory, int size)
 {
-    struct measurement m = {.session = session, .size = size};
+    struct stage_times m = {.session = session, .size = size};
     char chain[128];
     describe(one, chain, sizeof chain);
     run_init(&m.run, &session->bench.device, memory, EDGE_CLAMP);

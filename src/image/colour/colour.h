@@ -102,9 +102,12 @@ void inks_close(struct ink_conversion *conversion);
  * memory is out. */
 const float *colour_space_table(const struct colour_space *space, int channel, bool encodes);
 
-/* Returns the light of a value of a channel, both 1 at full scale. Negative values count as 0. Gray spaces have
- * one curve for all channels. */
+/* Returns the light of a value of a channel, both 1 at full scale. Negative values count as 0. Gray spaces
+ * have one curve for all channels. */
 double colour_space_light(const struct colour_space *space, int channel, double value);
+
+/* True if two tables of curves are equal. */
+bool curve_tables_equal(const float *a, const float *b);
 
 /* An end of a conversion. */
 struct colour_end {

@@ -195,6 +195,14 @@ void curve_fill(float *table, bool is_mirrored, double (*function)(const void *c
             context, ldexp(1 + i % CURVE_STEPS / (double)CURVE_STEPS, FIRST + i / CURVE_STEPS));
 }
 
+bool curve_tables_equal(const float *a, const float *b)
+{
+    int i = 0;
+    while (i < CURVE_TABLE_SIZE && a[i] == b[i])
+        i++;
+    return i == CURVE_TABLE_SIZE;
+}
+
 bool curve_is_near(const struct tone_curve *a, const struct tone_curve *b, double tolerance)
 {
     enum { VALUES = 64 };

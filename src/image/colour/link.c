@@ -51,7 +51,7 @@ static enum status add_curves(struct colour_link *link, const struct colour_spac
             return fail_memory(error, "a tone curve");
         starts[c] = (int32_t)link->count;
         for (int earlier = 0; earlier < c; earlier++)
-            if (memcmp(table, link->floats + starts[earlier], CURVE_TABLE_SIZE * sizeof *table) == 0)
+            if (curve_tables_equal(table, link->floats + starts[earlier]))
                 starts[c] = starts[earlier];
         if (starts[c] < (int32_t)link->count)
             continue;

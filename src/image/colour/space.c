@@ -288,7 +288,7 @@ static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
 /* Sets matrix and luminance from primaries (SMPTE RP 177), without the rounding of a profile. */
 static void set_primaries(struct colour_space *space, const double *xy)
 {
-    double columns[3][3], back[3][3], adapt[3][3], white[3];
+    double columns[3][3], back[3][3], adapt[3][3], white[3] = {0};
     for (int c = 0; c < 4; c++) {
         const double x = xy[2 * c], y = xy[2 * c + 1], xyz[3] = {x / y, 1, (1 - x - y) / y};
         for (int i = 0; i < 3; i++)
