@@ -174,6 +174,14 @@ static enum status run_command(struct worker *worker, struct command *command, c
         status = chain_resolve(&command->chain, KIND_IMAGE,
                                format_holds_coefficients(format_by_path(command->output)), &chain, error);
 
+    /* Stages that are measured become what they mostly become. */
+    for (size_t i = 0; status == STATUS_OK && i < chain.count; i++) {
+        const struct measurement *measurement = chain.steps[i].stage->measurement;
+        if (measurement && measurement->usual_stage && measurement->needed(chain.steps[i].params))
+            status = chain_replace(&chain, i, stage_find(measurement->usual_stage), measurement->usual_value,
+                                   error);
+    }
+
     /* Fill the input with the texture. */
     if (status == STATUS_OK)
         status = input_page_init(&input, &info, rows_full(HEIGHT), error);
