@@ -234,6 +234,9 @@ struct measurement {
     /* Pixels of the longer side that are enough, if the stage comes first: the reader may reduce the picture
      * to as few. 0: all are needed. */
     int enough;
+    /* The stage that mostly takes the place, and a value that compiles its programs, for --warm. NULL: no
+     * programs of its own. */
+    const char *usual_stage, *usual_value;
     size_t size; /* bytes of the state, which is zeroed before `begin` */
     /* `info` describes the rows. */
     enum status (*begin)(void *state, const void *params, const struct image_info *info, struct error *error);

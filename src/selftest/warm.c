@@ -202,6 +202,14 @@ static enum status run_command(struct worker *worker, struct command *command, c
         status = chain_resolve(&command->chain, KIND_IMAGE,
                                format_holds_coefficients(format_by_path(command->output)), &chain, error);
 
+    /* Stages that are measured become what they mostly become. */
+    for (size_t i = 0; status == STATUS_OK && i < chain.count; i++) {
+        const struct measurement *measurement = chain.steps[i].stage->measurement;
+        if (measurement && measurement->usual_stage && measurement->needed(chain.steps[i].params))
+            status = chain_replace(&chain, i, stage_find(measurement->usual_stage), measurement->usual_value,
+                                   error);
+    }
+
     /* Of a chain that merges, the two parts, with floats between them (batch/stack.h). */
     struct chain part = chain;
     part.count = chain_find_merge(&chain, 0);

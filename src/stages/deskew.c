@@ -25,8 +25,8 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/page.jpg --deskew level.jpg", "a page whose lines become level"},
-    {"climg samples/page.jpg --gray --deskew --threshold sauvola,radius=15 --depth 1 page.tif",
-     "a scan that is levelled, black on white and one bit for each pixel"},
+    {"climg samples/page.jpg --gray --deskew --threshold sauvola,radius=15 page.png",
+     "a scan that is level and black on white"},
     {NULL, NULL},
 };
 
@@ -50,6 +50,8 @@ static bool deskew_needed(const void *params)
 
 static const struct measurement deskew_measurement = {.needed = deskew_needed,
                                                       .enough = PAGE_ANGLE_ENOUGH,
+                                                      .usual_stage = "rotate",
+                                                      .usual_value = "1,crop=same",
                                                       .size = sizeof(struct page_angle),
                                                       .begin = page_angle_begin,
                                                       .add = page_angle_add,

@@ -311,6 +311,8 @@ static enum status rotate_end(void *context, const void *params, const char *wri
 
 static const struct measurement rotate_measurement = {.needed = rotate_is_automatic,
                                                       .enough = PAGE_ANGLE_ENOUGH,
+                                                      .usual_stage = "rotate",
+                                                      .usual_value = "1",
                                                       .size = sizeof(struct page_angle),
                                                       .begin = page_angle_begin,
                                                       .add = page_angle_add,

@@ -48,8 +48,7 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/cells.png --extend 500x500,color=white --trim same.png", "a white frame, and its end"},
-    {"climg samples/page.jpg --deskew --crop 400x560 --gray --threshold sauvola,radius=15,k=0.05 --despeckle "
-     "12 --trim=0 text.png",
+    {"climg samples/page.jpg --crop 75% --gray --threshold sauvola,radius=15 --trim=0 text.png",
      "only the printed part"},
     {NULL, NULL},
 };
