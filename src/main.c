@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "batch/command.h"
-#include "batch/report.h"
+#include "batch/progress.h"
 #include "batch/rights.h"
 #include "cli/cli.h"
 #include "device/choose.h"
@@ -63,8 +63,8 @@ static void *await_signals(void *context)
 {
     int number = 0;
     (void)context;
-    while (sigwait(&awaited, &number) != 0 || number == PROGRESS_SIGNAL)
-        if (number == PROGRESS_SIGNAL)
+    while (sigwait(&awaited, &number) != 0 || number == SIGNAL_COMPILING)
+        if (number == SIGNAL_COMPILING)
             progress_show_compiling();
     interrupted(number);
     return NULL;
@@ -86,7 +86,7 @@ static void block_signals(void)
             sigismember(&blocked, deadly[i]) == 0)
             sigaddset(&awaited, deadly[i]);
     }
-    sigaddset(&awaited, PROGRESS_SIGNAL);
+    sigaddset(&awaited, SIGNAL_COMPILING);
     crashes_handle(interrupted, &awaited);
     pthread_sigmask(SIG_BLOCK, &awaited, NULL);
 }
@@ -105,7 +105,7 @@ static void handle_signals(void)
 
     /* Without the thread, install handlers. The progress signal remains blocked: its line is not printed. */
     action.sa_mask = awaited;
-    sigdelset(&awaited, PROGRESS_SIGNAL);
+    sigdelset(&awaited, SIGNAL_COMPILING);
     for (int number = 1; number < NSIG; number++)
         if (sigismember(&awaited, number) == 1)
             sigaction(number, &action, NULL);

@@ -90,7 +90,7 @@ static void warn_of_fractions(const struct job *job, double full, struct result 
     for (size_t i = 0; i < job->chain.count && full > 1; i++) {
         char text[128];
         const struct step *step = &job->chain.steps[i];
-        if (!step_caps(step).takes_fractions)
+        if (!step_caps(step).has_suspect_fraction)
             continue;
         snprintf(text, sizeof text, "--%s counts samples from 0 to %.15g; did you mean percent, as in 50%%?",
                  step->stage->name, full);
@@ -110,7 +110,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
                             "integers of them");
     if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
         print_page(job, worker, page);
-    /* Lower slices take less memory unless they are mostly halo. */
+    /* slice: rows of a slice if a retry with fewer rows would need less memory; 0 if slices are mostly halo. */
     const struct plan *plan = page->plan;
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;

@@ -3,8 +3,9 @@
  *
  *     file ─▶ read_chunk ─▶ inflate_piece, 256 KiB of rows at a time ─▶ take_row, unfiltered ─▶ caller
  *
- * Damage is judged as libpng and zlib do: the checksums of chunks and of the stream must be right, but the
- * stream may be longer than the image, which is a warning. */
+ * Damage is judged as libpng and zlib do: the checksums of chunks and of the stream must be right. The stream
+ * may be longer than the image: up to 1 MiB more is ignored, and beyond that its rest is skipped with a
+ * warning. */
 #include "base/sums.h"
 #include "image/inflate.h"
 #include "image/png/png.h"
@@ -201,8 +202,8 @@ static enum status inflate_bytes(struct png_pixels *pixels, unsigned char *to, s
     return status;
 }
 
-/* Reads on to the stream's checksum, unless far more data follow than the image has: a megabyte of zeros may
- * unpack to a gigabyte. */
+/* Inflates to the end of the stream, but at most 1 MiB more than the image, and warns if there is more: a
+ * small file may unpack to gigabytes. */
 static enum status end_stream(struct png_pixels *pixels, struct error *error)
 {
     enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
@@ -234,7 +235,7 @@ static enum status take_row(struct png_pixels *pixels, const unsigned char *abov
 {
     unsigned char *filtered = pixels->rows + pixels->taken++ * stride(pixels);
     struct png_row row = {filtered + 1, above, pixels->options.row_size, pixels->options.pixel_size};
-    if (filtered[0] >= PNG_ROW_COUNT)
+    if (filtered[0] >= ROW_FILTER_COUNT)
         return fail(error, STATUS_FAILED, "damaged PNG: a row with the unknown filter %d", filtered[0]);
     png_unfilter_row((enum png_filter)filtered[0], &row, to);
     return STATUS_OK;
