@@ -48,7 +48,7 @@ static void interrupted(int number)
     sigset_t one;
     atomic_store(&ending, true);
     if (!crashes_include(number))
-        pocl_end();
+        pocl_cache_close();
     outputs_abandon();
     progress_interrupted(number);
     signal(number, SIG_DFL);
@@ -137,7 +137,7 @@ static enum status begin(const struct command *command, const struct list *list,
     const struct settings *settings = &command->settings;
     block_signals();
     if (!settings->dry_run && !settings->compare && !settings->check)
-        pocl_start(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
+        pocl_cache_open(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
     /* To process files, batch_run calls device_start itself when it knows the work; the work of --info
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
     /* Free resources if a test asks for it. A fatal signal that has arrived meanwhile ends the program. */
     const bool close = environment_closes(&settings->environment);
     command_free(&command);
-    pocl_end();
+    pocl_cache_close();
     while (atomic_load(&ending))
         pause();
     atomic_store(&returned, true);

@@ -416,8 +416,8 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
                                     .multiply = work,
                                     .linear = worker->context->settings->linear && work && !job->is_merged &&
                                               (!sample_is_float(in->type) || job->space != NULL),
-                                    .ranged = worker->context->settings->range.given && (work || !floats) &&
-                                              !job->is_merged,
+                                    .has_range = worker->context->settings->range.given &&
+                                                 (work || !floats) && !job->is_merged,
                                     .low = job->low,
                                     .high = job->high};
     conversion_set_curves(&conversion, &shape);

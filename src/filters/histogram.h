@@ -60,12 +60,13 @@ struct histogram_search_params {
     void (*find)(const void *params, const struct histogram *histogram, float found[2]);
 };
 
-/* Row of the option table for channels=. `why` is its `unused` callback. */
-#define HISTOGRAM_CHANNELS(why)                                                                              \
+/* Row of the option table for channels=. `unused_callback` is its option.unused. */
+#define HISTOGRAM_CHANNELS(unused_callback)                                                                  \
     {                                                                                                        \
         .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct histogram_search_params, each), \
         .fallback = "together", .choices = "together|each",                                                  \
-        .help = "what is found is the same for all colours, or each has its own", .unused = (why)            \
+        .help = "what is found is the same for all colours, or each has its own",                            \
+        .unused = (unused_callback)                                                                          \
     }
 
 /* Set as `analysis` of such a stage. */

@@ -102,7 +102,7 @@ struct png_pixels;
 
 struct png_pixels_options {
     FILE *file;                /* at the first byte of the first IDAT's data */
-    uint32_t size;             /* of that IDAT's data */
+    uint32_t first_idat_size;  /* bytes of that IDAT's data */
     size_t row_size;           /* bytes of a row */
     size_t pixel_size;         /* bytes of a pixel: 1, 2, 3, 4, 6 or 8 */
     uint32_t row_count;        /* of the image */
