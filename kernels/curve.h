@@ -22,7 +22,7 @@ static inline lanes curve_lookup(__global const float *table, lanes v)
 {
     const int first = 0x33800000, last = 0x437fffff; /* bits of 2^-24, and of the float below 2^8 */
     const lanes a = fabs(v);
-    ints bits = float_bits(a);
+    ints bits = bits_of_float(a);
     bits = bits < last ? bits : (ints)(last);
     const ints index = bits < first ? (ints)(1) : ((bits - first) >> 13) + 2;
     const lanes part = bits < first ? a * 0x1p24f : to_float(bits & 0x1fff) * 0x1p-13f;

@@ -1,5 +1,5 @@
 /* Places a picture on a larger canvas. Copies the samples of a raster, of any type and number of channels, in units of one
- * access (units.h).
+ * access (copy_pixel.h).
  *
  *     canvas  +-------------------------+
  *             |  fill, or border rule   |     dst[x, y] = src[x - at.x, y - at.y] inside the picture,
@@ -14,7 +14,7 @@
 #endif
 #include "edge.h"
 #include "raster.h"
-#include "units.h"
+#include "copy_pixel.h"
 
 /* Position of the picture on the canvas, and rows [first_row, first_row + rows) of the canvas to write. */
 struct canvas {

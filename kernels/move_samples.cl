@@ -1,5 +1,5 @@
 /* 90-degree rotations, flips and crops. Copies the samples of a raster, of any type and number of channels, in units of
- * one access (units.h).
+ * one access (copy_pixel.h).
  *
  *     dst[x, y] = src[xx x + xy y + x0, yx x + yy y + y0], with xx, xy, yx, yy from -1, 0, 1
  *
@@ -9,7 +9,7 @@
 #define LANES 1
 #endif
 #include "raster.h"
-#include "units.h"
+#include "copy_pixel.h"
 
 /* Pixel (x, y) of dst is pixel (xx x + xy y + x, yx x + yy y + y) of src. */
 struct move {

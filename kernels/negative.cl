@@ -34,7 +34,7 @@ __kernel void negative(PLANES_IN(src), PLANES_OUT(dst), float4 base, float4 gain
     vec low, light = alpha >= 0 ? v / full : v;
     light = light < 0x1p-126f ? (vec)(0x1p-126f) : light;
     light = light > 0x1p127f ? (vec)(0x1p127f) : light;
-    const vec high = logarithm(light, &low);
+    const vec high = log2_high_low(light, &low);
     vec value = ((top - high) - low) * factor;
     value = value < 0.0f ? (vec)(0.0f) : value;
     value = full * (value > 1.0f ? (vec)(1.0f) : value);

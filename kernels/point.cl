@@ -227,7 +227,7 @@ static inline ints find_bins(vec v, int floats)
     ints bin;
     if (floats) {
         const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
-        const ints number = min((float_bits(a) + rounding) >> SHIFT, (ints)(HALF - 1));
+        const ints number = min((bits_of_float(a) + rounding) >> SHIFT, (ints)(HALF - 1));
         bin = v < 0.0f ? HALF - 1 - number : HALF + number;
     } else {
         vec t = mad(v, 65535.0f, (vec)(HALF + 0.5f));

@@ -9,7 +9,7 @@
 static inline vec inverse_root(vec v)
 {
     const vec half_v = 0.5f * v;
-    vec y = bits_float(0x5f375a86 - (float_bits(v) >> 1));
+    vec y = float_from_bits(0x5f375a86 - (bits_of_float(v) >> 1));
 #pragma unroll
     for (int i = 0; i < 3; i++)
         y = mad(y, mad(-(half_v * y), y, (vec)(0.5f)), y);

@@ -1,7 +1,11 @@
-/* Shrinkage of subbands (shrink.h) for CPUs: a pass for the sums of energies along y, and a pass that sums them along x
- * and shrinks.
+/* Wavelet shrinkage of subbands (shrink.h, which also explains the layers and the 0.5 in front of sigma) for CPUs: a
+ * pass for the sums of energies along y, and a pass that sums them along x and shrinks.
  *
- * Grid: x counts vecs, y rows, z the planes of each subband. */
+ * Grid: x counts vecs, y rows, z = subband * channels + channel. A subband has two planes per channel: the real and the
+ * imaginary part.
+ *
+ * planes.h declares parameters with these macros: PLANES_IN(x) has the samples x and the layout x_at, WORK_ITEM_PARAMS has
+ * first_item, item_y and item_z. */
 #include "shrink.h"
 
 /* Returns the sum of the energies of SIDE neighbours in a column, around row y. re and im are the planes of both parts. */
@@ -35,7 +39,7 @@ __kernel void shrink_energy(PLANES_IN(subbands), PLANES_OUT(dst))
     shrink_energy_run(PLANES_ARG(subbands), PLANES_ARG(dst), WORK_ITEM_ARGS);
 }
 
-/* Returns the sums over 5x5 for the vec at x: each is the sum of the sums of SIDE columns. */
+/* Returns the sums over SIDE x SIDE neighbours for the vec at x: each is the sum of the sums of SIDE columns. */
 static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
 {
     const int x0 = x - SIDE / 2;
@@ -60,38 +64,38 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
-/* Shrinks the subbands of a level. `sigma` has the image's noise of each channel (0 for alpha): on this level from
- * sigma[sigma_at] on, on the level of the parents from sigma[parent_sigma_at] on. For the coarsest level, which has no
- * parents, parent_sigma_at is -1; `parents` may be any planes and is not read. */
+/* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
+ * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents:
+ * parent_sigma_index is -1, and `parents` may be any planes and is not read. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
-                      int sigma_at, int parent_sigma_at, WORK_ITEM_PARAMS)
+                      int sigma_index, int parent_sigma_index, WORK_ITEM_PARAMS)
 {
     const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
-    const float noise = 0.5f * sigma[sigma_at + channel];
-    const vec share = parent_share(noise, 0.5f * sigma[max(parent_sigma_at, 0) + channel]);
+    const float noise = 0.5f * sigma[sigma_index + channel];
+    const vec share = parent_share(noise, 0.5f * sigma[max(parent_sigma_index, 0) + channel]);
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int re_at = PLANE_INDEX(2 * subband, channel, channels), im_at = PLANE_INDEX(2 * subband + 1, channel, channels);
-        const vec re = load(PLANES_ARG(subbands), x, y, re_at), im = load(PLANES_ARG(subbands), x, y, im_at);
+        const int re_plane = PLANE_INDEX(2 * subband, channel, channels), im_plane = PLANE_INDEX(2 * subband + 1, channel, channels);
+        const vec re = load(PLANES_ARG(subbands), x, y, re_plane), im = load(PLANES_ARG(subbands), x, y, im_plane);
         vec parent_square = 0.0f;
-        if (parent_sigma_at >= 0) {
-            const vec parent_re = load_parents(PLANES_ARG(parents), x, y, re_at);
-            const vec parent_im = load_parents(PLANES_ARG(parents), x, y, im_at);
+        if (parent_sigma_index >= 0) {
+            const vec parent_re = load_parents(PLANES_ARG(parents), x, y, re_plane);
+            const vec parent_im = load_parents(PLANES_ARG(parents), x, y, im_plane);
             parent_square = mad(parent_re, parent_re, parent_im * parent_im);
         }
         const vec factor =
             shrink_factor(sum_row(PLANES_ARG(energies), x, y, z), noise, sum_squares(re, im, share, parent_square));
-        store(PLANES_ARG(dst), x, y, re_at, factor * re);
-        store(PLANES_ARG(dst), x, y, im_at, factor * im);
+        store(PLANES_ARG(dst), x, y, re_plane, factor * re);
+        store(PLANES_ARG(dst), x, y, im_plane, factor * im);
     }
 }
 
 __kernel void shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
-                     int sigma_at, int parent_sigma_at)
+                     int sigma_index, int parent_sigma_index)
 {
-    shrink_run(PLANES_ARG(subbands), PLANES_ARG(parents), PLANES_ARG(energies), PLANES_ARG(dst), sigma, sigma_at, parent_sigma_at,
+    shrink_run(PLANES_ARG(subbands), PLANES_ARG(parents), PLANES_ARG(energies), PLANES_ARG(dst), sigma, sigma_index, parent_sigma_index,
                WORK_ITEM_ARGS);
 }

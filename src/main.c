@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "batch/command.h"
-#include "batch/report.h"
+#include "batch/progress.h"
 #include "batch/rights.h"
 #include "cli/cli.h"
 #include "device/choose.h"
@@ -48,7 +48,7 @@ static void interrupted(int number)
     sigset_t one;
     atomic_store(&ending, true);
     if (!crashes_include(number))
-        pocl_end();
+        pocl_cache_close();
     outputs_abandon();
     progress_interrupted(number);
     signal(number, SIG_DFL);
@@ -63,8 +63,8 @@ static void *await_signals(void *context)
 {
     int number = 0;
     (void)context;
-    while (sigwait(&awaited, &number) != 0 || number == PROGRESS_SIGNAL)
-        if (number == PROGRESS_SIGNAL)
+    while (sigwait(&awaited, &number) != 0 || number == SIGNAL_COMPILING)
+        if (number == SIGNAL_COMPILING)
             progress_show_compiling();
     interrupted(number);
     return NULL;
@@ -86,7 +86,7 @@ static void block_signals(void)
             sigismember(&blocked, deadly[i]) == 0)
             sigaddset(&awaited, deadly[i]);
     }
-    sigaddset(&awaited, PROGRESS_SIGNAL);
+    sigaddset(&awaited, SIGNAL_COMPILING);
     crashes_handle(interrupted, &awaited);
     pthread_sigmask(SIG_BLOCK, &awaited, NULL);
 }
@@ -105,7 +105,7 @@ static void handle_signals(void)
 
     /* Without the thread, install handlers. The progress signal remains blocked: its line is not printed. */
     action.sa_mask = awaited;
-    sigdelset(&awaited, PROGRESS_SIGNAL);
+    sigdelset(&awaited, SIGNAL_COMPILING);
     for (int number = 1; number < NSIG; number++)
         if (sigismember(&awaited, number) == 1)
             sigaction(number, &action, NULL);
@@ -137,7 +137,7 @@ static enum status begin(const struct command *command, const struct list *list,
     const struct settings *settings = &command->settings;
     block_signals();
     if (!settings->dry_run && !settings->compare && !settings->check)
-        pocl_start(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
+        pocl_cache_open(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
     /* To process files, batch_run calls device_start itself when it knows the work; the work of --info
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
     /* Free resources if a test asks for it. A fatal signal that has arrived meanwhile ends the program. */
     const bool close = environment_closes(&settings->environment);
     command_free(&command);
-    pocl_end();
+    pocl_cache_close();
     while (atomic_load(&ending))
         pause();
     atomic_store(&returned, true);

@@ -34,6 +34,14 @@ enum status fail(struct error *error, enum status status, const char *format, ..
     return status;
 }
 
+void error_set(struct error *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    set_message(error, false, format, arguments);
+    va_end(arguments);
+}
+
 enum status fail_memory(struct error *error, const char *format, ...)
 {
     va_list arguments;

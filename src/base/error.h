@@ -40,6 +40,9 @@ struct error {
 enum status fail(struct error *error, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Sets a message that is no failure, such as a warning. */
+void error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Like fail, for out of memory: STATUS_FAILED, and error->memory is set. */
 enum status fail_memory(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -326,7 +326,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
         bool opened = status == STATUS_OK;
         if (opened && settings->resume)
-            progress_leave_out_done(&results.progress, &resume, &list);
+            progress_subtract_done(&results.progress, &resume, &list);
         if (opened && stack.step) {
             results.several = false; /* all inputs are one output */
             pool.context.chain = &stack.before;

@@ -35,11 +35,11 @@ static struct conversion output_conversion(const struct job *job, const struct w
     to.linear = settings->linear && job_has_stages(job) && !job_is_stacked(job) &&
                 !(sample_is_float(in) && sample_is_float(to.type) && shape->space == NULL);
     conversion_set_curves(&to, shape);
-    to.ranged = settings->range.given && (from->ranged || job->is_merged) && !job_is_stacked(job) &&
-                sample_is_float(in) && sample_is_float(to.type);
-    to.counted = transfer_clips(job_input_type(job), to.type,
-                                settings->verbose || chain_amplifies(&job->chain) ||
-                                    (job->is_merged && step_caps(job->merge).amplifies));
+    to.has_range = settings->range.given && (from->has_range || job->is_merged) && !job_is_stacked(job) &&
+                   sample_is_float(in) && sample_is_float(to.type);
+    to.counts_clipping = transfer_clips(job_input_type(job), to.type,
+                                        settings->verbose || chain_amplifies(&job->chain) ||
+                                            (job->is_merged && step_caps(job->merge).amplifies));
     to.channels = out->channels;
     to.alpha = out->alpha;
     if (job->pyramid && !job_is_stacked(job)) {
@@ -54,7 +54,7 @@ static struct conversion output_conversion(const struct job *job, const struct w
 /* True if --range changes the values of the output: it has integers. */
 static bool range_applies(const struct page *page)
 {
-    return page->from.ranged && !page->to.ranged;
+    return page->input_conversion.has_range && !page->output_conversion.has_range;
 }
 
 /* True if equal sample values of input and output may mean different brightness, so that metadata about
@@ -116,14 +116,14 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     if (status == STATUS_OK && change.space != NULL && strip && change.space->is_srgb)
         blob_free(&metadata->icc); /* a picture without a profile is sRGB */
     /* The range, by which a program can compute the input's values. */
-    const struct range_text range = conversion_range(&page->from);
+    const struct range_text range = conversion_range(&page->input_conversion);
     if (status == STATUS_OK && !strip && range_applies(page))
         status = metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
     format_leave_out(job->format, &page->out);
     if (status == STATUS_OK && worker->context->provenance)
         status = provenance_put(worker->context->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
-        const struct conversion *from = &page->from;
+        const struct conversion *from = &page->input_conversion;
         /* A pyramid that was a pyramid before is still the transform of the same light. */
         struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
         made.linear = job->pyramid ? job->pyramid->linear : made.linear;
@@ -145,10 +145,10 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     const struct image_info *in = reader_info(job->reader);
     const struct shape *shape = plan_output(page->plan);
     struct image_info *out = &page->out;
-    page->from = job_input_conversion(job, worker);
-    page->from.rounded = plan_has_large_halo(page->plan);
-    page->from.opponent_in = page->plan->opponent_in;
-    page->from.opponent_out = page->plan->opponent_out;
+    page->input_conversion = job_input_conversion(job, worker);
+    page->input_conversion.rounded = plan_has_large_halo(page->plan);
+    page->input_conversion.opponent_in = page->plan->opponent_in;
+    page->input_conversion.opponent_out = page->plan->opponent_out;
     *out = *in;
     out->width = (uint32_t)shape->width;
     out->height = (uint32_t)shape->height;
@@ -157,7 +157,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     out->premultiplied = false;
     out->type = job_output_type(job, worker);
     out->page_name = worker->context->settings->strip || job->pyramid ? NULL : in->page_name;
-    page->to = output_conversion(job, worker, &page->from, shape, out);
+    page->output_conversion = output_conversion(job, worker, &page->input_conversion, shape, out);
     return describe_metadata(job, worker, page, error);
 }
 
@@ -222,7 +222,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     struct lossless_move move = {.done = false};
     enum status status = STATUS_OK;
     if (job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
-        conversion_keeps_samples(&page->from, &page->to))
+        conversion_keeps_samples(&page->input_conversion, &page->output_conversion))
         status = writer_turn(job->writer, job->reader, &places, &page->out, &move, &result->error);
     const bool is_verbose = worker->context->settings->verbose && !worker->context->settings->quiet;
     if (move.done && is_verbose)

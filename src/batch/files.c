@@ -102,8 +102,8 @@ static enum status add_job(struct builder *builder, const char *name, const char
         job.output = copy_text(list->output, error);
     if (there) {
         job.bytes = (uint64_t)there->st_size;
-        job.device = there->st_dev;
-        job.inode = there->st_ino;
+        job.input_device = there->st_dev;
+        job.input_inode = there->st_ino;
     }
     if (job.name && job.input && job.output)
         return append_job(builder->list, &builder->room, &job, error);
@@ -240,8 +240,8 @@ static enum status add_stdin(struct builder *builder, struct error *error)
     if (status == STATUS_OK)
         status = add_job(builder, "-", "-", NULL, NULL, error);
     if (status == STATUS_OK && fstat(STDIN_FILENO, &there) == 0) {
-        list->jobs[list->count - 1].device = there.st_dev;
-        list->jobs[list->count - 1].inode = there.st_ino;
+        list->jobs[list->count - 1].input_device = there.st_dev;
+        list->jobs[list->count - 1].input_inode = there.st_ino;
     }
     return status;
 }
@@ -701,7 +701,7 @@ static enum status reject_output_claim(const struct conflicts *set, const struct
     if (earlier->reader)
         return fail(error, STATUS_USAGE, "%s would become %s: --%s reads that file", job->input, job->output,
                     earlier->reader);
-    if (earlier->identity.device != job->device || earlier->identity.inode != job->inode)
+    if (earlier->identity.device != job->input_device || earlier->identity.inode != job->input_inode)
         return fail(error, STATUS_USAGE, "%s would become %s: that is also an input", job->input,
                     job->output);
     if (is_stdout)
@@ -847,7 +847,7 @@ static enum status add_reader(struct conflicts *set, const char *path, const cha
 static bool is_same_input(const struct job *a, const struct job *b)
 {
     return strcmp(a->input, b->input) == 0 ||
-           (a->inode != 0 && a->device == b->device && a->inode == b->inode);
+           (a->input_inode != 0 && a->input_device == b->input_device && a->input_inode == b->input_inode);
 }
 
 /* Adds a file that is written, by its name, and if it exists by its inode. Several outputs may go to one
@@ -896,8 +896,8 @@ static enum status fill_set(struct conflicts *set, struct list *list, const stru
     }
     for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
         const struct job *job = &list->jobs[i];
-        if (job->inode != 0)
-            status = add_read(set, job->device, job->inode, NULL, job, error);
+        if (job->input_inode != 0)
+            status = add_read(set, job->input_device, job->input_inode, NULL, job, error);
     }
     for (int i = 0; status == STATUS_OK && i < AUX_OUTPUTS; i++)
         if (aux[i].path)

@@ -210,7 +210,8 @@ static enum status run_chain(struct job_group *g)
     struct times since = worker_times(g->worker);
     struct error ignored;
     plan_set_images(&g->plan, g->images);
-    enum status status = group_run(&g->group, &g->plan, &first->from, &first->to, &ignored);
+    enum status status =
+        group_run(&g->group, &g->plan, &first->input_conversion, &first->output_conversion, &ignored);
     for (int i = 0; i < g->count; i++) {
         struct group_item *item = &g->items[i];
         if (item->image < 0)

@@ -317,7 +317,7 @@ static bool stat_input(const struct job *job, struct stat *there)
 /* An input that was deleted in the meantime is no failure: it was read to its end. */
 enum status job_check_unchanged(const struct job *job, struct error *error)
 {
-    const struct stat *before = &job->before;
+    const struct stat *before = &job->input_stat;
     struct stat now;
     if (!S_ISREG(before->st_mode) || !stat_input(job, &now) ||
         (now.st_dev == before->st_dev && now.st_ino == before->st_ino && now.st_size == before->st_size &&
@@ -389,8 +389,8 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
                                            .memory = share_for_threads(worker),
                                            .spool = settings->environment.spool};
     enum status status = job_check(job, error);
-    if (!stat_input(job, &job->before))
-        job->before = (struct stat){.st_mode = 0};
+    if (!stat_input(job, &job->input_stat))
+        job->input_stat = (struct stat){.st_mode = 0};
     if (status == STATUS_OK && !job->merge)
         status = make_folders(job, error);
     double since = clock_seconds();
@@ -445,8 +445,8 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
                                     .multiply = work,
                                     .linear = worker->context->settings->linear && work && !job->is_merged &&
                                               (!sample_is_float(in->type) || job->space != NULL),
-                                    .ranged = worker->context->settings->range.given && (work || !floats) &&
-                                              !job->is_merged,
+                                    .has_range = worker->context->settings->range.given &&
+                                                 (work || !floats) && !job->is_merged,
                                     .low = job->low,
                                     .high = job->high};
     conversion_set_curves(&conversion, &shape);

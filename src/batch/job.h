@@ -28,14 +28,14 @@ struct stack_picture {
 
 struct job {
     /* Set by the list, and constant afterwards. */
-    char *name;     /* path from the folder argument, or last part of a file argument: the same on every
-                     * machine */
-    char *input;    /* path; "-" is stdin */
-    char *output;   /* path; "-" is stdout */
-    int problem;    /* errno of a failed stat of the input; else 0 */
-    uint64_t bytes; /* size of the input; 0: unknown, as for a pipe */
-    dev_t device;   /* of the input, like `inode`; both 0: unknown */
-    ino_t inode;
+    char *name;         /* path from the folder argument, or last part of a file argument: the same on every
+                         * machine */
+    char *input;        /* path; "-" is stdin */
+    char *output;       /* path; "-" is stdout */
+    int problem;        /* errno of a failed stat of the input; else 0 */
+    uint64_t bytes;     /* size of the input; 0: unknown, as for a pipe */
+    dev_t input_device; /* st_dev and st_ino of the input; both 0: unknown */
+    ino_t input_inode;
     bool is_single;           /* the command's only file */
     bool is_duplicate;        /* another job has the same input and output */
     const struct step *merge; /* the step that merges the pictures of all jobs; NULL: none */
@@ -44,12 +44,12 @@ struct job {
     bool is_merged;           /* the job is the stack's result instead, and has no input file */
 
     /* The outcome so far. */
-    size_t made_from;   /* length of the part of `output` that is the first folder created for it; 0: none */
-    struct stat before; /* of the input, before it was opened; st_mode 0: stat failed */
-    bool skipped;       /* an earlier run has done it */
-    bool is_left_out;   /* probably skipped: not part of the progress's work; protected by its lock */
-    bool rounded;       /* some samples did not fit into 32-bit floats */
-    bool reported;      /* results_add has counted it */
+    size_t made_from; /* length of the part of `output` that is the first folder created for it; 0: none */
+    struct stat input_stat; /* from before the input was opened; st_mode 0: stat failed */
+    bool skipped;           /* an earlier run has done it */
+    bool is_left_out;       /* probably skipped: not part of the progress's work; protected by its lock */
+    bool rounded;           /* some samples did not fit into 32-bit floats */
+    bool has_result;        /* results_add has counted it */
 
     /* Valid while the job is open. */
     struct reader *reader;       /* at the next page; NULL: the job is not open */
@@ -220,9 +220,9 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 /* The same for a file that is copied. */
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Writes "about 1.3 of 255; white noise as strong at details of 2, 4 pixels: brightness 1.05 2.31; ..." to
- * `text`: the standard deviation of a sample, and for each level, finest first, the standard deviation of
- * white noise that has the same energy at this level. In counts of 255. */
+/* Writes "about 1.3 of 255. Standard deviation of equally strong white noise, at details of 2, 4 pixels:
+ * brightness 1.05 2.31; ..." to `text`: the standard deviation of a sample, and for each level, finest first,
+ * the standard deviation of white noise that has the same energy at this level. In counts of 255. */
 enum { NOISE_TEXT_SIZE = 448 };
 void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE]);
 

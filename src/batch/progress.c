@@ -10,7 +10,7 @@
  * The time left is the number of input bytes that are left, divided by the rate since the first output. The
  * time before that is for starting and compiling, which happens once. A thread prints a line in one call, and
  * locks stderr if the line replaces another. */
-#include "batch/report.h"
+#include "batch/progress.h"
 
 #include "base/text.h"
 #include "base/timing.h"
@@ -53,7 +53,7 @@ void progress_erase(void)
 }
 
 /* Returns the most columns of the line. A longer one would wrap and could not be erased. */
-static int columns(void)
+static int progress_columns(void)
 {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
@@ -63,7 +63,7 @@ static int columns(void)
 static void draw_line(const char *line)
 {
     char shown[LINE_SIZE];
-    snprintf(shown, sizeof shown, "%.*s", columns(), line);
+    snprintf(shown, sizeof shown, "%.*s", progress_columns(), line);
     flockfile(stderr); /* the thread that waits for signals draws lines, too */
     fputs("\r\033[K", stderr);
     print_visible(stderr, shown);
@@ -75,7 +75,7 @@ static void draw_line(const char *line)
 /* ---------------------------------------------------------------- while the driver compiles
  *
  * OpenCL does not say if a build compiles or loads from the driver's cache; only the time shows it. So a
- * timer starts with each build. If it expires before the build ends, it sends PROGRESS_SIGNAL to the thread
+ * timer starts with each build. If it expires before the build ends, it sends SIGNAL_COMPILING to the thread
  * that waits for signals, which draws a line. */
 
 static timer_t timer; /* valid if has_timer */
@@ -110,7 +110,7 @@ void progress_show_compiling(void)
 /* ---------------------------------------------------------------- drawing */
 
 /* Returns the job's part of the work: its bytes, or 1 if they are not known. */
-static double weight(const struct job *job)
+static double job_weight(const struct job *job)
 {
     return job->bytes > 0 ? (double)job->bytes : 1;
 }
@@ -126,28 +126,28 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.total, several ? list->count + list->is_merged : 0);
-    progress->prints = several && settings->verbose;
-    progress->draws = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
-    progress->summary = several && (progress->draws || progress->prints);
+    progress->has_file_lines = several && settings->verbose;
+    progress->has_line = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
+    progress->has_summary = several && (progress->has_line || progress->has_file_lines);
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
         progress->drawn = progress->began + PATIENCE; /* nothing is drawn for a quick file */
     for (size_t i = 0; i < list->count; i++)
-        progress->left += weight(&list->jobs[i]);
+        progress->pending_bytes += job_weight(&list->jobs[i]);
     /* Without a timer, nothing is shown while the driver compiles. */
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = PROGRESS_SIGNAL};
-    if (!progress->draws || timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGNAL_COMPILING};
+    if (!progress->has_line || timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
         return;
     atomic_store(&has_timer, true);
     compiling_watch(watch_compiler);
 }
 
-void progress_leave_out_done(struct progress *progress, const struct resume *resume, const struct list *list)
+void progress_subtract_done(struct progress *progress, const struct resume *resume, const struct list *list)
 {
-    for (size_t i = 0; progress->draws && i < list->count; i++) {
+    for (size_t i = 0; progress->has_line && i < list->count; i++) {
         struct job *job = &list->jobs[i];
         job->is_left_out = resume_expects_done(resume, job);
         if (job->is_left_out)
-            progress->left -= weight(job);
+            progress->pending_bytes -= job_weight(job);
     }
 }
 
@@ -179,7 +179,7 @@ static void append_bottleneck(char *line, const struct progress *progress)
     size_t most = 0;
     for (size_t i = 1; i < sizeof shares / sizeof shares[0]; i++)
         most = shares[i].seconds > shares[most].seconds ? i : most;
-    double share = progress->work_seconds > 0 ? shares[most].seconds / progress->work_seconds : 0;
+    double share = progress->file_seconds > 0 ? shares[most].seconds / progress->file_seconds : 0;
     if (share > 0) /* parts of a file overlap, and several threads decode it: the share may exceed 100% */
         text_append(line, LINE_SIZE, ", longest part: %s, %.0f%%", shares[most].name,
                     share < 1 ? 100 * share : 100);
@@ -207,16 +207,16 @@ static void append_counts(char *line)
  */
 static double since_first(struct progress *progress, double now, double *done)
 {
-    const double all = progress->done + progress->under_way;
+    const double all = progress->done_bytes + progress->processed_bytes;
     *done = 0;
     if (all == 0)
         return 0;
-    if (progress->first == 0) {
-        progress->first = now;
-        progress->first_done = all;
+    if (progress->first_time == 0) {
+        progress->first_time = now;
+        progress->first_bytes = all;
     }
-    *done = all - progress->first_done;
-    return now - progress->first;
+    *done = all - progress->first_bytes;
+    return now - progress->first_time;
 }
 
 /* Appends the time that the remaining bytes will take if `done` bytes took `elapsed` seconds. */
@@ -225,7 +225,7 @@ static void append_time_left(char *line, const struct progress *progress, double
     if (done <= 0)
         return;
     text_append(line, LINE_SIZE, ", ");
-    append_time(line, elapsed * fmax(progress->left - progress->under_way, 0) / done);
+    append_time(line, elapsed * fmax(progress->pending_bytes - progress->processed_bytes, 0) / done);
     text_append(line, LINE_SIZE, " left");
 }
 
@@ -259,8 +259,8 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
                     reader_info(job->reader)->video.header ? "frame" : "page", pages == 1 ? "" : "s");
     if (done > 0)
         text_append(line, sizeof line, ", %.1f MP/s",
-                    1e-6 * done / weight(job) * (job->pages > 0 ? job->pages : 1) * of->width * of->height /
-                        elapsed);
+                    1e-6 * done / job_weight(job) * (job->pages > 0 ? job->pages : 1) * of->width *
+                        of->height / elapsed);
     if (job->pages > 0)
         append_time_left(line, progress, elapsed, done);
     text_append(line, sizeof line, ": %s", job_input_name(job));
@@ -270,7 +270,7 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
 /* True if the last drawing was long enough ago; then `now` becomes its time. */
 static bool is_due(struct progress *progress, double now)
 {
-    const bool due = progress->draws && now - progress->drawn >= PAUSE;
+    const bool due = progress->has_line && now - progress->drawn >= PAUSE;
     if (due)
         progress->drawn = now;
     return due;
@@ -288,10 +288,10 @@ void progress_rows(void *context, int rows, const struct shape *of)
         share = 0; /* it would exceed the file's weight */
     pthread_mutex_lock(&progress->lock);
     if (job->is_left_out) /* the output was changed, and is made again */
-        progress->left += weight(job);
+        progress->pending_bytes += job_weight(job);
     job->is_left_out = false;
     if (share > job->share) { /* false for a second try */
-        progress->under_way += (share - job->share) * weight(job);
+        progress->processed_bytes += (share - job->share) * job_weight(job);
         job->share = share;
     }
     const double now = clock_seconds();
@@ -333,23 +333,23 @@ void progress_add(struct progress *progress, const struct job *job, const struct
     pthread_mutex_lock(&progress->lock);
     /* The rate of the first file counts from the time when the device was ready. A skipped file says nothing
      * about the rate. */
-    if (progress->first == 0 && !result->skipped)
-        progress->first = now - fmax(result->times.total - result->times.seconds[PART_START] -
-                                         result->times.seconds[PART_BUILD],
-                                     0);
+    if (progress->first_time == 0 && !result->skipped)
+        progress->first_time = now - fmax(result->times.total - result->times.seconds[PART_START] -
+                                              result->times.seconds[PART_BUILD],
+                                          0);
     /* The job's bytes are done. */
     if (!job->is_left_out)
-        progress->left -= weight(job);
-    progress->under_way -= job->share * weight(job);
+        progress->pending_bytes -= job_weight(job);
+    progress->processed_bytes -= job->share * job_weight(job);
     if (!result->skipped) {
-        progress->done += weight(job);
+        progress->done_bytes += job_weight(job);
         progress->bytes += result->bytes_in + result->bytes_out;
         progress->pixels += result->pixels;
-        progress->work_seconds += result->times.total;
+        progress->file_seconds += result->times.total;
         for (int i = 0; i < PART_COUNT; i++)
             progress->seconds[i] += result->times.seconds[i];
     }
-    if (progress->prints)
+    if (progress->has_file_lines)
         print_job(job, result);
     if (atomic_load(&counts.total) > 0 && is_due(progress, now))
         draw_files(progress, now);
@@ -367,7 +367,7 @@ void progress_end(struct progress *progress)
     pthread_mutex_destroy(&progress->lock);
     atomic_store(&counts.total, 0);
     progress_erase();
-    if (!progress->summary)
+    if (!progress->has_summary)
         return;
     text_append(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
     append_counts(line);

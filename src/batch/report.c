@@ -25,30 +25,32 @@
 
 /* ---------------------------------------------------------------- --report */
 
-static enum status journal_failed(const struct journal *journal, struct error *error)
+static enum status report_write_error(const struct report_file *report, struct error *error)
 {
-    return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", journal->path, strerror(errno));
+    return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", report->path, strerror(errno));
 }
 
-/* Opens the file to overwrite it, or with --resume to append to it. No path is no failure. */
-static enum status open_journal(struct journal *journal, const char *path, bool append, struct error *error)
+/* Opens the file to overwrite it, or with --resume to append to it. `path` may be NULL; then there is no
+ * report. */
+static enum status report_file_open(struct report_file *report, const char *path, bool append,
+                                    struct error *error)
 {
-    bool standard = path && strcmp(path, "-") == 0;
-    *journal = (struct journal){.path = path ? side_name(path) : NULL, .file = -1};
+    const bool is_stdout = path && strcmp(path, "-") == 0;
+    *report = (struct report_file){.path = path ? side_name(path) : NULL, .file = -1};
     if (!path)
         return STATUS_OK;
-    journal->file =
-        standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                 : open(path, (append ? O_RDWR : O_WRONLY | O_TRUNC) | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (journal->file < 0)
-        return journal_failed(journal, error);
-    if (!append || standard)
+    report->file =
+        is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                  : open(path, (append ? O_RDWR : O_WRONLY | O_TRUNC) | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (report->file < 0)
+        return report_write_error(report, error);
+    if (!append || is_stdout)
         return STATUS_OK;
     /* End a line that a full disk or a power cut left incomplete. */
     char last = '\n';
-    const off_t size = lseek(journal->file, 0, SEEK_END);
-    const bool is_cut = size > 0 && pread(journal->file, &last, 1, size - 1) == 1 && last != '\n';
-    return is_cut && write(journal->file, "\n", 1) != 1 ? journal_failed(journal, error) : STATUS_OK;
+    const off_t size = lseek(report->file, 0, SEEK_END);
+    const bool is_cut = size > 0 && pread(report->file, &last, 1, size - 1) == 1 && last != '\n';
+    return is_cut && write(report->file, "\n", 1) != 1 ? report_write_error(report, error) : STATUS_OK;
 }
 
 enum { DIGITS = 12 }; /* significant digits of numbers */
@@ -141,23 +143,23 @@ static const char *failure_reason(const struct result *result)
 }
 
 /* Prints the job's line. All lines have the same keys; a value that a job does not have is null. `state` is
- * its status for a reader; a job that was not tried has no exit status. */
+ * the text of "status"; a job that was not tried has no exit status. */
 static void print_result(FILE *out, const struct job *job, const struct result *result, const char *state)
 {
-    const bool failed = result->status != STATUS_OK, tried = job->reported;
-    const bool worked = tried && !result->skipped;
+    const bool has_failed = result->status != STATUS_OK, has_result = job->has_result;
+    const bool was_processed = has_result && !result->skipped;
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
     json_put_text(&line, "input", job->is_merged ? NULL : job->input);
     json_put_text(&line, "output", job->output);
     json_put_text(&line, "status", state);
-    json_put_text(&line, "error", failed ? result->error.text : NULL);
-    if (tried)
+    json_put_text(&line, "error", has_failed ? result->error.text : NULL);
+    if (has_result)
         json_put_whole(&line, "exit", (long long)result->status);
     else
         json_put_null(&line, "exit");
-    json_put_text(&line, "reason", failed ? failure_reason(result) : NULL);
-    json_put_text(&line, "stage", failed ? result->error.stage : NULL);
+    json_put_text(&line, "reason", has_failed ? failure_reason(result) : NULL);
+    json_put_text(&line, "stage", has_failed ? result->error.stage : NULL);
     put_warnings(&line, result->warnings);
     put_sizes(&line, "from", result->width, result->height, result->channels);
     put_sizes(&line, "to", result->output_width, result->output_height, result->output_channels);
@@ -166,7 +168,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     json_put_text(&line, "found", result->found[0] ? result->found : NULL);
     json_put_whole(&line, "bytes_in", (long long)result->bytes_in);
     json_put_whole(&line, "bytes_out", (long long)result->bytes_out);
-    if (worked) {
+    if (was_processed) {
         json_begin(&line, "seconds", '{');
         put_parts(&line, &result->times);
         put_seconds(&line, "total", result->times.total);
@@ -176,7 +178,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
         json_put_null(&line, "seconds");
         json_put_null(&line, "group");
     }
-    json_put_text(&line, "device", worked ? result->device : NULL);
+    json_put_text(&line, "device", was_processed ? result->device : NULL);
     json_end(&line, '}');
     fputc('\n', out);
 }
@@ -189,11 +191,13 @@ void results_print_undone(FILE *out, const struct job *job, const char *status, 
     print_result(out, job, &result, status);
 }
 
-/* Appends the job's line in one write. Without a result, it was not tried because of the error. */
-static enum status write_journal(struct journal *journal, const struct job *job, const struct result *result,
-                                 const struct error *why, struct error *error)
+/* Appends the job's line in one write. If `result` is NULL, the job was not tried, and `why` is the reason.
+ */
+static enum status report_file_append(struct report_file *report, const struct job *job,
+                                      const struct result *result, const struct error *why,
+                                      struct error *error)
 {
-    if (!journal->path)
+    if (!report->path)
         return STATUS_OK;
     char *line = NULL;
     size_t size = 0;
@@ -205,13 +209,13 @@ static enum status write_journal(struct journal *journal, const struct job *job,
                      result->status != STATUS_OK ? "failed"
                      : result->skipped           ? "skipped"
                                                  : "done");
-    bool whole = out && !ferror(out);
-    whole = out && fclose(out) == 0 && whole;
+    bool is_whole = out && !ferror(out);
+    is_whole = out && fclose(out) == 0 && is_whole;
     enum status status = STATUS_OK;
-    if (!whole)
-        status = fail_memory(error, "%s: out of memory for the report", journal->path);
-    else if (!write_whole(journal->file, line, size))
-        status = journal_failed(journal, error);
+    if (!is_whole)
+        status = fail_memory(error, "%s: out of memory for the report", report->path);
+    else if (!write_whole(report->file, line, size))
+        status = report_write_error(report, error);
     free(line);
     return status;
 }
@@ -221,8 +225,8 @@ enum status results_begin(struct results *results, const struct settings *settin
 {
     *results = (struct results){
         .settings = settings, .count = list->count, .several = list->several, .complain = complain};
-    enum status status =
-        open_journal(&results->journal, settings->dry_run ? NULL : settings->report, settings->resume, error);
+    enum status status = report_file_open(&results->report, settings->dry_run ? NULL : settings->report,
+                                          settings->resume, error);
     progress_begin(&results->progress, settings, list);
     return status;
 }
@@ -235,12 +239,12 @@ void results_print(const struct results *results, const struct error *error)
     funlockfile(stderr);
 }
 
-/* Prints once that the report cannot be written. */
-static void journal_lost(struct results *results, const struct error *error)
+/* Prints a failure to write the report, once. */
+static void print_report_failure(struct results *results, const struct error *error)
 {
-    if (!results->journal_failed)
+    if (!results->is_report_incomplete)
         results_print(results, error);
-    results->journal_failed = true;
+    results->is_report_incomplete = true;
 }
 
 /* Prints the warnings, which are lines of a text. */
@@ -250,7 +254,7 @@ static void print_warnings(struct results *results, const struct job *job, const
     while (text[0] != '\0') {
         struct error line;
         int length = (int)strcspn(text, "\n");
-        fail(&line, STATUS_OK, "%s: warning: %.*s", job_input_name(job), length, text);
+        error_set(&line, "%s: warning: %.*s", job_input_name(job), length, text);
         results_print(results, &line);
         text += length + (text[length] == '\n');
     }
@@ -259,55 +263,58 @@ static void print_warnings(struct results *results, const struct job *job, const
 void results_add(struct results *results, struct job *job, const struct result *result)
 {
     struct error error;
-    job->reported = true;
-    /* A failure that ended the work is printed once, as jobs that were under way fail for the same reason. */
-    if (result->status != STATUS_OK && job_is_stacked(job) && result->error.scope == SCOPE_FILE) {
+    job->has_result = true;
+    if (result->status == STATUS_OK) {
+        print_warnings(results, job, result);
+    } else if (job_is_stacked(job) && result->error.scope == SCOPE_FILE) {
+        /* An input of a stack is left out, and the stack goes on: no failure of the command. */
         struct error line;
-        fail(&line, STATUS_OK, "%s; left out", result->error.text);
+        error_set(&line, "%s; left out", result->error.text);
         results->left_out++;
         if (!results->settings->quiet)
             results_print(results, &line);
-    } else if (result->status != STATUS_OK) {
+    } else {
+        /* A failure that stopped the work is printed once: jobs that were under way fail for the same reason.
+         */
         results->failed++;
-        if (results->several && !(results->has_ended && result->error.scope != SCOPE_FILE))
+        if (results->several && !(results->is_stopped && result->error.scope != SCOPE_FILE))
             results_print(results, &result->error);
-        results->single = result->error;
-        results->single_status = result->status;
+        results->last_failure = result->error;
+        results->last_failure_status = result->status;
     }
-    if (result->status == STATUS_OK)
-        print_warnings(results, job, result);
     results->added++;
     progress_add(&results->progress, job, result);
-    if (write_journal(&results->journal, job, result, NULL, &error) != STATUS_OK)
-        journal_lost(results, &error);
+    if (report_file_append(&results->report, job, result, NULL, &error) != STATUS_OK)
+        print_report_failure(results, &error);
 }
 
 enum status results_end(struct results *results, const struct list *list, enum status status,
                         struct error *error)
 {
-    struct error lost;
+    struct report_file *report = &results->report;
+    struct error report_error;
     progress_end(&results->progress);
     for (size_t i = 0; i < list->count; i++)
-        if (!list->jobs[i].reported &&
-            write_journal(&results->journal, &list->jobs[i], NULL,
-                          status != STATUS_OK ? error : &results->single, &lost) != STATUS_OK)
-            journal_lost(results, &lost);
+        if (!list->jobs[i].has_result &&
+            report_file_append(report, &list->jobs[i], NULL,
+                               status != STATUS_OK ? error : &results->last_failure,
+                               &report_error) != STATUS_OK)
+            print_report_failure(results, &report_error);
     /* Closing may find a write that failed. */
-    if (results->journal.path && results->journal.file >= 0 && close(results->journal.file) != 0) {
-        journal_failed(&results->journal, &lost);
-        journal_lost(results, &lost);
+    if (report->path && report->file >= 0 && close(report->file) != 0) {
+        (void)report_write_error(report, &report_error);
+        print_report_failure(results, &report_error);
     }
-    results->journal.file = -1;
+    report->file = -1;
     if (status != STATUS_OK)
         return status;
-    if (results->failed == 0 && results->journal_failed)
-        return fail(error, STATUS_PARTIAL, "%s: the report is incomplete; the files are done",
-                    results->journal.path);
+    if (results->failed == 0 && results->is_report_incomplete)
+        return fail(error, STATUS_PARTIAL, "%s: the report is incomplete; the files are done", report->path);
     if (results->failed == 0)
         return STATUS_OK;
     if (!results->several) {
-        *error = results->single;
-        return results->single_status;
+        *error = results->last_failure;
+        return results->last_failure_status;
     }
     status = results->failed < results->added ? STATUS_PARTIAL : STATUS_FAILED;
     if (results->added < results->count)
@@ -344,12 +351,14 @@ static const char *memory_name(const struct worker *worker)
     return worker->run.memory == MEMORY_IMAGE ? "image" : "buffer";
 }
 
-/* Prints the device time of each kernel by stage, the busy time of each part, and the wall-clock time. Parts
- * overlap, so their sum may exceed the wall clock. */
+/* Prints two tables: the device time of each kernel by stage; the busy time of each part, and the wall-clock
+ * time. Parts overlap, so their sum may exceed the wall clock. */
 static void print_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
     fprintf(out, "%s, %s memory\n", worker->device.name, memory_name(worker));
+
+    /* Kernels, and their sum. */
     fprintf(out, "%-18s %-18s %8s %10s %10s %8s\n", "stage", "kernel", "launches", "device ms", "MB moved",
             "GB/s");
     for (size_t i = 0; i < worker->timing.kernel_count; i++) {
@@ -357,8 +366,10 @@ static void print_table(FILE *out, struct worker *worker)
         fprintf(out, "%-18s %-18s %8d %10.3f %10.1f %8.1f\n", kernel->owner, kernel->name, kernel->count,
                 1e3 * kernel->seconds, 1e-6 * (double)kernel->bytes, gigabytes_per_second(kernel));
     }
-    fprintf(out, "%-18s %-18s %8s %10.3f\n\n%-36s %10s %6s\n", "all kernels", "", "",
-            1e3 * busy.seconds[PART_STAGES], "part", "busy ms", "%");
+    fprintf(out, "%-18s %-18s %8s %10.3f\n", "all kernels", "", "", 1e3 * busy.seconds[PART_STAGES]);
+
+    /* Parts, wall clock, and frames of a video. */
+    fprintf(out, "\n%-36s %10s %6s\n", "part", "busy ms", "%");
     for (int i = 0; i < PART_COUNT; i++) {
         const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
         char title[64];
@@ -375,7 +386,8 @@ static void print_table(FILE *out, struct worker *worker)
         fprintf(out, "%-36s %10d %10.1f a second\n", "frames", worker->frames.count, frame_rate(worker));
 }
 
-/* Writes a program with its options, as in the name of the cache entry. Without memory it is left out. */
+/* Writes a program with its options, as in the name of the cache entry. If memory is out, the program is
+ * omitted. */
 static void put_program(void *context, const char *file, const char *options, int edge)
 {
     struct json_writer *line = context;
@@ -433,29 +445,30 @@ static enum status write_timing(struct worker *const *workers, int count, const 
     if (!file)
         return STATUS_FAILED;
     for (int i = 0; i < count; i++) {
-        struct worker *sum = workers[i];
+        struct worker *worker = workers[i];
         /* JSON is written even if nothing was measured, as an empty file is no JSON. */
-        if (!sum->measured && (timing->form == TIMING_TABLE || i > 0))
+        if (!worker->measured && (timing->form == TIMING_TABLE || i > 0))
             continue;
-        sum->timing.parts[PART_PREPARE].seconds = sum->context->chain->prepared;
-        sum->timing.began = began;
-        (timing->form == TIMING_JSON ? print_json : print_table)(file, sum);
+        /* Complete the measurements by what no worker measures. */
+        worker->timing.parts[PART_PREPARE].seconds = worker->context->chain->prepared;
+        worker->timing.began = began;
+        (timing->form == TIMING_JSON ? print_json : print_table)(file, worker);
     }
     return file == stderr ? STATUS_OK : side_close(file, timing->file, "the times", error);
 }
 
-/* Returns the status of the work, `status`, and of a file, `written`, together. `trouble` is the file's
- * error. */
-static enum status add_file(enum status status, enum status written, const struct error *trouble,
-                            void (*complain)(const struct error *), struct error *error)
+/* Combines the work's status with the status of a file. If both failed, the file's error is printed and the
+ * work's status returned. */
+static enum status combine_status(enum status status, enum status file_status, const struct error *file_error,
+                                  void (*complain)(const struct error *), struct error *error)
 {
-    if (written == STATUS_OK)
+    if (file_status == STATUS_OK)
         return status;
     if (status != STATUS_OK) {
-        complain(trouble);
+        complain(file_error);
         return status;
     }
-    *error = *trouble;
+    *error = *file_error;
     return STATUS_FAILED;
 }
 
@@ -465,15 +478,15 @@ enum status report_times(struct worker *const *workers, int count, const struct 
                          struct error *error)
 {
     const struct timing_option *timing = &settings->timing;
-    struct error trouble;
-    bool done = status == STATUS_OK || status == STATUS_PARTIAL;
-    if (timing->form != TIMING_ABSENT && (timing->file || done))
-        status = add_file(status, write_timing(workers, count, timing, began, &trouble), &trouble, complain,
-                          error);
+    struct error file_error;
+    const bool is_done = status == STATUS_OK || status == STATUS_PARTIAL;
+    if (timing->form != TIMING_ABSENT && (timing->file || is_done))
+        status = combine_status(status, write_timing(workers, count, timing, began, &file_error), &file_error,
+                                complain, error);
     if (settings->trace) { /* then there is one worker */
         struct timing *events = &workers[0]->timing;
-        status = add_file(status, timing_write_trace(events, settings->trace, &trouble), &trouble, complain,
-                          error);
+        status = combine_status(status, timing_write_trace(events, settings->trace, &file_error), &file_error,
+                                complain, error);
     }
     return status;
 }

@@ -1,81 +1,22 @@
-/* Reports what happened to the jobs: messages, --report, progress, times and the exit status.
+/* Reports what happened to the jobs: messages, --report, times and the exit status.
  *
  *     results_begin ─▶ results_add for each job, progress_rows in between ─▶ results_end ─▶ report_times
  *
- * Thread safety: results_add and results_print are called by one thread at a time (the worker pool's lock);
- * progress_rows by all workers. The rest is called by the main thread without workers. */
+ * Thread safety: results_add and results_print are called by one thread at a time (the worker pool's lock).
+ * The others are called by the main thread while no workers run. */
 #ifndef CLIMG_BATCH_REPORT_H
 #define CLIMG_BATCH_REPORT_H
 
 #include "batch/files.h"
-
-#include <pthread.h>
-#include <signal.h>
-
-struct shape;
-
-/* The line of --progress on a terminal, which is redrawn, and the lines of -v, one for each file. */
-struct progress {
-    /* Constant. */
-    bool draws;   /* redraws the line */
-    bool prints;  /* prints a line for each file */
-    bool summary; /* prints a line at the end */
-    double began; /* time of clock_seconds at the start */
-
-    pthread_mutex_t lock; /* protects the following fields, and `share` of all jobs */
-    double drawn;         /* time of the last drawing */
-    /* Work in bytes of inputs. Files of unknown size count as one byte. */
-    double left;       /* of files that are not done */
-    double under_way;  /* the part of `left` that went through the chain */
-    double done;       /* of files that are done */
-    double first;      /* time of the first output; 0 before it */
-    double first_done; /* done + under_way at that time */
-    /* For the summary. */
-    uint64_t bytes, pixels;     /* bytes read and written; pixels of inputs */
-    double seconds[PART_COUNT]; /* busy seconds of all files */
-    double work_seconds;        /* from the start to the end of each file, added up */
-};
-
-/* Call it before the work starts. From then on progress_interrupted prints the number of files that are done.
- */
-void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list);
-
-struct resume;
-
-/* Leaves out of the work the files that earlier runs have done, as far as their records tell without reading
- * files. Call it before the workers start. */
-void progress_leave_out_done(struct progress *progress, const struct resume *resume, const struct list *list);
-
-/* Sent when the driver has compiled for more than half a second. The thread that waits for signals then calls
- * progress_show_compiling, which shows the user why nothing happens. */
-#define PROGRESS_SIGNAL SIGRTMIN
-void progress_show_compiling(void);
-
-/* Erases the line, so that something else can be printed. Any thread may call. */
-void progress_erase(void);
-
-/* Call it after a job: prints its line, or redraws the line if the last time was a while ago. */
-void progress_add(struct progress *progress, const struct job *job, const struct result *result);
-
-/* Draws the part of a job that is done: a `watch` for chain/page.h. `job` is a struct job with its `progress`
- * set.
- */
-void progress_rows(void *job, int rows, const struct shape *of);
-
-/* Erases the line, and prints a summary if there are several files and lines were shown. */
-void progress_end(struct progress *progress);
-
-/* Prints on stderr the number of files that were done before signal `number` ended the run. Safe in a signal
- * handler. */
-void progress_interrupted(int number);
+#include "batch/progress.h"
 
 struct json_writer;
 
-/* Writes "noise": for each colour a list of levels, or null. */
+/* Writes "noise": for each colour the noise of each level, or null. */
 void report_noise(struct json_writer *line, const struct result *result);
 
 /* The file of --report. */
-struct journal {
+struct report_file {
     const char *path; /* for messages; NULL: no report */
     int file;         /* descriptor; -1: closed */
 };
@@ -85,7 +26,8 @@ struct results {
     /* Constant. */
     const struct settings *settings;
     size_t count; /* number of jobs */
-    bool several; /* messages name files; with a single file the message is the command's */
+    bool several; /* more than one file: failures are printed when they happen. The failure of a single file
+                   * is returned as the command's */
     void (*complain)(const struct error *);
 
     struct progress progress; /* has its own lock */
@@ -93,11 +35,11 @@ struct results {
     /* Protected by the worker pool's lock. */
     size_t added, failed; /* number of results, and of failures among them */
     size_t left_out;      /* number of inputs of a stack that failed and were left out of it */
-    bool has_ended;       /* a failure that all other files would share ended the work; it is reported once */
-    struct journal journal;
-    bool journal_failed; /* its failure was printed */
-    struct error single; /* the last failure; with a single file it is the command's */
-    enum status single_status;
+    bool is_stopped;      /* a failure that all other files would share ended the work; it is printed once */
+    struct report_file report;
+    bool is_report_incomplete; /* a failure of writing it was printed */
+    struct error last_failure; /* of a job */
+    enum status last_failure_status;
 };
 
 /* Opens the report and begins the progress; call results_end after success. `complain` prints a message. */
@@ -107,16 +49,21 @@ enum status results_begin(struct results *results, const struct settings *settin
 /* Prints and counts the result of a job and writes it to the report. */
 void results_add(struct results *results, struct job *job, const struct result *result);
 
-/* Prints a line of JSON for a job that was neither done nor tried: `status` is "planned" or "not tried". With
- * an error, which may be NULL, it is the reason. */
+/* Prints a line of JSON for a job without a result: `status` is "planned" or "not tried". `why` is the
+ * reason, or NULL. */
 void results_print_undone(FILE *out, const struct job *job, const char *status, const struct error *why);
 
 /* Prints a message in place of the line of progress. */
 void results_print(const struct results *results, const struct error *error);
 
-/* Ends progress and report, with a line for each job of the list that was not tried. Returns `status` if it
- * is a failure of the whole command, STATUS_PARTIAL if some jobs failed, STATUS_FAILED if all did; the
- * message is then the count. */
+/* Ends progress and report, with a line for each job of the list that was not tried. `status` is the status
+ * of the command so far; if it is a failure, *error is its message, the reason of these lines. Returns
+ *
+ *     `status`         if it is a failure of the whole command, with its message
+ *     STATUS_PARTIAL   if some of several files failed, with their number as message; or if all files are
+ *                      done and the report is incomplete
+ *     STATUS_FAILED    if all of several files failed, with their number as message
+ *     the file's own   status and message if a single file failed */
 enum status results_end(struct results *results, const struct list *list, enum status status,
                         struct error *error);
 

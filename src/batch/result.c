@@ -30,8 +30,8 @@ void job_print(const struct job *job, const char *format, ...)
 /* Prints for --verbose: sizes, sample types, device, and what is done to samples and metadata. */
 static void print_page(const struct job *job, const struct worker *worker, const struct page *page)
 {
-    const struct shape *read = &page->plan->shapes[0], full = shape_full(read), *in = &full;
-    const struct image_info *out = &page->out; /* has `palette` and `bits` of the input */
+    const struct shape *decoded = &page->plan->shapes[0], in_file = shape_full(decoded), *in = &in_file;
+    const struct image_info *out = &page->out; /* but `palette` and `bits` are still the input's */
     char group[48] = "";
     if (in->images > 1)
         snprintf(group, sizeof group, ", a group of %d images", in->images);
@@ -39,20 +39,22 @@ static void print_page(const struct job *job, const struct worker *worker, const
               "%s of %dx%d, %d channel%s%s, %s; to %s, %s of %ux%u, %d channel%s, %s; on %s, %s memory, "
               "%d rows at once%s",
               in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
-              in->channels == 1 ? "" : "s", in->alpha ? " with alpha" : "", sample_name(page->from.type),
-              job->format->name, plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image",
-              out->width, out->height, out->channels, out->channels == 1 ? "" : "s",
+              in->channels == 1 ? "" : "s", in->alpha ? " with alpha" : "",
+              sample_name(page->input_conversion.type), job->format->name,
+              plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
+              out->channels, out->channels == 1 ? "" : "s",
               job_is_bilevel(job, worker) ? "1 bit" : sample_name(out->type), worker->device.name,
               worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
     if (out->palette || out->bits > 0)
         job_print(job, "%d-bit %s become %s samples", out->bits > 0 ? out->bits : 8,
-                  out->palette ? "palette indices" : "samples", sample_name(page->from.type));
-    if (page->from.ranged)
-        job_print(job, "values from %s become 0 to full scale%s", conversion_range(&page->from).text,
-                  page->to.ranged ? " for the stages, and are restored in the output" : "");
-    if (read->reduced.by > 0)
+                  out->palette ? "palette indices" : "samples", sample_name(page->input_conversion.type));
+    if (page->input_conversion.has_range)
+        job_print(job, "values from %s become 0 to full scale%s",
+                  conversion_range(&page->input_conversion).text,
+                  page->output_conversion.has_range ? " for the stages, and are restored in the output" : "");
+    if (decoded->reduced.by > 0)
         job_print(job, "is decoded at 1/%d, as it becomes much smaller; full=yes decodes all pixels",
-                  read->reduced.by);
+                  decoded->reduced.by);
     if (job->orientation > 0)
         job_print(job, "is turned first, as its orientation is %d%s", job->orientation,
                   worker->context->settings->auto_orient ? ""
@@ -75,7 +77,7 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
     char text[128];
     snprintf(text, sizeof text, "its alpha is lost, as %s has none: the picture is put on white",
              job->format->name);
-    if (page->out.alpha && job->format->holds.flat)
+    if (page->out.alpha && job->format->holds.flat) /* the format has no alpha */
         result_warn(result, text);
     snprintf(text, sizeof text, "%s samples become 8 bit, as %s holds no more", sample_name(job->samples),
              job->format->name);
@@ -84,16 +86,18 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
         result_warn(result, text);
 }
 
-/* Warns of `--threshold 0.5` for 8-bit samples, which is below the first sample value. */
-static void warn_of_fractions(const struct job *job, double full, struct result *result)
+/* Warns of `--threshold 0.5` for 8-bit samples: 0.5 of 255 is probably meant as 50%. `full_scale` is the
+ * sample value of white. */
+static void warn_of_fractions(const struct job *job, double full_scale, struct result *result)
 {
-    for (size_t i = 0; i < job->chain.count && full > 1; i++) {
+    for (size_t i = 0; i < job->chain.count && full_scale > 1; i++) {
         char text[128];
         const struct step *step = &job->chain.steps[i];
-        if (!step_caps(step).takes_fractions)
+        if (!step_caps(step).has_suspect_fraction)
             continue;
-        snprintf(text, sizeof text, "--%s counts samples from 0 to %.15g; did you mean percent, as in 50%%?",
-                 step->stage->name, full);
+        snprintf(text, sizeof text,
+                 "--%s takes sample values from 0 to %.15g; did you mean percent, as in 50%%?",
+                 step->stage->name, full_scale);
         result_warn(result, text);
     }
 }
@@ -101,25 +105,33 @@ static void warn_of_fractions(const struct job *job, double full, struct result 
 void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
                       struct result *result)
 {
-    const struct shape full = shape_full(&page->plan->shapes[0]), *in = &full;
+    const struct shape in_file = shape_full(&page->plan->shapes[0]), *in = &in_file;
+
+    /* Warnings. */
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
     warn_of_fractions(job, in->full, result);
-    if (worker->context->settings->range.given && !page->from.ranged && !job->merge)
+    if (worker->context->settings->range.given && !page->input_conversion.has_range && !job->merge)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
     if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
         print_page(job, worker, page);
-    /* Lower slices take less memory unless they are mostly halo. */
+    /* slice: rows of a slice if a retry with fewer rows would need less memory; 0 if slices are mostly halo.
+     */
+
     const struct plan *plan = page->plan;
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
+
+    /* Sums over pages. Samples became floats unless they are moved as they are in the file. */
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
     result->output_type = page->out.type;
-    result->as_floats = result->as_floats || sample_is_float(page->from.type) ||
-                        !plan_moves_samples(plan, &page->from, &page->to);
-    if (page->to.counted)
+    result->as_floats = result->as_floats || sample_is_float(page->input_conversion.type) ||
+                        !plan_keeps_file_samples(plan, &page->input_conversion, &page->output_conversion);
+    if (page->output_conversion.counts_clipping)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;
+
+    /* Sizes of the first page. */
     if (result->width > 0)
         return;
     result->width = in->width;
@@ -147,9 +159,9 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
 {
     static const char *const colours[][3] = {{"brightness", "red - blue", "green - magenta"},
                                              {"red", "green", "blue"}};
-    /* A level of white noise holds 3/4 of the variance that the finer levels leave. With these weights the
-     * sum over the levels is the variance of a sample. Opponent colours have the same mean variance as red,
-     * green and blue, because their matrix is orthonormal. */
+    /* White noise has 3/4 of its variance on the finest level, 3/4 of the rest on the next, and so on. With
+     * these weights the sum over the levels is the variance of a sample. Opponent colours have the same mean
+     * variance as red, green and blue, because their matrix is orthonormal. */
     double variance = 0, share = 0.75, shares = 0;
     for (int level = 0; level < result->noise_levels; level++, share /= 4) {
         for (int i = 0; i < result->noise_count; i++)
@@ -157,7 +169,8 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
         shares += share;
     }
     text[0] = '\0';
-    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255; white noise as strong at details of ",
+    text_append(text, NOISE_TEXT_SIZE,
+                "about %.2g of 255. Standard deviation of equally strong white noise, at details of ",
                 sqrt(variance / shares));
     for (int level = 0; level < result->noise_levels; level++)
         text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
@@ -175,7 +188,7 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
 void result_note_missing(const struct worker *worker, int image, struct result *result)
 {
     char text[128];
-    const uint64_t count = image < MAX_NOISES ? worker->run.results.missing[image] : 0;
+    const uint64_t count = image < MAX_GROUP_RESULTS ? worker->run.results.nonfinite[image] : 0;
     snprintf(text, sizeof text, "%llu %s NaN or infinite, and %s left out", (unsigned long long)count,
              count == 1 ? "value is" : "values are", count == 1 ? "was" : "were");
     if (count > 0)
@@ -184,57 +197,60 @@ void result_note_missing(const struct worker *worker, int image, struct result *
 
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
 {
-    const struct estimate *found = &worker->run.results.noise;
-    const struct shape *shape = &found->shape;
-    struct result page = {.noise_count = shape->channels - shape->alpha, .noise_levels = found->levels};
-    if (found->levels == 0 || image >= shape->images)
+    const struct estimate *estimate = &worker->run.results.noise;
+    const struct shape *shape = &estimate->shape;
+    struct result measured = {.noise_count = shape->channels - shape->alpha,
+                              .noise_levels = estimate->levels};
+    if (estimate->levels == 0 || image >= shape->images)
         return;
-    const struct image_noise *noise = &found->images[image];
-    page.noise_separate = noise->is_separate;
-    for (int i = 0; i < page.noise_count; i++)
-        for (int level = 0; level < found->levels; level++)
-            page.noise[i][level] = 255 * noise->sigma[level][i];
+    const struct image_noise *noise = &estimate->images[image];
+    measured.noise_separate = noise->is_separate;
+    for (int i = 0; i < measured.noise_count; i++)
+        for (int level = 0; level < estimate->levels; level++)
+            measured.noise[i][level] = 255 * noise->sigma[level][i];
     if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1) {
         char text[NOISE_TEXT_SIZE];
-        result_noise_text(&page, text);
+        result_noise_text(&measured, text);
         job_print(job, "noise: %s", text);
     }
+
+    /* The result has the noise of the first page. */
     if (result->noise_count > 0)
         return;
-    memcpy(result->noise, page.noise, sizeof page.noise);
-    result->noise_count = page.noise_count;
-    result->noise_separate = page.noise_separate;
-    result->noise_levels = page.noise_levels;
+    memcpy(result->noise, measured.noise, sizeof measured.noise);
+    result->noise_count = measured.noise_count;
+    result->noise_separate = measured.noise_separate;
+    result->noise_levels = measured.noise_levels;
 }
 
 void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result)
 {
-    const struct alignment *found = &worker->run.results.alignment;
-    const struct affine *map = &found->affine;
-    if (!found->found)
+    const struct alignment *alignment = &worker->run.results.alignment;
+    const struct affine *map = &alignment->affine;
+    if (!alignment->found)
         return;
     if (worker->context->settings->verbose && !worker->context->settings->quiet)
         job_print(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", map->xx, map->xy,
-                  map->x, map->yx, map->yy, map->y, found->confidence);
+                  map->x, map->yx, map->yy, map->y, alignment->confidence);
     if (!result->alignment.found)
-        result->alignment = *found;
+        result->alignment = *alignment;
 }
 
 void result_note_found(const struct job *job, const struct worker *worker, struct result *result)
 {
-    char found[sizeof result->found] = "";
-    text_append(found, sizeof found, "%s%s%s", job->measured,
+    char text[sizeof result->found] = "";
+    text_append(text, sizeof text, "%s%s%s", job->measured,
                 job->measured[0] != '\0' && worker->run.results.text[0] != '\0' ? "; " : "",
                 worker->run.results.text);
-    if (found[0] == '\0')
+    if (text[0] == '\0')
         return;
     if (worker->context->settings->verbose && !worker->context->settings->quiet)
-        job_print(job, "found: %s", found);
+        job_print(job, "found: %s", text);
     if (result->found[0] == '\0')
-        strcpy(result->found, found);
+        strcpy(result->found, text);
 }
 
-enum { MOST_CLIPPED = 1 /* percent of the samples that is not worth a warning */ };
+enum { CLIPPING_TOLERATED = 1 /* percent of the samples; so few are not worth a warning */ };
 
 /* Warns of clipped values. With --range the user asked for the clipping, and stages exceed the range of
  * integers in a few samples of most pictures. Both are only reported with --verbose. */
@@ -242,9 +258,10 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
 {
     const struct clipping *clipping = &result->clipping;
     const struct settings *settings = worker->context->settings;
-    const bool floats = transfer_clips(job->samples, result->output_type, false);
+    const bool amplifies = false; /* clipping by the conversion alone */
+    const bool clips_floats = transfer_clips(job->samples, result->output_type, amplifies);
     const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
-    const bool is_warned = !settings->range.given && (floats || percent > MOST_CLIPPED);
+    const bool is_warned = !settings->range.given && (clips_floats || percent > CLIPPING_TOLERATED);
     char text[256] = "";
     if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(
@@ -253,8 +270,9 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
             (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
             sample_name(result->output_type),
             !is_warned ? ""
-            : floats ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"
-                     : "; a TIFF with --depth float keeps them");
+            : clips_floats
+                ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"
+                : "; a TIFF with --depth float keeps them");
     result_warn(result, text);
     if (clipping->not_numbers == 0)
         return;

@@ -1,17 +1,19 @@
 /* --resume: finds outputs that earlier runs have made.
  *
- * Each folder with outputs has a record, the hidden file .climg-done. It has a line for each output:
+ * Each folder with outputs has a done list, the hidden file .climg-done. It has a record for each output, a
+ * line of text:
  *
- *     climg1 WORK INPUT-SIZE INPUT-TIME SIZE TIME CHANGED CRC-32 NAME
+ *     climg1 PROVENANCE INPUT-SIZE INPUT-TIME SIZE TIME CHANGED CRC-32 NAME
  *
- * An output is done if its line has this work and this input, and the file is still the one that was written.
- * If size and times are the same, the file is not read. Else (it was copied, or damaged) its checksum
- * decides. Lines have no folders, so a folder can be moved with its record.
+ * The provenance is a text that lists the stages and options which determine the output's pixels; the record
+ * has its hash. An output is done if its record has this provenance and this input, and the file is still as
+ * it was written. If its size and times are the same, the file is not read. If only times differ (it was
+ * copied, or damaged), its checksum decides. Records have names without folders, so a folder can be moved
+ * with its done list.
  *
- * Several processes may add lines at the same time. If a line is missing or cannot be read (the first run was
- * without
- * --resume, or the process was killed), the output itself decides: it is done if it is not older than the
- * input, its metadata has this work, and it can be read to its end.
+ * Several processes may append records at the same time. If a record is missing or cannot be read (the first
+ * run was without --resume, or the process was killed), the output itself decides: it is done if it is not
+ * older than the input, its metadata has this provenance, and it can be read to its end.
  *
  * Thread safety: resume_load and resume_free are called without workers; the rest by any worker. */
 #ifndef CLIMG_BATCH_RESUME_H
@@ -20,7 +22,8 @@
 #include "batch/files.h"
 #include "batch/job.h"
 
-/* Returns the work of a command, as climg writes it into outputs (PNG's Software text, TIFF's Software tag):
+/* Returns the provenance of a command's outputs, as climg writes it into them (PNG's Software text, TIFF's
+ * Software tag):
  *
  *     climg 0.2.0 --blur=2,truncate=0 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
  *
@@ -29,39 +32,39 @@
  */
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error);
 
-/* Adds the work to the metadata, after the name of the program that made the input ("GIMP 2.10; climg 0.2.0
- * ..."). Replaces the work of an earlier climg. */
+/* Adds the provenance to the metadata, after the name of the program that made the input ("GIMP 2.10; climg
+ * 0.2.0 ..."). Replaces an earlier provenance. */
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error);
 
 /* The records of earlier runs. Constant while workers run. */
 struct resume {
     const struct settings *settings;
-    const char *provenance;      /* work of this command; belongs to the caller */
-    uint64_t work;               /* its hash, without the version of climg */
+    const char *provenance;      /* of this command's outputs; belongs to the caller */
+    uint64_t provenance_hash;    /* without the version of climg */
     struct done_record *records; /* sorted by path */
     size_t count;
 };
 
-/* Fails if an output replaces its input and its format, or --strip, prevents it from naming its work: such a
- * file cannot be recognised as done. Does nothing without --resume. */
+/* Fails if an output replaces its input and cannot store the provenance, because of its format or --strip:
+ * such a file cannot be recognised as done. Does nothing without --resume. */
 enum status resume_check(const struct settings *settings, const struct list *list, struct error *error);
 
-/* Reads the records of all folders with outputs. Call resume_free also after a failure. */
+/* Reads the done lists of all folders with outputs. Call resume_free also after a failure. */
 enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
                         const struct list *list, struct error *error);
 
-/* True if the job's output is done. Sets job->before. May read the whole output. */
+/* True if the job's output is done. Sets job->input_stat. May read the whole output. */
 bool resume_finds_done(const struct resume *resume, struct job *job);
 
 /* True if resume_finds_done will probably find the output done: the record has it for this work and input.
- * Reads no file. */
+ * Only calls stat. */
 bool resume_expects_done(const struct resume *resume, const struct job *job);
 
-/* Records the job's output, which was just committed. If that fails (a read-only folder, a full disk), the
- * next run reads the output itself. */
+/* Appends a record of the job's output, which was just committed. If that fails (a read-only folder, a full
+ * disk), the next run reads the output itself. */
 void resume_note(const struct resume *resume, const struct job *job);
 
-/* May be called twice, and on a zeroed struct. */
+/* Frees the records. May be called twice, and on a zeroed struct. */
 void resume_free(struct resume *resume);
 
 #endif

@@ -255,7 +255,7 @@ static struct job *pool_take(struct pool_thread *thread)
     struct worker_pool *pool = thread->pool;
     struct job *job = NULL;
     pthread_mutex_lock(&pool->lock);
-    if (!pool->is_dropped[thread->device] && !pool->results->has_ended && pool->next < pool->list->count)
+    if (!pool->is_dropped[thread->device] && !pool->results->is_stopped && pool->next < pool->list->count)
         job = &pool->list->jobs[pool->next++];
     pthread_mutex_unlock(&pool->lock);
     return job;
@@ -328,7 +328,7 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
         pool->deferred_end = &job->next;
     } else {
         results_add(pool->results, job, result);
-        pool->results->has_ended = pool->results->has_ended || ends_all(pool->list, result);
+        pool->results->is_stopped = pool->results->is_stopped || ends_all(pool->list, result);
     }
     pthread_mutex_unlock(&pool->lock);
 }
@@ -339,13 +339,13 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
 static bool close_if_ended(struct worker_pool *pool, struct job *job)
 {
     pthread_mutex_lock(&pool->lock);
-    const bool has_ended = pool->results->has_ended;
+    const bool is_stopped = pool->results->is_stopped;
     pthread_mutex_unlock(&pool->lock);
-    if (has_ended)
+    if (is_stopped)
         job_close(job);
-    if (has_ended && job_is_stacked(job))
+    if (is_stopped && job_is_stacked(job))
         stack_pass_turn(job);
-    return has_ended;
+    return is_stopped;
 }
 
 /* Does a group: takes jobs while they fit, runs the group, and does jobs that failed in it again, alone.
@@ -414,7 +414,7 @@ static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
     worker_take_all(&thread->worker);
-    while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->has_ended) {
+    while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->is_stopped) {
         struct job *job = pool->deferred;
         struct result result = {.group = 1};
         pool->deferred = job->next;
@@ -452,7 +452,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
     struct worker *worker = &pool->threads[0].worker;
     struct job job = pool->list->jobs[0];
     struct result result = {.group = 1};
-    if (pool->results->has_ended)
+    if (pool->results->is_stopped)
         return;
     job = (struct job){.name = job.name,
                        .input = job.output,

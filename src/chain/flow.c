@@ -255,7 +255,7 @@ static enum status reader_thread_begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
     const struct shape *shape = &page->plan->shapes[0];
-    const size_t pitch = transfer_pitch(shape->width, shape->channels, page->from.type);
+    const size_t pitch = transfer_pitch(shape->width, shape->channels, page->input_conversion.type);
     enum status status = io_thread_open(&flow->reader, &page->run->stagings, pitch, page->plan->input_rows,
                                         slices_to_read(flow) > 1, error);
     if (status != STATUS_OK)
@@ -324,8 +324,8 @@ static enum status writer_thread_begin(struct flow *flow, struct error *error)
         return status;
     timing_add(page->timing, PART_ENCODE, "begin", -1, since);
     status = io_thread_open(&flow->writer, &page->run->stagings,
-                            transfer_pitch(shape->width, shape->channels, page->to.type), page->plan->slice,
-                            page->plan->slices > 1, error);
+                            transfer_pitch(shape->width, shape->channels, page->output_conversion.type),
+                            page->plan->slice, page->plan->slices > 1, error);
     if (status == STATUS_OK)
         io_thread_start(&flow->writer, writer_thread, flow);
     return status;
@@ -356,7 +356,7 @@ static enum status flow_acquire_input(void *context, struct raster *in, struct e
         return STATUS_FAILED;
     struct slot *slot = flow->source;
     const size_t pitch = flow->reader.pitch;
-    *in = conversion_raster(&flow->page->from, slot->staging->object, pitch, slot->rows.begin);
+    *in = conversion_raster(&flow->page->input_conversion, slot->staging->object, pitch, slot->rows.begin);
     if (again)
         return STATUS_OK;
     return staging_unmap(slot->staging, pitch * (size_t)(slot->rows.end - slot->rows.begin), error);
@@ -386,7 +386,8 @@ static enum status flow_acquire_output(void *context, struct raster *out, struct
     flow->target = slot;
     slot->slice = flow->slice;
     slot->rows = plan_slice(page->plan, slot->slice);
-    *out = conversion_raster(&page->to, slot->staging->object, flow->writer.pitch, slot->rows.begin);
+    *out = conversion_raster(&page->output_conversion, slot->staging->object, flow->writer.pitch,
+                             slot->rows.begin);
     out->width = plan_output(page->plan)->width;
     out->clipped = flow->clipped;
     /* The slice that was in this slot has been written, so its commands are done. */
@@ -434,10 +435,11 @@ static enum status flow_begin(struct flow *flow, struct error *error)
     if (status == STATUS_OK && plan_output(plan)->kind == KIND_IMAGE && !plan->analysis)
         status = writer_thread_begin(flow, error);
     if (status == STATUS_OK)
-        status = clipping_begin(page->run, &page->to, 1, &flow->clipped, error);
+        status = clipping_begin(page->run, &page->output_conversion, 1, &flow->clipped, error);
     if (status == STATUS_OK && !page->run->prebuilt) {
         const struct page *whole = page->of ? page->of : page;
-        status = prebuild_programs(whole->plan, page->run, &whole->from, &whole->to, error);
+        status = prebuild_programs(whole->plan, page->run, &whole->input_conversion,
+                                   &whole->output_conversion, error);
     }
     page->run->prebuilt = true;
     return status;
@@ -474,7 +476,8 @@ static enum status flow_slices(const struct page *page, struct error *error)
     const struct plan *plan = page->plan;
     struct profile *profile = page->run->device->profile;
     struct flow flow = {.page = page};
-    struct slice slice = slice_begin(plan, page->run, &page->from, &page->to, &io, &flow);
+    struct slice slice =
+        slice_begin(plan, page->run, &page->input_conversion, &page->output_conversion, &io, &flow);
     enum status status = flow_begin(&flow, error);
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
         flow.slice = profile->slice = i;
@@ -573,7 +576,7 @@ static enum status analyse_step(const struct page *page, size_t step, struct spo
     plan_analysis(page->plan, step, &before, &plan);
     analysis.plan = &plan;
     analysis.of = page;
-    analysis.to.counted = false;
+    analysis.output_conversion.counts_clipping = false;
     analysis.clipping = &ignored;
     analysis.watch = NULL;
     enum status status = analysis_begin(&plan, page->run, error);

@@ -79,20 +79,21 @@ struct page memory_page(struct run *run, const struct plan *plan, struct timing 
                                    .channels = out->channels,
                                    .alpha = out->alpha,
                                    .type = plan->out};
-    page.from = (struct conversion){.type = plan->in,
-                                    .channels = in->channels,
-                                    .alpha = in->alpha,
-                                    .multiply = work,
-                                    .rounded = plan_has_large_halo(plan),
-                                    .linear = linear && work,
-                                    .exponent = exponent,
-                                    .opponent_in = plan->opponent_in,
-                                    .opponent_out = plan->opponent_out};
-    page.to = page.from;
-    page.to.type = plan->out;
-    page.to.channels = out->channels;
-    page.to.alpha = out->alpha;
-    page.to.counted = transfer_clips(plan->in, plan->out, chain_amplifies(plan->chain));
+    page.input_conversion = (struct conversion){.type = plan->in,
+                                                .channels = in->channels,
+                                                .alpha = in->alpha,
+                                                .multiply = work,
+                                                .rounded = plan_has_large_halo(plan),
+                                                .linear = linear && work,
+                                                .exponent = exponent,
+                                                .opponent_in = plan->opponent_in,
+                                                .opponent_out = plan->opponent_out};
+    page.output_conversion = page.input_conversion;
+    page.output_conversion.type = plan->out;
+    page.output_conversion.channels = out->channels;
+    page.output_conversion.alpha = out->alpha;
+    page.output_conversion.counts_clipping =
+        transfer_clips(plan->in, plan->out, chain_amplifies(plan->chain));
     return page;
 }
 

@@ -14,19 +14,19 @@
 struct page {
     struct run *run;
     const struct plan *plan;
-    const struct page *of;      /* in an analysis pass the page that it is for; else NULL */
-    struct conversion from, to; /* between samples and values, at either end */
+    const struct page *of; /* in an analysis pass the page that it is for; else NULL */
+    struct conversion input_conversion,
+        output_conversion; /* of samples to values, and of values to samples */
 
     struct reader *reader; /* at the first row of the page; for a pyramid, at its first page */
     struct writer *writer; /* between pages */
     struct image_info out; /* the page to write; for a pyramid, the first one. Owns its metadata */
 
     struct timing *timing;
-    struct clipping *clipping; /* clipping counters, increased if to.counted */
-    /* Called after each slice with the number of output rows that are enqueued, of the shape `of`. May be
-     * NULL.
-     */
-    void (*watch)(void *watcher, int rows, const struct shape *of);
+    struct clipping *clipping; /* clipping counters, increased if output_conversion.counts_clipping */
+    /* Called after each slice with the total number of output rows that are enqueued. `output` is the shape
+     * of the whole output. May be NULL. */
+    void (*watch)(void *watcher, int rows, const struct shape *output);
     void *watcher;
 };
 

@@ -81,11 +81,11 @@ static enum status find_need(const struct plan *plan, const struct plan_request 
     const struct conversion from = {.type = plan->in,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
-                                    .ranged = request->converted},
+                                    .has_range = request->converted},
                             to = {.type = plan->out,
                                   .channels = out->channels,
                                   .alpha = out->alpha,
-                                  .ranged = request->converted};
+                                  .has_range = request->converted};
     need->held = plan->moved > 0 ? read : 0;
     need->samples = read + count_samples(out, plan->out, plan->slice, plan->slices) + request->reader_memory +
                     count_written(plan, request);

@@ -16,7 +16,8 @@ static bool converts_tiles(const struct run *run, const struct stage_caps *caps,
     return caps->tiles && shape->images == 1 && run_is_cpu(run);
 }
 
-bool plan_moves_samples(const struct plan *plan, const struct conversion *from, const struct conversion *to)
+bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *from,
+                             const struct conversion *to)
 {
     return plan->moved > 0 && plan->chain->count == (size_t)plan->moved && !plan->analysis &&
            conversion_keeps_samples(from, to);
@@ -28,7 +29,7 @@ static struct ends find_ends(const struct plan *plan, const struct run *run, con
 {
     const struct chain *chain = plan->chain;
     const size_t moved = (size_t)plan->moved;
-    struct ends ends = {.moves = plan_moves_samples(plan, from, to)};
+    struct ends ends = {.moves = plan_keeps_file_samples(plan, from, to)};
     if (chain->count == moved || plan->shapes[0].images > 1)
         return ends;
     const bool plain_in = conversion_is_plain(run, from), plain_out = conversion_is_plain(run, to);

@@ -60,7 +60,8 @@ enum status slice_run(struct slice *slice, struct error *error);
 
 /* True if the chain is one step that moves samples and the conversion leaves them unchanged: samples of the
  * file are then the samples of the output. */
-bool plan_moves_samples(const struct plan *plan, const struct conversion *from, const struct conversion *to);
+bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *from,
+                             const struct conversion *to);
 
 /* Enqueue an analysis pass (struct analysis of engine/stage.h): its beginning, and its end after the last
  * part. slice_run enqueues the parts. */

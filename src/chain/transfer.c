@@ -29,7 +29,7 @@ struct curve {
 };
 
 struct sample_conversion {
-    cl_int type, channels, colours, divide, multiply, settle, opponent, ranged;
+    cl_int type, channels, colours, divide, multiply, settle, opponent, has_range;
     cl_float low, gain, unit, lowest, highest, fine;
     struct curve curve;
     cl_int table_step; /* floats from the table of one channel to that of the next */
@@ -55,7 +55,7 @@ static struct sample_conversion transfer_describe(const struct conversion *conve
                                       .fine = type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0,
                                       .channels = conversion->channels,
                                       .colours = conversion->channels - conversion->alpha,
-                                      .ranged = conversion->ranged,
+                                      .has_range = conversion->has_range,
                                       .low = (cl_float)conversion->low,
                                       .gain = (cl_float)(span > 0 ? 1 / span : 1),
                                       .curve = transfer_curve(conversion),
@@ -68,7 +68,8 @@ static struct sample_conversion describe_unpacking(const struct conversion *conv
 {
     struct sample_conversion how = transfer_describe(conversion);
     how.unit = 1 / how.unit;
-    how.divide = conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->ranged);
+    how.divide =
+        conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->has_range);
     how.multiply = conversion->alpha && conversion->multiply && (how.divide || !conversion->premultiplied);
     how.opponent = conversion->opponent_in;
     return how;
@@ -139,20 +140,21 @@ bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies)
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
 {
     return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_CPU && !conversion->alpha &&
-           !conversion->linear && !conversion->ranged &&
+           !conversion->linear && !conversion->has_range &&
            (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
 }
 
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to)
 {
-    return from->type == to->type && from->ranged == to->ranged && !(from->alpha && from->premultiplied);
+    return from->type == to->type && from->has_range == to->has_range &&
+           !(from->alpha && from->premultiplied);
 }
 
 enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,
                            struct error *error)
 {
     *counters = NULL;
-    if (!to->counted)
+    if (!to->counts_clipping)
         return STATUS_OK;
     return counters_acquire(run->device, (size_t)images * COUNTED_ROWS * 2, counters, error);
 }
@@ -176,8 +178,8 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
 /* True if values are samples times a factor in both directions, whose kernels then share a program. */
 static bool transfer_is_plain(const struct conversion *conversion)
 {
-    return !conversion->alpha && !conversion->linear && !conversion->ranged && !conversion->counted &&
-           !conversion->opponent_in && !conversion->opponent_out;
+    return !conversion->alpha && !conversion->linear && !conversion->has_range &&
+           !conversion->counts_clipping && !conversion->opponent_in && !conversion->opponent_out;
 }
 
 /* Returns the launch of a kernel of samples.cl over all pixels. The grid's z counts the images of a group. */
@@ -279,8 +281,8 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                             .first_row = first_row,
                             .pixel = pixel,
                             .sample = (int)conversion->type,
-                            .black = conversion->ranged ? conversion->low : 0,
-                            .white = conversion->ranged ? conversion->high : 1};
+                            .black = conversion->has_range ? conversion->low : 0,
+                            .white = conversion->has_range ? conversion->high : 1};
     return raster;
 }
 

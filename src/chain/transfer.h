@@ -20,10 +20,10 @@ size_t transfer_pitch(int width, int channels, enum sample_type type);
 struct conversion {
     /* The file's samples. */
     enum sample_type type;
-    int channels;       /* of a pixel, alpha included */
-    bool alpha;         /* the last channel is alpha */
-    bool premultiplied; /* the file's colour is multiplied by alpha */
-    bool counted;       /* count clipped values on output */
+    int channels;         /* of a pixel, alpha included */
+    bool alpha;           /* the last channel is alpha */
+    bool premultiplied;   /* the file's colour is multiplied by alpha */
+    bool counts_clipping; /* count clipped values on output */
 
     /* The chain's values. */
     bool multiply;   /* colour is multiplied by alpha */
@@ -31,7 +31,7 @@ struct conversion {
     bool linear;     /* colour is linear light */
     double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: those of `space` */
     const struct colour_space *space; /* has curves for all colour channels; else NULL */
-    bool ranged;                      /* `low` becomes 0 and `high` full scale */
+    bool has_range;                   /* `low` becomes 0 and `high` full scale */
     double low, high;                 /* sample values; full scale of integers is 1 */
     bool opponent_in, opponent_out;   /* the first, the last planes of the chain are in opponent colours */
 };

@@ -406,7 +406,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
         return status;
     /* The page of a run in memory, but with the file as its reader. It is never written. */
     struct page page = memory_page(&worker->run, &plan, &worker->timing, false, 0);
-    page.from.premultiplied = info->premultiplied;
+    page.input_conversion.premultiplied = info->premultiplied;
     page.reader = reader;
     status = analyse_page(&page, 0, error);
     plan_free(&plan);

@@ -167,7 +167,7 @@ void drivers_allow(const struct environment *environment)
     struct error ignored = {.text = ""};
     Dl_info loader;
 
-    /* climg's caches for this user and for all, and PoCL's cache, which pocl_start has chosen. */
+    /* climg's caches for this user and for all, and PoCL's cache, which pocl_cache_open has chosen. */
     char *own = cache_path(environment->cache, environment->home, "", &ignored);
     const char *pocl = getenv("POCL_CACHE_DIR");
     if (own)

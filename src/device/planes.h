@@ -1,8 +1,8 @@
 /* Planes: pixels in device memory, as float32, one plane per channel; and small constants and counters.
  *
- * Planes come from a pool, which reuses released memory, since clCreateBuffer and the first touch of pages
- * cost more than the kernels of a small image. Release what planes_acquire returned with planes_release; the
- * pool must outlive its planes. Constants belong to their cache, counters to the caller.
+ * Planes come from a pool, which reuses released memory, since clCreateBuffer and the first touch of memory
+ * pages cost more than the kernels of a small image. Release what planes_acquire returned with
+ * planes_release; the pool must outlive its planes. Constants belong to their cache, counters to the caller.
  *
  * Thread safety: a pool, and a cache of constants, belong to one thread and its device's queue. */
 #ifndef CLIMG_DEVICE_PLANES_H
@@ -12,24 +12,26 @@
 
 #include <stdint.h>
 
+/* Kinds of device memory; struct planes has their layouts. */
 enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
 
 /* Planes of one size in one allocation.
  *
  *     MEMORY_BUFFER   layers x channels planes, one after the other. A row begins `pitch` floats after
- *                     the row before, a plane `spacing` rows after the plane before. The pitch is a
+ *                     the row before, a plane geometry.spacing rows after the plane before. The pitch is a
  *                     multiple of PITCH_UNIT, so kernels may store whole vectors beyond the width.
  *     MEMORY_IMAGE    a 2-D image array of float4 texels: one array layer per layer, up to four
  *                     channels in a texel
  *
- * An image has one layer; in a pyramid each part of a subband is a layer. */
+ * A picture has one layer; in a pyramid the real and the imaginary part of each subband are a layer each. */
 struct planes {
     enum memory memory;
     cl_mem object;       /* belongs to the pool */
     int width, height;   /* size of the whole image, in pixels */
     int first_row, rows; /* rows of the image that are present */
     int layers;
-    int channels; /* 1 to 4; for a group, which is in buffers, times the number of images */
+    int channels; /* 1 to 4 per picture. A group of pictures (always MEMORY_BUFFER) has 1 to 4 times their
+                   * number */
     int pitch;    /* floats between rows; buffers only */
 };
 
@@ -43,12 +45,13 @@ enum { PITCH_UNIT = 16 }; /* floats: a cache line, and the vector of the CPU var
 
 struct pool_entry;
 
-/* Allocations for planes. They outlive a stage and a page. On a dry-run device they are only counted. */
+/* Allocations for planes. They outlive a stage and an image page. On a dry-run device they are only counted.
+ */
 struct pool {
     /* Set by the owner. Zero is fine for all but the device. */
     struct device *device;
     double headroom; /* allocate this multiple of the requested size, for later images that are slightly
-                        larger; up to 1: none */
+                        larger; 1 or less: allocate the requested size */
     bool poison;     /* fill acquired planes with NaN, to find samples that no kernel writes */
 
     /* Set by the pool. */
@@ -58,15 +61,16 @@ struct pool {
 };
 
 /* Allocates memory for planes whose `memory` and sizes are set, and sets their object and pitch. The content
- * is undefined. A failure names the limit of the device that is exceeded, or is out of memory
- * (error->memory). */
+ * is undefined. Fails if a limit of the device is exceeded, which the message names, or if memory is out;
+ * then error->memory is set. */
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
 
 /* Returns the memory to the pool; kernels that use it may still be in the queue. Safe on planes without
  * memory. */
 void planes_release(struct pool *pool, struct planes *planes);
 
-/* Frees memory that was not acquired since the last call. Call it between pages. */
+/* Frees unused memory that was not acquired since the last call; memory in use is kept. Call it between the
+ * pages of an image file. */
 void pool_trim(struct pool *pool);
 
 /* Frees all memory that is not in use. */
@@ -122,8 +126,8 @@ void constants_free(struct constants *constants);
  * a dry-run device. */
 enum status counters_acquire(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
-/* Enqueues a copy of `count` 32-bit words, counters or floats, from index `first` on to the host. `to` must
- * remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. */
+/* Enqueues a copy to the host of `count` 32-bit words, counters or floats, beginning at index `first`. `to`
+ * must remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. */
 enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,
                        bool wait, struct error *error);
 

@@ -41,7 +41,7 @@ static const unsigned long long MIN_FREE = 4 << 20;
 
 static const char MARKER[] = "climg-running-"; /* start of a marker's name */
 
-/* Set by pocl_start, before there are threads. */
+/* Set by pocl_cache_open, before there are threads. */
 static char directory[PATH_MAX]; /* cache directory that climg chose; "" if none */
 static char marker[PATH_MAX];    /* path of the marker of this process, or "" */
 static bool copies;              /* copy programs that were compiled for all users */
@@ -169,7 +169,7 @@ static void begin_use(bool verbose)
         marker[0] = '\0';
 }
 
-void pocl_start(const struct environment *environment, bool verbose, bool quiet)
+void pocl_cache_open(const struct environment *environment, bool verbose, bool quiet)
 {
     struct error ignored = {.text = ""};
     if (environment->pocl_cache && (environment->pocl_cache[0] != '/' || is_usable(environment->pocl_cache)))
@@ -199,13 +199,13 @@ void pocl_start(const struct environment *environment, bool verbose, bool quiet)
                    directory);
 }
 
-void pocl_end(void)
+void pocl_cache_close(void)
 {
     if (marker[0])
         unlink(marker);
 }
 
-void pocl_invalidate(void)
+void pocl_cache_invalidate(void)
 {
     marker[0] = '\0';
 }

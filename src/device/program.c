@@ -236,7 +236,7 @@ static enum status compile_program(struct compiled_program *program, struct devi
         status = compile_with(program, device, false, &refused, error);
     }
     if (status != STATUS_OK)
-        pocl_invalidate();
+        pocl_cache_invalidate();
     return status;
 }
 

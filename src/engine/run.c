@@ -161,7 +161,7 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
 {
     struct estimate *noise = &run->results.noise;
-    if (noise->levels > 0 || shape->images > MAX_NOISES)
+    if (noise->levels > 0 || shape->images > MAX_GROUP_RESULTS)
         return;
     noise->shape = *shape;
     noise->levels = shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
@@ -200,10 +200,11 @@ void run_drop_noise(struct run *run)
 
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count)
 {
-    if (count == 0 || image >= MAX_NOISES || (run->results.missing_of && run->results.missing_of != params))
+    if (count == 0 || image >= MAX_GROUP_RESULTS ||
+        (run->results.missing_of && run->results.missing_of != params))
         return;
     run->results.missing_of = params;
-    run->results.missing[image] += count;
+    run->results.nonfinite[image] += count;
 }
 
 void run_begin_page(struct run *run)
@@ -212,7 +213,7 @@ void run_begin_page(struct run *run)
     run->results.alignment.found = false;
     run->results.text[0] = '\0';
     run->results.missing_of = NULL;
-    memset(run->results.missing, 0, sizeof run->results.missing);
+    memset(run->results.nonfinite, 0, sizeof run->results.nonfinite);
 }
 
 struct analysis_result *run_analysis_result(struct run *run, const void *params)

@@ -88,15 +88,15 @@ struct image_noise {
 };
 
 enum {
-    NOISE_LEVELS = 6, /* levels with an estimate, from the finest on */
-    MAX_NOISES = 256  /* images of a group with an estimate */
+    NOISE_LEVELS = 6,       /* levels with an estimate, from the finest on */
+    MAX_GROUP_RESULTS = 256 /* images of a group that have results of their own, such as an estimate */
 };
 
 /* Noise estimates of the images of a group, from the first stage that estimates noise. */
 struct estimate {
     struct shape shape; /* shape of the pyramid */
     int levels;         /* 0 means no estimate */
-    struct image_noise images[MAX_NOISES];
+    struct image_noise images[MAX_GROUP_RESULTS];
 };
 
 /* Result of the page's first --align. */
@@ -143,9 +143,9 @@ struct stage_scratch {
 struct page_results {
     struct estimate noise;
     struct alignment alignment;
-    const void *missing_of;       /* params of the stage that counted NaN and infinite values; may be NULL */
-    uint64_t missing[MAX_NOISES]; /* number of such values, for each image of a group */
-    char text[160];               /* any other result, printable; may be empty */
+    const void *missing_of; /* params of the stage that counted NaN and infinite values; may be NULL */
+    uint64_t nonfinite[MAX_GROUP_RESULTS]; /* number of such values, for each image of a group */
+    char text[160];                        /* any other result, printable; may be empty */
 };
 
 /* Results of the analysis passes of a page. */

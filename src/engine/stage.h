@@ -169,9 +169,9 @@ struct stage_caps {
     /* Values may leave the range of the input's, so clipping is counted. */
     bool amplifies;
 
-    /* Parameters look like fractions (0 to 1) where sample values or percent are expected (struct amount,
-     * filters/histogram.h): a mistake unless samples are floats. */
-    bool takes_fractions;
+    /* A parameter that expects a sample value or percent (struct amount, filters/histogram.h) looks like a
+     * fraction, from 0 to 1: probably a mistake unless samples are floats. */
+    bool has_suspect_fraction;
 
     /* Results depend on the meaning of colours (shape.space), which is read from the file. */
     bool needs_space;

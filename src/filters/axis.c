@@ -52,17 +52,18 @@ struct table {
 
 struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge)
 {
-    return (struct axis){.samples = samples,
-                         .outputs = samples,
-                         .edge = edge,
-                         .filter = {weights, taps, start, .step = 1, .period = 1}};
+    return (struct axis){
+        .samples = samples,
+        .outputs = samples,
+        .edge = edge,
+        .filter = {.weights = weights, .taps = taps, .start = start, .step = 1, .period = 1}};
 }
 
 void axis_reduce(struct axis *axis, int samples, int by, double outside)
 {
     if (by == 0)
         return;
-    axis->samples = axis->resize.held = samples;
+    axis->samples = axis->resize.sample_count = samples;
     axis->resize.to *= by;
     axis->resize.shift = outside;
 }
@@ -278,7 +279,7 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
                              by->sigma,
                              by->from,
                              by->to,
-                             by->held,
+                             by->sample_count,
                              by->begin,
                              by->margin,
                              by->shift,

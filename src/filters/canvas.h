@@ -27,8 +27,8 @@ struct canvas {
     {                                                                                                        \
         .name = "color", .type = OPTION_CUSTOM, .offset = offsetof(struct canvas, fill), .fallback = "zero", \
         .value = "COLOR",                                                                                    \
-        .help = "black, white, #rrggbb, transparent, or edge for what --edge says; zero: black, "            \
-                "transparent with alpha",                                                                    \
+        .help = "black, white, #rrggbb or transparent; edge: continues the picture as --edge says; zero: "   \
+                "transparent if there is alpha, black otherwise",                                            \
         .parse = canvas_parse_fill, .print = canvas_print_fill                                               \
     }
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
@@ -42,19 +42,21 @@ enum status canvas_prepare(void *params, const struct settings *settings, struct
 enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,
                          struct error *error);
 
-/* Returns rows beyond the picture only if the border rule applies to them. */
+/* Returns the rows of the picture. Rows outside the picture are included only with color=edge. */
 struct rows canvas_rows(const void *params, const struct shape *in, struct rows out);
 
 /* Returns the shift from the canvas to the picture, in pixels. */
 struct affine canvas_inverse_map(const void *params, const struct shape *in);
-/* Returns the capabilities of a move. With color=edge all rows are needed. */
+/* Returns the capabilities of a stage that only moves pixels (move_caps); with color=edge also
+ * needs_all_rows. */
 struct stage_caps canvas_caps(const void *params);
 
-/* Fails unless color=edge, because zero is not black in video, and if the picture would begin between two
- * chroma pixels. */
+/* Fails if the color is not edge (0 is not black in video), or if the picture would begin inside a chroma
+ * pixel. */
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
-/* Enqueues the move, from raster to raster or from planes to planes that it allocates. */
+/* Enqueues the move. Moves in->raster to out->raster if there is one (samples as in the file); otherwise
+ * moves planes, and allocates the output's planes. */
 enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
                          struct error *error);
 

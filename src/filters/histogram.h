@@ -26,13 +26,14 @@ bool amount_is_fraction(const struct amount *amount);
 
 void amount_print(FILE *file, const struct amount *amount);
 
-/* Converts an amount to the 0..1 scale of the chain. Before a kernel compares samples with it, it needs an
- * increase of some roundings, as in stages/threshold.c. */
+/* Converts an amount to the 0..1 scale of the chain. Computed samples may be a few ulp above their exact
+ * value. So a stage that compares samples with the result must increase it slightly: stages/threshold.c by
+ * 2^-21 of its value, which is 4 to 8 ulp. */
 float amount_value(const struct shape *shape, const struct amount *amount);
 
-/* The histogram of one colour channel, or of all together. Integers are rounded to 16 bits. Of floats, the
- * distance to an origin, the median of 31 samples of the first row, is rounded to 11 significant bits. Fully
- * transparent pixels, NaN and infinities are not counted. */
+/* The histogram of one colour channel, or of all together. A bin of integers is a value in 16 bits. A bin of
+ * floats is value - origin in 11 significant bits; the origin is the median of 31 samples of the first row.
+ * Fully transparent pixels, NaN and infinities are not counted. */
 struct histogram {
     const uint64_t *counts; /* per bin, in ascending order of values */
     int bins;
@@ -41,14 +42,15 @@ struct histogram {
     float origin; /* floats only */
 };
 
-/* Returns the number of copies of a histogram, each of which counts every nth row. No copy reaches 2^32. */
+/* Returns n: counting is split into n histograms, each for every nth row. So no 32-bit count overflows, and
+ * in large pictures fewer work-items wait for each other. */
 int histogram_copies(const struct shape *shape);
 
 /* Returns the value of a bin on the 0..1 scale. */
 double histogram_value(const struct histogram *histogram, int bin);
 
-/* Finds the values that leave at most `percent` of the samples below and above: the rule of Pillow's
- * ImageOps.autocontrast. */
+/* Finds two values with at most `percent` of the samples below the first and as many above the second: the
+ * rule of Pillow's ImageOps.autocontrast. */
 void histogram_ends(const struct histogram *histogram, double percent, float found[2]);
 
 /* Must be the first member of the params of a stage that searches histograms. */
@@ -58,12 +60,13 @@ struct histogram_search_params {
     void (*find)(const void *params, const struct histogram *histogram, float found[2]);
 };
 
-/* Row of the option table for channels=. `why` is its `unused` callback. */
-#define HISTOGRAM_CHANNELS(why)                                                                              \
+/* Row of the option table for channels=. `unused_callback` is its option.unused. */
+#define HISTOGRAM_CHANNELS(unused_callback)                                                                  \
     {                                                                                                        \
         .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct histogram_search_params, each), \
         .fallback = "together", .choices = "together|each",                                                  \
-        .help = "what is found is the same for all colours, or each has its own", .unused = (why)            \
+        .help = "what is found is the same for all colours, or each has its own",                            \
+        .unused = (unused_callback)                                                                          \
     }
 
 /* Set as `analysis` of such a stage. */

@@ -1,7 +1,7 @@
 /* Missing values: NaN and infinities of float pictures.
  *
  * Stages that would spread them far, or that analyse the whole picture, replace missing values by estimates
- * and put them back at the end. run->results.missing counts them, for the warning of the command.
+ * and put them back at the end. run->results.nonfinite counts them, for the warning of the command.
  *
  * Functions allocate the planes of their results, which the caller releases. Except for missing_count() they
  * only enqueue work. */
@@ -14,7 +14,7 @@
 enum { MISSING_RADIUS = 3 };
 
 /* Counts the missing values of `image` and waits for the result. Sets *has_missing, and adds the values
- * inside the given columns and rows to run->results.missing for the stage with these params. Pictures of
+ * inside the given columns and rows to run->results.nonfinite for the stage with these params. Pictures of
  * integers have none and are not read. */
 enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
                           struct rows rows, bool *has_missing, struct error *error);

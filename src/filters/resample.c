@@ -1,15 +1,18 @@
 /* Interpolation kernels and the weights made from them.
  *
- *   keys          Keys' cubic convolution, a = -0.5 (R. Keys, IEEE TASSP 29, 1981)
- *   triangle      linear interpolation
- *   cubic_spline  cubic B-spline
- *   lanczos       sinc(x) sinc(x / 3) (C. Duchon, J. Appl. Meteorology 18, 1979)
+ *   BICUBIC   Keys' cubic convolution, a = -0.5 (R. Keys, IEEE TASSP 29, 1981)
+ *   BILINEAR  triangle
+ *   BSPLINE   cubic B-spline
+ *   LANCZOS   sinc(x) sinc(x / 3) (C. Duchon, J. Appl. Meteorology 18, 1979)
  *
  * The first half serves --scale, whose factors are powers of two: all weights are a short periodic table.
- * grid=corners interpolates twice; the two steps are merged into one filter (fuse_half_step). The second half
- * serves --resize and the coarse grid of wide Gaussians: weights are computed output by output, and
- * filters/axis.c merges equal ones. Positions use the pixel-area convention: pixel i extends from i to i + 1.
- */
+ * Positions count from the centre of sample 0, so sample i is at i. With grid=corners the pixel corners are
+ * interpolated from the samples, and the outputs from the corners. interpolate_corners merges both into one
+ * filter.
+ *
+ * The second half serves --resize and the coarse grid of wide Gaussians: weights are computed output by
+ * output, and filters/axis.c merges equal ones. Positions count from the edge of sample 0, so sample i
+ * extends from i to i + 1, and its centre is at i + 0.5. */
 #include "filters/resample.h"
 
 #include "base/exact.h"
@@ -38,7 +41,8 @@ static double sinc(double x)
     return x == 0 ? 1 : exact_sin(PI * x) / (PI * x);
 }
 
-/* Returns the interpolation kernel at distance x. The B-spline has no prefilter, so it smooths. */
+/* Returns the interpolation kernel at distance x, in samples. The B-spline has no prefilter, so it smooths.
+ */
 static double kernel_at(enum resampler resampler, double x)
 {
     x = fabs(x);
@@ -60,35 +64,39 @@ static double kernel_at(enum resampler resampler, double x)
 /* Returns the number of samples under the kernel. */
 static int kernel_taps(enum resampler resampler)
 {
-    static const int taps[] = {4, 2, 4, 1, 6};
+    static const int taps[] = {[RESAMPLE_BICUBIC] = 4,
+                               [RESAMPLE_BILINEAR] = 2,
+                               [RESAMPLE_BSPLINE] = 4,
+                               [RESAMPLE_NEAREST] = 1,
+                               [RESAMPLE_LANCZOS] = 6};
     return taps[resampler];
 }
 
-/* Stores the weights of samples first, first + 1, ... for an output at position `place`. They sum to 1. */
-static void weigh(enum resampler resampler, double place, int first, double *weights)
+/* Stores the weights of samples first, first + 1, ... for an output at `position`. They sum to 1. */
+static void kernel_weigh(enum resampler resampler, double position, int first, double *weights)
 {
     int taps = kernel_taps(resampler);
     double sum = 0;
     for (int k = 0; k < taps; k++)
-        sum += weights[k] = kernel_at(resampler, place - (first + k));
+        sum += weights[k] = kernel_at(resampler, position - (first + k));
     for (int k = 0; k < taps; k++)
         weights[k] /= sum;
 }
 
-/* Converts weights of `count` corners into weights of count + taps - 1 samples, of which the first is taps /
- * 2 before the first corner. Corner i is at i - 0.5, in samples whose centres are whole numbers:
+/* Converts weights of corners 0 to count - 1 into weights of samples -taps / 2 to count + taps / 2 - 2.
+ * Corner i lies between samples i - 1 and i, at i - 0.5, and is a weighted sum of `taps` samples:
  *
- *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2) * src[i - taps / 2 + k] */
-static void fuse_half_step(enum resampler resampler, const double *corners, int count, float *weights)
+ *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2.0) * src[i - taps / 2 + k] */
+static void interpolate_corners(enum resampler resampler, const double *corners, int count, float *weights)
 {
     int taps = kernel_taps(resampler);
-    double halves[MAX_RESAMPLE_TAPS] = {0}; /* clang-tidy does not see that all taps are set */
-    weigh(resampler, (taps - 1) / 2.0, 0, halves);
+    double corner_weights[MAX_RESAMPLE_TAPS] = {0}; /* clang-tidy does not see that all taps are set */
+    kernel_weigh(resampler, (taps - 1) / 2.0, 0, corner_weights);
     for (int n = 0; n < count + taps - 1; n++) {
         double sum = 0;
         for (int k = 0; k < taps; k++)
             if (n - k >= 0 && n - k < count)
-                sum += corners[n - k] * halves[k];
+                sum += corners[n - k] * corner_weights[k];
         weights[n] = (float)sum;
     }
 }
@@ -96,29 +104,33 @@ static void fuse_half_step(enum resampler resampler, const double *corners, int 
 void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
                     struct filter *filter)
 {
-    const int under = kernel_taps(resampler), taps = grid == GRID_CORNERS ? 2 * under - 1 : under;
+    const int kernel = kernel_taps(resampler), taps = grid == GRID_CORNERS ? 2 * kernel - 1 : kernel;
     double phase[MAX_RESAMPLE_TAPS];
-    /* A window with an even number of taps advances halfway between two samples. */
+    /* An even window moves on to the next sample in the middle of a period, an odd one at its start:
+     * filter.lead shifts it. */
     const int lead = taps % 2 == 0 ? factor - factor / 2 : 0;
-    *filter = (struct filter){weights, taps, -(taps / 2), .step = 1, .period = factor, .lead = lead};
+    *filter = (struct filter){
+        .weights = weights, .taps = taps, .start = -(taps / 2), .step = 1, .period = factor, .lead = lead};
     for (int p = 0; p < factor; p++, weights += taps) {
         if (resampler == RESAMPLE_NEAREST) {
             weights[0] = 1;
         } else if (grid == GRID_CORNERS) {
-            /* Output factor * i + p is at i + (p + 0.5) / factor, between corners i - under / 2 + 1 and
-             * i + under / 2. */
-            weigh(resampler, (p + 0.5) / factor, 1 - under / 2, phase);
-            fuse_half_step(resampler, phase, under, weights);
+            /* Counted from corner i, output factor * i + p is at (p + 0.5) / factor. Its window has corners
+             * 1 - kernel / 2 to kernel / 2. */
+            kernel_weigh(resampler, (p + 0.5) / factor, 1 - kernel / 2, phase);
+            interpolate_corners(resampler, phase, kernel, weights);
         } else {
-            weigh(resampler, (p + 0.5) / factor - 0.5, (p >= factor / 2) - under / 2, phase);
-            for (int k = 0; k < under; k++)
+            /* Counted from sample i. From the middle of the period on, the window begins a sample later. */
+            const int first = (p >= factor / 2) - kernel / 2;
+            kernel_weigh(resampler, (p + 0.5) / factor - 0.5, first, phase);
+            for (int k = 0; k < kernel; k++)
                 weights[k] = (float)phase[k];
         }
     }
 }
 
 /* Computes a reduction on the grid of corners. Output d is at corner factor * d + factor / 2, so the window
- * is odd. Returns the number of taps. */
+ * is odd. The kernel is 0 at its ends, which are omitted (- 1). Returns the number of taps. */
 static int reduce_corners(enum resampler resampler, int factor, int stretch, float *weights, int *start)
 {
     double corners[MAX_RESAMPLE_TAPS * MAX_FACTOR], sum = 0;
@@ -127,7 +139,7 @@ static int reduce_corners(enum resampler resampler, int factor, int stretch, flo
         sum += corners[k] = kernel_at(resampler, (double)(k - half) / stretch);
     for (int k = 0; k < count; k++)
         corners[k] /= sum;
-    fuse_half_step(resampler, corners, count, weights);
+    interpolate_corners(resampler, corners, count, weights);
     *start = factor / 2 - half - taps / 2;
     return count + taps - 1;
 }
@@ -149,18 +161,20 @@ static int reduce_centers(enum resampler resampler, int factor, int stretch, flo
 void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
                    struct filter *filter)
 {
-    const int wider = antialias ? factor : 1;
-    *filter = (struct filter){weights, 1, factor / 2, .step = factor, .period = 1};
+    const int stretch = antialias ? factor : 1;
+    *filter =
+        (struct filter){.weights = weights, .taps = 1, .start = factor / 2, .step = factor, .period = 1};
     if (resampler == RESAMPLE_NEAREST)
         weights[0] = 1;
     else
-        filter->taps = (grid == GRID_CORNERS ? reduce_corners : reduce_centers)(resampler, factor, wider,
+        filter->taps = (grid == GRID_CORNERS ? reduce_corners : reduce_centers)(resampler, factor, stretch,
                                                                                 weights, &filter->start);
 }
 
 /* ---------------------------------------------------------------- any size */
 
-/* Returns the kernel of a resize, without normalisation, at distance x. The window bounds the box. */
+/* Returns the kernel of a resize, without normalisation, at distance x in samples of the coarser side. The
+ * box is 1 everywhere; resize_window limits it. */
 static double resize_kernel(const struct resize *by, double x)
 {
     switch (by->filter) {
@@ -180,7 +194,7 @@ static double resize_kernel(const struct resize *by, double x)
 }
 
 /* Returns the distance between outputs, in samples. */
-static double resize_scale(const struct resize *by)
+static double samples_per_output(const struct resize *by)
 {
     return (double)by->from / by->to;
 }
@@ -188,54 +202,61 @@ static double resize_scale(const struct resize *by)
 /* Returns the factor by which the filter is widened. */
 static double resize_stretch(const struct resize *by)
 {
-    return fmax(resize_scale(by), 1);
+    return fmax(samples_per_output(by), 1);
 }
 
 /* Returns the radius of the filter in samples. */
 static double resize_support(const struct resize *by)
 {
-    static const double supports[] = {3, 2, 1, 0.5};
-    double reach = by->filter < RESIZE_GAUSSIAN ? supports[by->filter] : RESIZE_GAUSSIAN_CUT * by->sigma;
-    return reach * resize_stretch(by);
+    static const double radius[] = {
+        [RESIZE_LANCZOS] = 3, [RESIZE_BICUBIC] = 2, [RESIZE_BILINEAR] = 1, [RESIZE_BOX] = 0.5};
+    const bool is_gaussian = by->filter == RESIZE_GAUSSIAN || by->filter == RESIZE_SLOPE;
+    return (is_gaussian ? RESIZE_GAUSSIAN_CUT * by->sigma : radius[by->filter]) * resize_stretch(by);
 }
 
-/* Returns the position of output i, if sample 0 extends from 0 to 1. */
+/* Returns the position of output begin + i. Position 0 is the edge of the first sample of the margin. */
 static double resize_center(const struct resize *by, int i)
 {
-    return (by->begin + i + 0.5) * resize_scale(by) + by->margin + by->shift;
+    return (by->begin + i + 0.5) * samples_per_output(by) + by->margin + by->shift;
 }
 
 /* Returns the number of samples of the axis, with its margins. */
 static int resize_samples(const struct resize *by)
 {
-    return (by->held > 0 ? by->held : by->from) + 2 * by->margin;
+    return (by->sample_count > 0 ? by->sample_count : by->from) + 2 * by->margin;
 }
 
-/* True if the axis keeps its size and is copied. A Gaussian (not cut) smooths even then. */
+/* True if the axis keeps its size and is copied. False without `cut`: Gaussians, which are computed without
+ * it, smooth at equal size, too. */
 static bool resize_is_copy(const struct resize *by, bool cut)
 {
     return by->from == by->to && cut;
 }
 
-/* Returns the first sample whose centre is not left of the start of output i, i * from / to: rounded half up.
- * Integer arithmetic assigns each sample to one output, even if its centre is exactly between two. */
+/* Returns the first sample whose centre is right of the start of output i, i * from / to: i * from / to,
+ * rounded, halves up. Integer arithmetic assigns each sample to one output, even if its centre is exactly
+ * between two. */
 static int box_begin(const struct resize *by, int64_t i)
 {
     return (int)((2 * by->from * i + by->to) / (2 * (int64_t)by->to));
 }
 
-/* Returns the samples under the filter of output i. Without `cut` some of them may be outside the axis. */
+/* Returns the samples under the filter of output begin + i. Without `cut` some of them may be outside the
+ * axis.
+ */
 static struct rows resize_window(const struct resize *by, bool cut, int i)
 {
     if (by->filter == RESIZE_BOX) {
-        /* The samples of the box; for an enlargement, the sample that contains the output's centre. */
+        /* The samples of the box; for an enlargement, the sample that contains the output's centre. Boxes
+         * have neither margin nor shift, and are always cut. Chroma planes can have fewer samples than the
+         * ratio needs for the last outputs, so the window is clamped and has at least the last sample. */
         const int64_t o = (int64_t)by->begin + i;
         const bool shrinks = by->from >= by->to;
         const int begin = shrinks ? box_begin(by, o) : (int)((2 * o + 1) * by->from / (2 * (int64_t)by->to));
         const int end = shrinks ? box_begin(by, o + 1) : begin + 1, last = resize_samples(by) - 1;
         return (struct rows){begin < last ? begin : last, end <= last ? end : last + 1};
     }
-    double middle = resize_center(by, i), reach = resize_support(by);
+    const double middle = resize_center(by, i), reach = resize_support(by);
     double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
     if (!cut)
         return (struct rows){(int)begin, (int)end};
@@ -252,17 +273,19 @@ int resize_max_taps(const struct resize *by, bool cut)
 
 struct rows resize_weigh(const struct resize *by, bool cut, int i, double *weights)
 {
-    struct rows under =
+    const struct rows window =
         resize_is_copy(by, cut) ? (struct rows){by->begin + i, by->begin + i + 1} : resize_window(by, cut, i);
     double middle = resize_center(by, i), shrink = 1 / resize_stretch(by), sum = 0;
-    for (int k = under.begin; weights && k < under.end; k++)
-        sum += weights[k - under.begin] = resize_kernel(by, (k - middle + 0.5) * shrink);
-    for (int k = under.begin; weights && k < under.end; k++) {
-        weights[k - under.begin] /= sum;
-        /* A Gaussian times distance / variance is its derivative, here in outputs. */
+    for (int k = window.begin; weights && k < window.end; k++)
+        sum += weights[k - window.begin] = resize_kernel(by, (k - middle + 0.5) * shrink);
+    for (int k = window.begin; weights && k < window.end; k++) {
+        weights[k - window.begin] /= sum;
+        /* Derivative of the Gaussian with respect to the output's position: weight * distance / sigma^2, per
+         * sample; times samples_per_output: per output. Only for enlargements, where shrink is 1: a reduction
+         * would need another factor `shrink`. */
         if (by->filter == RESIZE_SLOPE)
-            weights[k - under.begin] *=
-                (k - middle + 0.5) * shrink / (by->sigma * by->sigma) * resize_scale(by);
+            weights[k - window.begin] *=
+                (k - middle + 0.5) * shrink / (by->sigma * by->sigma) * samples_per_output(by);
     }
-    return under;
+    return window;
 }

@@ -18,7 +18,8 @@
  * period n. */
 struct filter {
     const float *weights; /* period * taps; may be NULL */
-    int taps, start, step, period, lead;
+    int taps, start, step, period;
+    int lead; /* outputs by which the window advances earlier; see the formula */
 };
 
 enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE_NEAREST, RESAMPLE_LANCZOS };
@@ -59,7 +60,7 @@ enum resize_filter {
     RESIZE_BILINEAR,
     RESIZE_BOX,
     RESIZE_GAUSSIAN,
-    RESIZE_SLOPE /* derivative of the Gaussian with respect to the output position */
+    RESIZE_SLOPE /* derivative of the Gaussian with respect to the output position; only if from <= to */
 };
 
 #define RESIZE_CHOICES      "lanczos|bicubic|bilinear|box"
@@ -69,17 +70,17 @@ enum resize_filter {
  * samples whose centres are whole numbers. If to < from, the filter is stretched by from / to. */
 struct resize {
     enum resize_filter filter;
-    double sigma; /* RESIZE_GAUSSIAN, RESIZE_SLOPE: in samples of the coarser side */
-    int from, to; /* together they give the ratio */
-    int held;     /* number of samples, if not `from` (chroma planes); 0 means from */
-    int begin;    /* first output that is computed; negative: before the axis */
-    int margin;   /* additional samples before and after the axis */
-    double shift; /* samples that are added to the position of every output */
+    double sigma;     /* RESIZE_GAUSSIAN, RESIZE_SLOPE: in samples of the coarser side */
+    int from, to;     /* together they give the ratio */
+    int sample_count; /* number of samples, if not `from` (chroma planes); 0 means from */
+    int begin;        /* first output that is computed; negative: before the axis */
+    int margin;       /* additional samples before and after the axis; 0 for RESIZE_BOX */
+    double shift;     /* samples that are added to the position of every output; 0 for RESIZE_BOX */
 };
 
-/* Returns the samples [begin, end) of output begin + i, and stores their weights, which sum to 1 (except for
- * RESIZE_SLOPE). `weights` may be NULL. With `cut`, the filter ends at the border; otherwise samples may be
- * outside the axis. */
+/* Returns the samples [begin, end) of output resize->begin + i (rows or columns), and stores their weights,
+ * which sum to 1 (except for RESIZE_SLOPE). `weights` may be NULL. With `cut`, the filter ends at the border;
+ * otherwise samples may be outside the axis. */
 struct rows resize_weigh(const struct resize *resize, bool cut, int i, double *weights);
 
 /* Returns an upper bound of the taps of an output. */

@@ -279,7 +279,7 @@ static enum status run_plan(const struct test_case *test_case, const struct plan
     /* A command without a stage does not convert to linear light, but test cases of this conversion have no
      * stage. */
     struct page page = memory_page(run, plan, timing, test_case->linear, test_case->exponent);
-    page.from.linear = page.to.linear = test_case->linear;
+    page.input_conversion.linear = page.output_conversion.linear = test_case->linear;
     struct sample_array numbers = {.count = 0};
     enum status status = STATUS_OK;
     size_t written = 0;

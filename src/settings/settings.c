@@ -305,7 +305,7 @@ const struct option global_options[] = {
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),
      .help = "include the directories below an input directory; the output mirrors them"},
     {.name = "resume", .type = OPTION_FLAG, FIELD(resume),
-     .help = "skip what an earlier run has done; keeps a record in each output directory, the hidden file "
+     .help = "skip what an earlier run has done; keeps a list in each output directory, the hidden file "
              ".climg-done"},
     {.name = "shard", .type = OPTION_TEXT, FIELD(shard), .choices = "auto", .value = "I/N",
      .help = "do only part I (1 to N) of the files, the same on every machine; auto or auto/N asks Slurm for it"},

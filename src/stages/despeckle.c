@@ -7,7 +7,8 @@
  * at least N in all, so the part of it that a slice sees is large enough, too. A smaller component is seen as
  * a whole.
  *
- * Labels are per plane, so colours are cleaned separately, as --threshold makes them. Alpha is copied. */
+ * Labels are per plane, so each colour is cleaned separately, just as --threshold decides each separately.
+ * Alpha is copied. */
 #include "engine/run.h"
 
 struct despeckle {
@@ -17,6 +18,12 @@ struct despeckle {
 
 /* The largest N. Slices read N - 1 rows more on each side. A full stop at 1200 dpi has some 300 pixels. */
 enum { MAX_PIXELS = 1000 };
+
+/* Above this N the halo is large compared with a slice. */
+enum { LARGE_HALO = 100 };
+
+/* Work-items of a work-group along y, on GPUs. */
+enum { GROUP_ROWS = 32 };
 
 static const struct option options[] = {
     {.type = OPTION_INTEGER,
@@ -52,16 +59,17 @@ static struct rows despeckle_rows(const void *params, const struct shape *in, st
 
 static struct stage_caps despeckle_caps(const void *params)
 {
-    return (struct stage_caps){
-        .groups = true, .large_halo = ((const struct despeckle *)params)->smallest > 100, .relative_cost = 4};
+    return (struct stage_caps){.groups = true,
+                               .large_halo = ((const struct despeckle *)params)->smallest > LARGE_HALO,
+                               .relative_cost = 4};
 }
 
 /* Returns a launch with a work-item per row. */
-static struct work rows_work(const struct run *run, const char *kernel, const struct planes *planes)
+static struct work despeckle_row_work(const struct run *run, const char *kernel, const struct planes *planes)
 {
     struct work work = run_work(run, "despeckle", kernel, planes);
     work.vector_width = VECTOR_SCALAR;
-    work.config = (struct launch_config){1, {1, run_is_cpu(run) ? 1 : 32}};
+    work.config = (struct launch_config){1, {1, run_is_cpu(run) ? 1 : GROUP_ROWS}};
     work.width = 1;
     return work;
 }
@@ -81,8 +89,9 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
     if ((uint64_t)labels.pitch * (uint64_t)labels.rows > UINT32_MAX) /* labels have 32 bits */
         return fail(error, STATUS_FAILED,
                     "--despeckle: more than 2^32 samples in a slice; use --memory-limit");
-    const struct work label = rows_work(run, "label_runs", src), join = rows_work(run, "join_rows", src),
-                      count = rows_work(run, "count_runs", src);
+    const struct work label = despeckle_row_work(run, "label_runs", src),
+                      join = despeckle_row_work(run, "join_rows", src),
+                      count = despeckle_row_work(run, "count_runs", src);
     struct work fill = run_work(run, "despeckle", "fill", dst);
     fill.vector_width = VECTOR_SCALAR;
     if (LAUNCH(run->device, &label, error, ARG_PLANES(src), ARG_PLANES(&labels), ARG_PLANES(&counts),
@@ -94,7 +103,8 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
                   ARG_PLANES(dst), ARG(smallest), ARG(white), ARG(alpha));
 }
 
-/* Images are copied to buffers and back. */
+/* Images are copied to buffers and back. run->memory selects the memory of run_scratch and the variant of a
+ * kernel in run_work, so the copies' launches are described before it is switched to buffers. */
 static enum status run_despeckle(struct run *run, const void *params, const struct value *in,
                                  struct value *out, struct error *error)
 {
@@ -121,9 +131,9 @@ static enum status run_despeckle(struct run *run, const void *params, const stru
 const struct stage stage_despeckle = {
     .name = "despeckle",
     .brief = "remove small objects, black or white",
-    .manual = "Paints the objects of a black-and-white picture that have less than N pixels white; with "
-              "objects=white, "
-              "black ones. Pixels that touch each other, also by a corner, are one object, as in "
+    .manual = "Removes the small objects of a black-and-white picture: paints black objects of fewer than N "
+              "pixels white; with objects=white, paints white objects black. "
+              "Pixels that touch each other, also by a corner, are one object, as in "
               "scipy.ndimage.label with a structure of ones. Samples below half of full scale are black, all "
               "others "
               "white, in each colour separately, so put --threshold before it. Pixels that stay are "

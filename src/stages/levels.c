@@ -168,8 +168,9 @@ static struct stage_caps levels_caps(const void *params)
     return (struct stage_caps){
         .groups = !levels->search.find,
         .new_values = true,
-        .takes_fractions = !levels->ends.automatic &&
-                           (fraction || (white->percent && amount_is_fraction(black) && black->number > 0))};
+        .has_suspect_fraction =
+            !levels->ends.automatic &&
+            (fraction || (white->percent && amount_is_fraction(black) && black->number > 0))};
 }
 
 const struct stage stage_levels = {

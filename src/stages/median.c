@@ -14,7 +14,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"climg samples/night.jpg --median 1 clean.jpg", "remove single wrong pixels, keep edges"},
     {"climg samples/scene.png --median 2 clean.png", "remove spots of up to 12 pixels"},
-    {"climg samples/scene.png --median 5,shape=disc calm.png", "remove everything smaller than the disc"},
+    {"climg samples/scene.png --median 5,shape=disc calm.png", "remove spots of up to 40 pixels"},
     {"climg samples/page.jpg --median 20 paper.jpg", "the paper without its text"},
     {NULL, NULL},
 };

@@ -155,8 +155,8 @@ static struct stage_caps negative_caps(const void *params)
     const struct negative *negative = params;
     return (struct stage_caps){.groups = !negative->search.find,
                                .new_values = true,
-                               .takes_fractions = negative->given.count > 0 &&
-                                                  amount_is_fraction(&negative->given.amounts[0])};
+                               .has_suspect_fraction = negative->given.count > 0 &&
+                                                       amount_is_fraction(&negative->given.amounts[0])};
 }
 
 const struct stage stage_negative = {

@@ -227,8 +227,8 @@ static void resize_find_axes(const struct params *resize, const struct shape *in
     axis_reduce(y, in->height, in->reduced.by, in->reduced.top);
     if (resize->luma_out.width == 0)
         return;
-    x->resize.held = in->width;
-    y->resize.held = in->height;
+    x->resize.sample_count = in->width;
+    y->resize.sample_count = in->height;
     x->resize.from = resize->luma_in.width;
     x->resize.to = resize->luma_out.width;
     y->resize.from = resize->luma_in.height;

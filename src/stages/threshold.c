@@ -430,9 +430,9 @@ static struct stage_caps threshold_caps(const void *params)
     return (struct stage_caps){.groups = needs_search(params) != NULL,
                                .new_values = true,
                                .relative_cost = is_local(threshold) ? 4 : 0,
-                               .takes_fractions = threshold->limit.method == NUMBER &&
-                                                  amount_is_fraction(amount) && amount->number > 0 &&
-                                                  amount->number < 1};
+                               .has_suspect_fraction = threshold->limit.method == NUMBER &&
+                                                       amount_is_fraction(amount) && amount->number > 0 &&
+                                                       amount->number < 1};
 }
 
 const struct stage stage_threshold = {

@@ -38,7 +38,7 @@ static void filters_are_those_of_the_specification(void **state)
 {
     (void)state;
     static const size_t pixels[] = {1, 2, 5, 16, 33, 200};
-    static const enum png_filter filters[] = {PNG_ROW_NONE, PNG_ROW_PAETH};
+    static const enum png_filter filters[] = {ROW_FILTER_NONE, ROW_FILTER_PAETH};
     unsigned char row[1600], above[1600], to[1601];
     for (size_t step = 1; step <= 8; step++)
         for (size_t k = 0; k < sizeof pixels / sizeof pixels[0]; k++) {
@@ -101,7 +101,7 @@ static struct parts *open_segments(struct png_idat *options, uint32_t height, si
     struct error error = {.text = ""};
     *options = (struct png_idat){.level = 1,
                                  .strategy = Z_RLE,
-                                 .filter = PNG_ROW_PAETH,
+                                 .filter = ROW_FILTER_PAETH,
                                  .row_size = 300,
                                  .pixel_size = 3,
                                  .height = height,
@@ -151,11 +151,11 @@ static void assert_holds(const struct png_idat *options, const unsigned char *ro
 static const struct encoding {
     int level, strategy;
     enum png_filter filter;
-} encodings[] = {{0, Z_FILTERED, PNG_ROW_NONE},
-                 {1, Z_RLE, PNG_ROW_PAETH},
-                 {2, Z_FILTERED, PNG_ROW_PAETH},
-                 {6, Z_FILTERED, PNG_ROW_PAETH},
-                 {9, Z_DEFAULT_STRATEGY, PNG_ROW_NONE}};
+} encodings[] = {{0, Z_FILTERED, ROW_FILTER_NONE},
+                 {1, Z_RLE, ROW_FILTER_PAETH},
+                 {2, Z_FILTERED, ROW_FILTER_PAETH},
+                 {6, Z_FILTERED, ROW_FILTER_PAETH},
+                 {9, Z_DEFAULT_STRATEGY, ROW_FILTER_NONE}};
 
 static struct png_idat encoded(const struct encoding *encoding, struct png_idat options)
 {
@@ -250,7 +250,7 @@ static void strategy_fits_each_segment(void **state)
                                         : 255;
     const struct png_idat options = {.level = 1,
                                      .strategy = Z_RLE,
-                                     .filter = PNG_ROW_PAETH,
+                                     .filter = ROW_FILTER_PAETH,
                                      .row_size = ROW,
                                      .pixel_size = 1,
                                      .height = HEIGHT,
@@ -274,7 +274,7 @@ static void wide_samples_are_swapped(void **state)
     }
     struct png_idat options = {.level = 1,
                                .strategy = Z_RLE,
-                               .filter = PNG_ROW_PAETH,
+                               .filter = ROW_FILTER_PAETH,
                                .row_size = ROW,
                                .pixel_size = 2,
                                .height = HEIGHT,

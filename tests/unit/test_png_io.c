@@ -102,7 +102,7 @@ static void missing_pixels_are_told(void **state)
     add_pixels(&png, (const unsigned char[]){0, 1, 2}, 3);
     add_chunk(&png, "IEND", "", 0);
     save(&png);
-    assert_unreadable(&any_size, "damaged PNG: Not enough image data");
+    assert_unreadable(&any_size, "damaged PNG: not enough image data");
 }
 
 static void size_and_page_are_checked(void **state)

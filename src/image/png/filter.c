@@ -39,7 +39,7 @@ void png_filter_row(enum png_filter filter, const struct png_row *row, byte *to)
     const byte *bytes = row->bytes, *above = row->above;
     const size_t step = row->step, rest = row->size - step;
     *to++ = (byte)filter;
-    if (filter == PNG_ROW_NONE) {
+    if (filter == ROW_FILTER_NONE) {
         memcpy(to, bytes, row->size);
         return;
     }
@@ -133,9 +133,9 @@ unfilter_pixel(enum png_filter filter, struct pixels before, const byte *bytes, 
                size_t load, size_t step, byte *to)
 {
     const lanes above = load_bytes(above_bytes, load);
-    const lanes guess = filter == PNG_ROW_SUB       ? before.left
-                        : filter == PNG_ROW_AVERAGE ? (before.left + above) >> 1
-                                                    : guess_paeth(before.left, above, before.corner);
+    const lanes guess = filter == ROW_FILTER_SUB       ? before.left
+                        : filter == ROW_FILTER_AVERAGE ? (before.left + above) >> 1
+                                                       : guess_paeth(before.left, above, before.corner);
     const lanes pixel = (load_bytes(bytes, load) + guess) & 0xff;
     store_pixel(to, pixel, step);
     return (struct pixels){pixel, above};
@@ -185,17 +185,17 @@ __attribute__((always_inline)) static inline void unfilter_pixels(enum png_filte
 void png_unfilter_row(enum png_filter filter, const struct png_row *row, byte *to)
 {
     switch (filter) {
-    case PNG_ROW_SUB:
-        unfilter_pixels(PNG_ROW_SUB, row, to);
+    case ROW_FILTER_SUB:
+        unfilter_pixels(ROW_FILTER_SUB, row, to);
         break;
-    case PNG_ROW_UP:
+    case ROW_FILTER_UP:
         png_add(row->bytes, row->above, row->size, to);
         break;
-    case PNG_ROW_AVERAGE:
-        unfilter_pixels(PNG_ROW_AVERAGE, row, to);
+    case ROW_FILTER_AVERAGE:
+        unfilter_pixels(ROW_FILTER_AVERAGE, row, to);
         break;
-    case PNG_ROW_PAETH:
-        unfilter_pixels(PNG_ROW_PAETH, row, to);
+    case ROW_FILTER_PAETH:
+        unfilter_pixels(ROW_FILTER_PAETH, row, to);
         break;
     default:
         memmove(to, row->bytes, row->size);

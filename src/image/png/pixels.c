@@ -3,8 +3,9 @@
  *
  *     file ─▶ read_chunk ─▶ inflate_piece, 256 KiB of rows at a time ─▶ take_row, unfiltered ─▶ caller
  *
- * Damage is judged as libpng and zlib do: the checksums of chunks and of the stream must be right, but the
- * stream may be longer than the image, which is a warning. */
+ * Damage is judged as libpng and zlib do: the checksums of chunks and of the stream must be right. The stream
+ * may be longer than the image: up to 1 MiB more is ignored, and beyond that its rest is skipped with a
+ * warning. */
 #include "base/sums.h"
 #include "image/inflate.h"
 #include "image/png/png.h"
@@ -26,19 +27,20 @@ enum {
 struct png_pixels {
     struct png_pixels_options options;
     unsigned char name[NAME_SIZE + 1]; /* of the current chunk; ends in NUL */
-    uint32_t left, crc; /* bytes of its data that were not read yet; checksum of those that were */
+    uint32_t left;                     /* bytes of its data that were not read yet */
+    uint32_t crc;                      /* checksum of its name and of the data that were read */
     struct inflate_state stream;
     unsigned char *rows;   /* filtered, each after the byte that names its filter */
     uint32_t capacity;     /* rows that `rows` has room for */
     uint32_t ready, taken; /* rows in `rows`, and how far the caller has read them */
     uint32_t inflated;     /* rows of the image that were inflated so far */
-    unsigned char
-        *above; /* copy of the row before the next one, in the file's byte order; zeros before the first */
+    unsigned char *above;  /* copy of the last row that was returned, in the file's byte order, which the next
+                            * row's  filter needs; zeros before the first row */
     unsigned char input[INPUT_SIZE];
 };
 
 /* Returns the bytes from row to row of `rows`. */
-static size_t stride(const struct png_pixels *pixels)
+static size_t filtered_stride(const struct png_pixels *pixels)
 {
     return pixels->options.row_size + 1;
 }
@@ -50,7 +52,7 @@ struct png_pixels *png_pixels_open(const struct png_pixels_options *options, str
         return NULL;
     pixels->options = *options;
     memcpy(pixels->name, "IDAT", NAME_SIZE);
-    pixels->left = options->size;
+    pixels->left = options->first_idat_size;
     pixels->crc = isal_crc32(0, pixels->name, NAME_SIZE);
     inflate_begin(&pixels->stream);
     return pixels;
@@ -59,7 +61,7 @@ struct png_pixels *png_pixels_open(const struct png_pixels_options *options, str
 /* Allocates at the first row, not before: the header may promise rows that no memory holds. */
 static enum status allocate_rows(struct png_pixels *pixels, struct error *error)
 {
-    size_t row = stride(pixels), capacity = row < AHEAD_SIZE ? AHEAD_SIZE / row : 1;
+    size_t row = filtered_stride(pixels), capacity = row < AHEAD_SIZE ? AHEAD_SIZE / row : 1;
     if (pixels->rows != NULL)
         return STATUS_OK;
     pixels->capacity = capacity < pixels->options.row_count ? (uint32_t)capacity : pixels->options.row_count;
@@ -88,7 +90,7 @@ static enum status png_read_bytes(struct png_pixels *pixels, void *bytes, size_t
     return fail(error, STATUS_FAILED, "damaged PNG: the file ends too early");
 }
 
-/* Reads the next *size bytes of the chunk's data into `input`. */
+/* Reads up to INPUT_SIZE bytes of the chunk's data into `input`; *size receives their number. */
 static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct error *error)
 {
     *size = pixels->left < INPUT_SIZE ? pixels->left : INPUT_SIZE;
@@ -99,7 +101,7 @@ static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct 
 }
 
 /* True if the current chunk is an IDAT. */
-static bool in_pixels(const struct png_pixels *pixels)
+static bool is_idat(const struct png_pixels *pixels)
 {
     return memcmp(pixels->name, "IDAT", NAME_SIZE) == 0;
 }
@@ -135,7 +137,7 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
     for (int i = 0; i < NAME_SIZE; i++)
         if ((pixels->name[i] | 0x20) < 'a' || (pixels->name[i] | 0x20) > 'z')
             return fail(error, STATUS_FAILED, "damaged PNG: a chunk without a name");
-    if (!is_optional(pixels) && !in_pixels(pixels) && memcmp(pixels->name, "IEND", NAME_SIZE) != 0)
+    if (!is_optional(pixels) && !is_idat(pixels) && memcmp(pixels->name, "IEND", NAME_SIZE) != 0)
         return fail(error, STATUS_FAILED, "damaged PNG: %s: unknown critical chunk",
                     (const char *)pixels->name);
     if (pixels->left > LENGTH_MAX)
@@ -143,15 +145,15 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
     return STATUS_OK;
 }
 
-/* Feeds the inflater with more of the file; empty IDAT chunks are passed over. */
-static enum status feed(struct png_pixels *pixels, struct error *error)
+/* Feeds the inflater with more of the file; skips empty IDAT chunks. */
+static enum status feed_inflater(struct png_pixels *pixels, struct error *error)
 {
     uint32_t size = 0;
     while (pixels->left == 0) {
         if (next_chunk(pixels, error) != STATUS_OK)
             return STATUS_FAILED;
-        if (!in_pixels(pixels))
-            return fail(error, STATUS_FAILED, "damaged PNG: Not enough image data");
+        if (!is_idat(pixels))
+            return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
     }
     enum status status = read_chunk(pixels, &size, error);
     inflate_feed(&pixels->stream, pixels->input, size);
@@ -184,8 +186,8 @@ static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, s
     const int trouble = inflate_some(stream, to, size, made);
     if (trouble != 0)
         return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", trouble_of(trouble));
-    const bool starves = *made == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
-    return starves ? feed(pixels, error) : STATUS_OK;
+    const bool needs_input = *made == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
+    return needs_input ? feed_inflater(pixels, error) : STATUS_OK;
 }
 
 /* Inflates exactly `size` bytes. */
@@ -195,14 +197,14 @@ static enum status inflate_bytes(struct png_pixels *pixels, unsigned char *to, s
     enum status status = STATUS_OK;
     for (size_t made; status == STATUS_OK && size > 0; to += made, size -= made) {
         if (inflate_has_ended(&pixels->stream))
-            return fail(error, STATUS_FAILED, "damaged PNG: Not enough image data");
+            return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
         status = inflate_piece(pixels, to, size, &made, error);
     }
     return status;
 }
 
-/* Reads on to the stream's checksum, unless far more data follow than the image has: a megabyte of zeros may
- * unpack to a gigabyte. */
+/* Inflates to the end of the stream, but at most 1 MiB more than the image, and warns if there is more: a
+ * small file may unpack to gigabytes. */
 static enum status end_stream(struct png_pixels *pixels, struct error *error)
 {
     enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
@@ -225,16 +227,16 @@ static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
     pixels->ready = left < pixels->capacity ? left : pixels->capacity;
     pixels->taken = 0;
     pixels->inflated += pixels->ready;
-    return inflate_bytes(pixels, pixels->rows, pixels->ready * stride(pixels), error);
+    return inflate_bytes(pixels, pixels->rows, pixels->ready * filtered_stride(pixels), error);
 }
 
 /* Unfilters the next row to `to`, which may be its own place. */
 static enum status take_row(struct png_pixels *pixels, const unsigned char *above, unsigned char *to,
                             struct error *error)
 {
-    unsigned char *filtered = pixels->rows + pixels->taken++ * stride(pixels);
+    unsigned char *filtered = pixels->rows + pixels->taken++ * filtered_stride(pixels);
     struct png_row row = {filtered + 1, above, pixels->options.row_size, pixels->options.pixel_size};
-    if (filtered[0] >= PNG_ROW_COUNT)
+    if (filtered[0] >= ROW_FILTER_COUNT)
         return fail(error, STATUS_FAILED, "damaged PNG: a row with the unknown filter %d", filtered[0]);
     png_unfilter_row((enum png_filter)filtered[0], &row, to);
     return STATUS_OK;
@@ -244,7 +246,7 @@ static enum status take_row(struct png_pixels *pixels, const unsigned char *abov
  * this row in the file's byte order. */
 static enum status take_swapped(struct png_pixels *pixels, void *to, struct error *error)
 {
-    unsigned char *row = pixels->rows + pixels->taken * stride(pixels) + 1;
+    unsigned char *row = pixels->rows + pixels->taken * filtered_stride(pixels) + 1;
     enum status status = take_row(pixels, pixels->above, row, error);
     memcpy(pixels->above, row, pixels->options.row_size);
     sample_swap(row, pixels->options.row_size, to);

@@ -65,12 +65,12 @@ enum status png_session_run(struct png_session *session, png_step step, void *co
 
 enum png_filter {
     /* The numbers in the file. */
-    PNG_ROW_NONE,
-    PNG_ROW_SUB,
-    PNG_ROW_UP,
-    PNG_ROW_AVERAGE,
-    PNG_ROW_PAETH,
-    PNG_ROW_COUNT
+    ROW_FILTER_NONE,
+    ROW_FILTER_SUB,
+    ROW_FILTER_UP,
+    ROW_FILTER_AVERAGE,
+    ROW_FILTER_PAETH,
+    ROW_FILTER_COUNT
 };
 
 struct png_row {
@@ -80,8 +80,8 @@ struct png_row {
 };
 
 /* Writes the filter's number and `size` filtered bytes to `to`, which must not overlap the rows. Only for
- * PNG_ROW_NONE and PNG_ROW_PAETH: the best filter for each row would not make photographs smaller, and flat
- * graphics only by a tenth. */
+ * ROW_FILTER_NONE and ROW_FILTER_PAETH: the best filter for each row would not make photographs smaller, and
+ * flat graphics only by a tenth. */
 void png_filter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);
 
 /* Counts the zeros among `size` bytes, and the aligned groups of eight bytes of one value: measures of how
@@ -102,7 +102,7 @@ struct png_pixels;
 
 struct png_pixels_options {
     FILE *file;                /* at the first byte of the first IDAT's data */
-    uint32_t size;             /* of that IDAT's data */
+    uint32_t first_idat_size;  /* bytes of that IDAT's data */
     size_t row_size;           /* bytes of a row */
     size_t pixel_size;         /* bytes of a pixel: 1, 2, 3, 4, 6 or 8 */
     uint32_t row_count;        /* of the image */

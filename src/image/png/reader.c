@@ -41,7 +41,7 @@ static enum status open_pixels(struct png_reader *reader, struct error *error)
 {
     const struct image_info *info = &reader->base.info;
     struct png_pixels_options options = {.file = reader->base.file,
-                                         .size = png_get_uint_32(reader->session.header),
+                                         .first_idat_size = png_get_uint_32(reader->session.header),
                                          .row_size = row_size(info),
                                          .pixel_size = (size_t)info->channels * sample_size(info->type),
                                          .row_count = info->height,

@@ -263,7 +263,7 @@ static struct png_idat choose_idat(const struct writer_options *options, const s
                              .strategy = options->bilevel ? Z_DEFAULT_STRATEGY
                                          : level == 1     ? Z_RLE
                                                           : Z_FILTERED,
-                             .filter = level == 0 || options->bilevel ? PNG_ROW_NONE : PNG_ROW_PAETH,
+                             .filter = level == 0 || options->bilevel ? ROW_FILTER_NONE : ROW_FILTER_PAETH,
                              .row_size = writer_row_size(options, info),
                              .pixel_size = pixel_size(info),
                              .height = info->height,

@@ -156,7 +156,7 @@ def test_formats_without_texts_go_by_time_alone(folder):
     path = folder / "out" / "a.pam"
     before = path.read_bytes()
     done = harness.run("--resume", "--in-place", path, "--blur", "2", status=2)
-    assert "its format cannot say what made it" in done.err and path.read_bytes() == before
+    assert "its format cannot store how it was made" in done.err and path.read_bytes() == before
 
 
 def test_in_place(tmp_path, rng):

@@ -109,7 +109,7 @@ def test_one_number_for_the_noise(tmp_path, rng, channels, independent, sigma):
     noise = rng.normal(0, sigma, (300, 300, channels if independent else 1))
     harness.write_tiff(tmp_path / "in.tif", (np.broadcast_to(flat + noise, (300, 300, channels)) / 255).astype(np.float32))
     text = harness.run("--info", "--measure", tmp_path / "in.tif").out.decode()
-    found = float(re.search(r"^  noise: about ([0-9.]+) of 255; white noise as strong at details of 2, ", text, re.M)[1])
+    found = float(re.search(r"^  noise: about ([0-9.]+) of 255\. Standard deviation of equally strong white noise, at details of 2, ", text, re.M)[1])
     assert abs(found - sigma) < 0.1 * sigma, text
 
 
@@ -133,7 +133,7 @@ def test_noise(tmp_path):
         for name, noise in found.items():
             assert np.allclose(noise, expected[name], atol=2e-3), name
     lines = harness.run("--info", "--measure", files[0]).out.decode().splitlines()
-    assert sum(line.startswith("  noise: about ") and " of 255; white noise as strong at details of 2, 4, 8, 16, 32, 64 pixels: brightness " in line for line in lines) == 1
+    assert sum(line.startswith("  noise: about ") and " of 255. Standard deviation of equally strong white noise, at details of 2, 4, 8, 16, 32, 64 pixels: brightness " in line for line in lines) == 1
     assert "--measure requires --info" in harness.run("--measure", files[0], tmp_path / "out.png", status=2).err
 
 

@@ -1,11 +1,15 @@
 /* Copies pixels of any type and number of channels.
  *
  *   -DUNIT=n  bytes of a unit, the part of a pixel that one access copies: 1, 2, 4, 8 or 16. A pixel has one or three units
- *   -DTILE=n  pixels along either side of a work-item's square; on CPU devices a tile that fits into the cache */
+ *   -DTILE=n  for the files that include this: side of the square of pixels that a work-item copies. On CPUs the square
+ *             fits into the cache */
 #pragma once
 
+/* Defaults, so that these files can be compiled without options. */
 #ifndef UNIT
 #define UNIT 1
+#endif
+#ifndef TILE
 #define TILE 64
 #endif
 
