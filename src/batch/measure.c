@@ -86,7 +86,7 @@ static enum status measure_rows(const struct job *job, struct worker *worker, si
     const struct shape *out = plan_output(&plan);
     struct page page = {.run = &worker->run,
                         .plan = &plan,
-                        .from = job_input_conversion(job, worker),
+                        .input_conversion = job_input_conversion(job, worker),
                         .reader = reader,
                         .out = {.width = (uint32_t)out->width,
                                 .height = (uint32_t)out->height,
@@ -95,14 +95,15 @@ static enum status measure_rows(const struct job *job, struct worker *worker, si
                                 .type = plan.out},
                         .timing = &worker->timing,
                         .clipping = &ignored};
-    page.from.rounded = plan_has_large_halo(&plan);
-    page.from.opponent_in = plan.opponent_in;
-    page.from.opponent_out = plan.opponent_out;
-    page.to = page.from;
-    page.to.type = plan.out;
-    page.to.channels = out->channels;
-    page.to.alpha = out->alpha;
-    page.to.ranged = page.from.ranged && sample_is_float(plan.in) && sample_is_float(plan.out);
+    page.input_conversion.rounded = plan_has_large_halo(&plan);
+    page.input_conversion.opponent_in = plan.opponent_in;
+    page.input_conversion.opponent_out = plan.opponent_out;
+    page.output_conversion = page.input_conversion;
+    page.output_conversion.type = plan.out;
+    page.output_conversion.channels = out->channels;
+    page.output_conversion.alpha = out->alpha;
+    page.output_conversion.has_range =
+        page.input_conversion.has_range && sample_is_float(plan.in) && sample_is_float(plan.out);
     enum status status = memory_writer(reader_name(reader), &sink, &page.writer, error);
     if (status == STATUS_OK)
         status = flow_page(&page, error);

@@ -255,7 +255,7 @@ static double pixels_an_inch(double per_metre)
     return fabs(whole / inch - per_metre) <= 0.5 ? whole : inch * per_metre;
 }
 
-/* Prints the name, primaries and curve of the file's colour space; after a warning nothing. */
+/* Prints the name, primaries and curve of the file's colour space. */
 static void print_space(FILE *out, const struct colour_space *space)
 {
     if (space == NULL)
@@ -355,8 +355,8 @@ static void print_lines(FILE *out, const struct file_info *facts)
         fputs("  stream: ", out);
         print_value(out, info->video.header);
     }
-    print_metadata(out, facts->metadata);
     print_space(out, facts->space);
+    print_metadata(out, facts->metadata);
     if (facts->noise)
         print_measured(out, facts);
     if (facts->metadata->warning[0])

@@ -57,7 +57,8 @@ static void gray_with_all_kinds_of_chunks(void **state)
     finish_small_png(&png);
     save(&png);
     tells("--info", STATUS_OK,
-          "a.png: PNG, 2 x 2, gray, 8 bit\n  compression: Deflate\n  colour: gamma 0.2\n  resolution: 2 to "
+          "a.png: PNG, 2 x 2, gray, 8 bit\n  compression: Deflate\n  colours: cICP 1/13; curve: sRGB\n  "
+          "colour: gamma 0.2\n  resolution: 2 to "
           "1, of no unit\n"
           "  orientation: 6 (--auto-orient turns it)\n  EXIF: 26 bytes\n  also: cICP\n  Title: one two \n"
           "  colours: cICP 1/13; curve: sRGB\n");
@@ -66,6 +67,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
         "{\"file\":\"a.png\",\"format\":\"PNG\",\"width\":2,\"height\":2,\"channels\":1,\"colours\":\"gray\","
         "\"samples\":\"8 "
         "bit\",\"bits\":null,\"palette\":false,\"pages\":1,\"compression\":\"Deflate\",\"icc_bytes\":0,"
+        "\"colour_space\":{\"name\":\"cICP 1/13\",\"primaries\":[],\"curve\":\"sRGB\"},"
         "\"srgb\":false,\"gamma\":0.2,\"resolution\":{\"x\":2.0,\"y\":1.0,\"unit\":\"ratio\"},"
         "\"orientation\":6,"
         "\"exif_bytes\":26,\"texts\":[{\"key\":\"Title\",\"value\":\"one\\ntwo\\u007f\"}],\"others\":["
