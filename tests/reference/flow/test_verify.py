@@ -70,6 +70,8 @@ def check_found(folder, env, chain, output):
 @pytest.mark.some(3)
 @every_chain
 def test_wrong_sample_is_found(folder, rng, chain, wrong_sample):
+    if {"--deskew", "--trim"} & set(chain) or chain[:2] in (["--rotate", "auto"], ["--rotate", "auto,crop=inside"]):
+        pytest.skip("the pass that measures is not verified")
     env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note")}
     write_input(folder, rng, "float32", int(rng.choice([1, 3])))
     launches = count_launches(folder, env, chain, "out.tif")
