@@ -286,7 +286,7 @@ void progress_rows(void *context, int rows, const struct shape *page)
     else if (several)
         share = 0; /* it would exceed the file's weight */
     pthread_mutex_lock(&progress->lock);
-    if (job->is_left_out) /* the output was changed, and is made again */
+    if (job->is_left_out) /* the output was changed, and is written again */
         progress->pending_bytes += job_weight(job);
     job->is_left_out = false;
     if (share > job->share) { /* false for a second try */

@@ -27,7 +27,7 @@ bool drivers_load_only(const char *library);
  * climg write. Creates missing folders of caches. */
 void drivers_allow(const struct environment *environment);
 
-/* The path that a driver wanted and could not have, with the reason; "" if there is none. */
+/* The path to which a driver was denied access, with the reason; "" if none was. */
 struct driver_denial {
     char text[PATH_MAX + 128];
 };

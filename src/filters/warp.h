@@ -65,7 +65,8 @@ struct warp_options {
          .offset = offsetof(struct warp_options, outside),                                                   \
          .fallback = "zero",                                                                                 \
          .choices = OUTSIDE_CHOICES,                                                                         \
-         .help = "what lies beyond the picture: black, or transparent with alpha; or what --edge says"},     \
+         .help = "pixels outside the picture; zero: transparent if there is alpha, black otherwise; edge: "  \
+                 "as --edge says"},                                                                          \
     {                                                                                                        \
         .name = "antialias", .type = OPTION_YES_NO, .offset = offsetof(struct warp_options, antialias),      \
         .fallback = "yes",                                                                                   \
