@@ -49,14 +49,14 @@ static inline __attribute__((overloadable, always_inline)) float multiply_add(fl
 #undef mad
 #define mad(a, b, c) multiply_add(a, b, c)
 
-/* Defines conversions of a scalar or a vector, lane by lane: bits_of_float() returns the bits of a float, float_from_bits() the
- * float of these bits, to_float() the value of an integer. */
+/* Defines conversions of a scalar or a vector, lane by lane: bits_of_float() returns the bits of a float,
+ * float_from_bits() the float of these bits, to_float() the value of an integer. */
 #define DEFINE_BITS(n)                                                                                                 \
-    static inline __attribute__((overloadable, always_inline)) int##n bits_of_float(float##n v)                           \
+    static inline __attribute__((overloadable, always_inline)) int##n bits_of_float(float##n v)                        \
     {                                                                                                                  \
         return as_int##n(v);                                                                                           \
     }                                                                                                                  \
-    static inline __attribute__((overloadable, always_inline)) float##n float_from_bits(int##n v)                           \
+    static inline __attribute__((overloadable, always_inline)) float##n float_from_bits(int##n v)                      \
     {                                                                                                                  \
         return as_float##n(v);                                                                                         \
     }                                                                                                                  \

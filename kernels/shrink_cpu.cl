@@ -50,7 +50,7 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
             sum += VLOAD(row + k);
         return sum;
     }
-    const struct axis axis = {.n = energies_at.width, .length = energies_at.width};
+    const struct axis axis = {.n = energies_at.width, .length = energies_at.width}; /* no padding: equal */
     float line[LANES + SIDE];
     fill_axis(line, LANES + SIDE - 1, PLANES_ARG(energies), axis, x0, y, z);
     for (int k = 0; k < SIDE; k++)
@@ -67,8 +67,8 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
 /* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
  * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents:
  * parent_sigma_index is -1, and `parents` may be any planes and is not read. */
-NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
-                      int sigma_index, int parent_sigma_index, WORK_ITEM_PARAMS)
+NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst),
+                         __global const float *sigma, int sigma_index, int parent_sigma_index, WORK_ITEM_PARAMS)
 {
     const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
     const float noise = 0.5f * sigma[sigma_index + channel];
@@ -78,7 +78,8 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int re_plane = PLANE_INDEX(2 * subband, channel, channels), im_plane = PLANE_INDEX(2 * subband + 1, channel, channels);
+        const int re_plane = PLANE_INDEX(2 * subband, channel, channels);
+        const int im_plane = PLANE_INDEX(2 * subband + 1, channel, channels);
         const vec re = load(PLANES_ARG(subbands), x, y, re_plane), im = load(PLANES_ARG(subbands), x, y, im_plane);
         vec parent_square = 0.0f;
         if (parent_sigma_index >= 0) {
@@ -96,6 +97,6 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
 __kernel void shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
                      int sigma_index, int parent_sigma_index)
 {
-    shrink_run(PLANES_ARG(subbands), PLANES_ARG(parents), PLANES_ARG(energies), PLANES_ARG(dst), sigma, sigma_index, parent_sigma_index,
-               WORK_ITEM_ARGS);
+    shrink_run(PLANES_ARG(subbands), PLANES_ARG(parents), PLANES_ARG(energies), PLANES_ARG(dst), sigma, sigma_index,
+               parent_sigma_index, WORK_ITEM_ARGS);
 }

@@ -25,8 +25,8 @@ struct command {
 
     const char *output;       /* "-" is stdout; NULL: each input's own path */
     bool output_is_directory; /* there are several inputs, or it ends in a slash */
-    /* Called once, when the files are known and before anything is decoded and any thread is started: takes
-     * rights away from the process. NULL: nothing is to be done. */
+    /* Callback that drops rights of the process. Called once, when the files are known, before anything is
+     * decoded and before any thread is started. May be NULL. */
     enum status (*begin)(const struct command *command, const struct list *list, struct error *error);
 
     bool output_may_be_input; /* it comes before the first stage: if the file exists, it may be an input */

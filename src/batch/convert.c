@@ -269,7 +269,7 @@ static void begin_frame(struct worker *worker, const struct job *job, struct res
     if (result->frames % FRAMES_ALIKE == 0)
         run_age_noise(&worker->run);
     if (worker->frames.count++ == 0)
-        worker->frames.first = clock_seconds();
+        worker->frames.began = clock_seconds();
     result->frames++;
 }
 
@@ -386,7 +386,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     }
     worker->run.frames.hold = false;
     run_drop_noise(&worker->run);
-    worker->frames.last = result->frames > 0 ? clock_seconds() : worker->frames.last;
+    worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
     worker_charge(worker, &since, 1, &result->times);
     /* The fault is not the picture's if memory runs out. */
     if (status != STATUS_OK && job->merge &&

@@ -21,7 +21,7 @@ struct list {
     const char *output; /* of the command; NULL: each input's path */
     bool output_is_directory;
     bool is_merged; /* the inputs become one output: jobs are in the order of the arguments */
-    bool several;   /* messages name files; with a single file the message is the command's */
+    bool several;   /* more than one file; the failure of a single file is the command's */
 };
 
 /* Finds every input of the command and names its output.

@@ -38,7 +38,7 @@ struct job {
     ino_t input_inode;
     bool is_single;           /* the command's only file */
     bool is_duplicate;        /* another job has the same input and output */
-    const struct step *merge; /* the step that merges the pictures of all jobs; NULL: none */
+    const struct step *merge; /* the step that merges the pictures of all jobs; may be NULL */
     struct stack *stack;      /* NULL without `merge` */
     size_t index;             /* number of the input in the stack */
     bool is_merged;           /* the job is the stack's result instead, and has no input file */

@@ -244,14 +244,14 @@ static void draw_files(struct progress *progress, double now)
 
 /* Draws the line for a single file, of whose current page `rows` output rows are done. Without a known number
  * of pages, as in a stream of pictures, there is no time left. */
-static void draw_rows(struct progress *progress, const struct job *job, int rows, const struct shape *of,
+static void draw_rows(struct progress *progress, const struct job *job, int rows, const struct shape *page,
                       double now)
 {
     char line[LINE_SIZE] = "";
     double done, elapsed = since_first(progress, now, &done);
-    const int pages = job->page + (rows == of->height);
+    const int pages = job->page + (rows == page->height);
     if (job->pages == 1)
-        text_append(line, sizeof line, "climg: %d of %d rows", rows, of->height);
+        text_append(line, sizeof line, "climg: %d of %d rows", rows, page->height);
     else if (job->pages > 0)
         text_append(line, sizeof line, "climg: %d of %d pages", pages, job->pages);
     else
@@ -259,8 +259,8 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
                     reader_info(job->reader)->video.header ? "frame" : "page", pages == 1 ? "" : "s");
     if (done > 0)
         text_append(line, sizeof line, ", %.1f MP/s",
-                    1e-6 * done / job_weight(job) * (job->pages > 0 ? job->pages : 1) * of->width *
-                        of->height / elapsed);
+                    1e-6 * done / job_weight(job) * (job->pages > 0 ? job->pages : 1) * page->width *
+                        page->height / elapsed);
     if (job->pages > 0)
         append_time_left(line, progress, elapsed, done);
     text_append(line, sizeof line, ": %s", job_input_name(job));
@@ -276,18 +276,18 @@ static bool is_due(struct progress *progress, double now)
     return due;
 }
 
-void progress_rows(void *context, int rows, const struct shape *of)
+void progress_rows(void *context, int rows, const struct shape *page)
 {
     struct job *job = context;
     struct progress *progress = job->progress;
     const bool several = atomic_load(&counts.total) > 0;
-    double share = job->page + (double)rows / of->height;
+    double share = job->page + (double)rows / page->height;
     if (job->pages > 0)
         share /= job->pages;
     else if (several)
         share = 0; /* it would exceed the file's weight */
     pthread_mutex_lock(&progress->lock);
-    if (job->is_left_out) /* the output was changed, and is made again */
+    if (job->is_left_out) /* the output was changed, and is written again */
         progress->pending_bytes += job_weight(job);
     job->is_left_out = false;
     if (share > job->share) { /* false for a second try */
@@ -295,11 +295,11 @@ void progress_rows(void *context, int rows, const struct shape *of)
         job->share = share;
     }
     const double now = clock_seconds();
-    if ((rows < of->height || job->pages != 1) && is_due(progress, now)) {
+    if ((rows < page->height || job->pages != 1) && is_due(progress, now)) {
         if (several)
             draw_files(progress, now);
         else
-            draw_rows(progress, job, rows, of, now);
+            draw_rows(progress, job, rows, page, now);
     }
     pthread_mutex_unlock(&progress->lock);
 }

@@ -342,7 +342,7 @@ static bool is_cached(struct worker *worker)
 /* Returns the frames of video per second; 0 if unknown. */
 static double frame_rate(const struct worker *worker)
 {
-    const double seconds = worker->frames.last - worker->frames.first;
+    const double seconds = worker->frames.ended - worker->frames.began;
     return seconds > 0 ? worker->frames.count / seconds : 0;
 }
 

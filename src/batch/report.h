@@ -17,7 +17,7 @@ void report_noise(struct json_writer *line, const struct result *result);
 
 /* The file of --report. */
 struct report_file {
-    const char *path; /* for messages; NULL: no report */
+    const char *path; /* for messages; NULL without a report */
     int file;         /* descriptor; -1: closed */
 };
 

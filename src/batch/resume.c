@@ -295,7 +295,8 @@ void resume_note(const struct resume *resume, const struct job *job)
     done_list_append(job->output, &record, name);
 }
 
-/* Pixels. --max-pixels limits inputs; outputs may have more pixels, but not so many that bytes overflow. */
+/* Limit in pixels for reading outputs. --max-pixels limits inputs only; this limit keeps the number of bytes
+ * from overflowing. */
 static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
 
 /* True if the format can store the provenance. */

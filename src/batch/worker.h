@@ -51,7 +51,7 @@ struct device_opener {
 /* Frames of videos that a worker has converted. */
 struct frame_times {
     int count;
-    double first, last; /* times of clock_seconds: start of the first frame, end of the last */
+    double began, ended; /* times of clock_seconds: start of the first frame, end of the last */
 };
 
 struct worker {

@@ -182,9 +182,9 @@ void worker_add(struct worker *worker, struct worker *other)
     const struct frame_times *frames = &other->frames;
     timing_merge(&worker->timing, &other->timing);
     if (frames->count > 0) {
-        const bool is_first = worker->frames.count == 0 || frames->first < worker->frames.first;
-        worker->frames.first = is_first ? frames->first : worker->frames.first;
-        worker->frames.last = fmax(worker->frames.last, frames->last);
+        const bool is_first = worker->frames.count == 0 || frames->began < worker->frames.began;
+        worker->frames.began = is_first ? frames->began : worker->frames.began;
+        worker->frames.ended = fmax(worker->frames.ended, frames->ended);
         worker->frames.count += frames->count;
     }
     if (!worker->measured && other->measured) { /* all of its own files failed before they needed a device */

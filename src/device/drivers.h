@@ -27,13 +27,13 @@ bool drivers_load_only(const char *library);
  * climg write. Creates missing folders of caches. */
 void drivers_allow(const struct environment *environment);
 
-/* The path that a driver wanted and could not have, with the reason; "" if there is none. */
+/* The path to which a driver was denied access, with the reason; "" if none was. */
 struct driver_denial {
     char text[PATH_MAX + 128];
 };
 
-/* Returns why a driver cannot start in this confined process: a library that may not be read, or NVIDIA's
- * devices, which its driver has made by a program with root's rights if they are missing. */
+/* Returns why a driver cannot start in this confined process: a library that may not be read, or missing
+ * device files of NVIDIA, which its driver would let a setuid program create. */
 struct driver_denial drivers_find_denied(const struct environment *environment);
 
 #endif

@@ -72,7 +72,7 @@ struct rows axis_taps(const struct axis *axis, int o, double *weights)
 {
     const struct filter *filter = &axis->filter;
     if (!filter->weights)
-        return resize_weigh(&axis->resize, axis->cut, o, weights);
+        return resize_weigh(&axis->resize, axis->ends_at_border, o, weights);
     const int begin = (o + filter->lead) / filter->period * filter->step + filter->start;
     const float *phase = filter->weights + (size_t)(o % filter->period) * (size_t)filter->taps;
     for (int k = 0; weights && k < filter->taps; k++)
@@ -82,7 +82,7 @@ struct rows axis_taps(const struct axis *axis, int o, double *weights)
 
 int axis_max_taps(const struct axis *axis)
 {
-    return axis->filter.weights ? axis->filter.taps : resize_max_taps(&axis->resize, axis->cut);
+    return axis->filter.weights ? axis->filter.taps : resize_max_taps(&axis->resize, axis->ends_at_border);
 }
 
 /* True if windows may extend beyond the ends, where the kernel wraps them. This is decided for the whole axis
@@ -90,7 +90,7 @@ int axis_max_taps(const struct axis *axis)
 static bool is_periodic(const struct axis *axis)
 {
     double step = (double)axis->samples / axis->outputs; /* samples from output to output */
-    return !axis->cut && axis->edge == EDGE_WRAP &&
+    return !axis->ends_at_border && axis->edge == EDGE_WRAP &&
            axis_max_taps(axis) + (MAX_OUTPUTS + 1) * step + MATRIX_UNIT < axis->samples;
 }
 
@@ -151,7 +151,7 @@ struct rows axis_held_rows(const struct axis *axis, struct rows out)
 static struct rows block_window(const struct axis *axis, struct blocking by, int block)
 {
     struct rows taps = taps_of_outputs(axis, outputs_of(axis, by.outputs, block, block + 1));
-    const bool wraps = !axis->cut && axis->edge == EDGE_WRAP;
+    const bool wraps = !axis->ends_at_border && axis->edge == EDGE_WRAP;
     if (!is_periodic(axis))
         taps = wraps && by.share ? rows_full(axis->samples) : map_border(axis, taps);
     int before = taps.begin % by.unit;
@@ -270,7 +270,7 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
     const uint64_t hash = hash_bytes(HASH_START, filter->weights, bytes);
     const double values[] = {axis->samples,
                              axis->outputs,
-                             axis->cut,
+                             axis->ends_at_border,
                              axis->edge,
                              blocking.outputs,
                              blocking.unit,

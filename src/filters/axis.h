@@ -15,8 +15,8 @@
  * filter.weights is NULL. */
 struct axis {
     int samples, outputs;
-    bool cut;       /* weights beyond the border are dropped, and the others normalised to sum 1 */
-    enum edge edge; /* otherwise: the border rule */
+    bool ends_at_border; /* weights beyond the border are dropped, and the others normalised to sum 1 */
+    enum edge edge;      /* otherwise: the border rule */
     struct filter filter;
     struct resize resize;
 };

@@ -1,4 +1,5 @@
-/* What merges of many pictures share: which pixels count, statistics of samples, and the result's rows.
+/* Functions that all merges of many pictures share: which pixels count, statistics of samples, and the
+ * result's rows.
  *
  * The implementation of struct merge (engine/stage.h) embeds a struct merge_frame as its first member. Sample
  * values are doubles, 1 for full scale, and colour is multiplied by alpha. All functions run on the host.
@@ -29,7 +30,7 @@ struct merge_frame {
     size_t next_row;      /* the row of the result to be read next */
     bool adds_alpha;      /* the result has an alpha channel that the pictures do not have */
     double *pixels;       /* rows that are being computed */
-    size_t room;          /* pixels in it */
+    size_t room;          /* capacity of `pixels` */
 };
 
 /* Initialises a frame for pictures like `input`. merge_frame_free frees it, also after a failure. */
@@ -55,11 +56,10 @@ enum status merge_frame_read(void *context,
                                                       double *pixels, struct error *error),
                              float *rows, int count, struct error *error);
 
-/* Returns the median, NaN of no values; of an even number the mean of the two in the middle. Reorders them.
- */
+/* Returns the median; for an even count the mean of the two middle values, for 0 NaN. Reorders the values. */
 double merge_median(double *values, size_t count);
 
-/* Returns the mean, NaN of no values: the sum in the order of the values, divided. */
+/* Returns the mean, for a count of 0 NaN. Adds the values in their order. */
 double merge_mean(const double *values, size_t count);
 
 /* Removes values further than `sigma` standard deviations from the median, in two rounds, and keeps the order

@@ -226,11 +226,11 @@ static int resize_samples(const struct resize *by)
     return (by->sample_count > 0 ? by->sample_count : by->from) + 2 * by->margin;
 }
 
-/* True if the axis keeps its size and is copied. False without `cut`: Gaussians, which are computed without
- * it, smooth at equal size, too. */
-static bool resize_is_copy(const struct resize *by, bool cut)
+/* True if the axis keeps its size and is copied. False without `ends_at_border`: Gaussians, which are
+ * computed without it, smooth at equal size, too. */
+static bool resize_is_copy(const struct resize *by, bool ends_at_border)
 {
-    return by->from == by->to && cut;
+    return by->from == by->to && ends_at_border;
 }
 
 /* Returns the first sample whose centre is right of the start of output i, i * from / to: i * from / to,
@@ -241,10 +241,10 @@ static int box_begin(const struct resize *by, int64_t i)
     return (int)((2 * by->from * i + by->to) / (2 * (int64_t)by->to));
 }
 
-/* Returns the samples under the filter of output begin + i. Without `cut` some of them may be outside the
- * axis.
+/* Returns the samples under the filter of output begin + i. Without `ends_at_border` some of them may be
+ * outside the axis.
  */
-static struct rows resize_window(const struct resize *by, bool cut, int i)
+static struct rows resize_window(const struct resize *by, bool ends_at_border, int i)
 {
     if (by->filter == RESIZE_BOX) {
         /* The samples of the box; for an enlargement, the sample that contains the output's centre. Boxes
@@ -258,23 +258,24 @@ static struct rows resize_window(const struct resize *by, bool cut, int i)
     }
     const double middle = resize_center(by, i), reach = resize_support(by);
     double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
-    if (!cut)
+    if (!ends_at_border)
         return (struct rows){(int)begin, (int)end};
     return (struct rows){(int)fmax(begin, 0), (int)fmin(end, resize_samples(by))};
 }
 
-int resize_max_taps(const struct resize *by, bool cut)
+int resize_max_taps(const struct resize *by, bool ends_at_border)
 {
     double max = ceil(2 * resize_support(by)) + 1;
-    if (resize_is_copy(by, cut))
+    if (resize_is_copy(by, ends_at_border))
         return 1;
-    return cut && max > resize_samples(by) ? resize_samples(by) : (int)max;
+    return ends_at_border && max > resize_samples(by) ? resize_samples(by) : (int)max;
 }
 
-struct rows resize_weigh(const struct resize *by, bool cut, int i, double *weights)
+struct rows resize_weigh(const struct resize *by, bool ends_at_border, int i, double *weights)
 {
-    const struct rows window =
-        resize_is_copy(by, cut) ? (struct rows){by->begin + i, by->begin + i + 1} : resize_window(by, cut, i);
+    const struct rows window = resize_is_copy(by, ends_at_border)
+                                   ? (struct rows){by->begin + i, by->begin + i + 1}
+                                   : resize_window(by, ends_at_border, i);
     double middle = resize_center(by, i), shrink = 1 / resize_stretch(by), sum = 0;
     for (int k = window.begin; weights && k < window.end; k++)
         sum += weights[k - window.begin] = resize_kernel(by, (k - middle + 0.5) * shrink);

@@ -65,7 +65,8 @@ struct warp_options {
          .offset = offsetof(struct warp_options, outside),                                                   \
          .fallback = "zero",                                                                                 \
          .choices = OUTSIDE_CHOICES,                                                                         \
-         .help = "what lies beyond the picture: black, or transparent with alpha; or what --edge says"},     \
+         .help = "pixels outside the picture; zero: transparent if there is alpha, black otherwise; edge: "  \
+                 "as --edge says"},                                                                          \
     {                                                                                                        \
         .name = "antialias", .type = OPTION_YES_NO, .offset = offsetof(struct warp_options, antialias),      \
         .fallback = "yes",                                                                                   \
@@ -84,7 +85,8 @@ enum status warp_check(const char *what, const struct affine *affine, const stru
  * sited on the left luma samples of the input is sited on the left ones of the output. */
 struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma);
 
-/* True if the map leads from whole numbers to whole numbers in steps of one, along x and y or exchanged. */
+/* True if the map takes whole positions to whole positions, one to one: a shift by whole pixels, with or
+ * without a flip or quarter turn. */
 bool warp_is_whole(const struct affine *affine);
 
 /* Sets the size of a chroma plane. Fails with OUTSIDE_ZERO, because zero chroma is not black. */

@@ -3,8 +3,8 @@
  *     dst[d] = sum over i of w((i - p) / s) src[i],  p = (d + 0.5) * W / WIDTH - 0.5,  s = max(1, W / WIDTH)
  *
  * with the weights of an output normalised to the sum 1. Stretching the filter by s antialiases; Pillow has
- * the same rule, and the tests compare with it. At the border the filter is cut off (axis.cut), so --edge
- * plays no part.
+ * the same rule, and the tests compare with it. At the border the filter is cut off (axis.ends_at_border), so
+ * --edge plays no part.
  *
  * The text of SIZE, the picture's size, fit= and only= give two axes:
  *
@@ -188,7 +188,7 @@ static struct axis resize_find_axis(const struct params *resize, int from, doubl
     int whole = (int)to, count = resize->fit == FIT_COVER && cropped > 0 && cropped < whole ? cropped : whole;
     return (struct axis){.samples = from,
                          .outputs = count,
-                         .cut = true,
+                         .ends_at_border = true,
                          .resize = {.filter = (enum resize_filter)resize->filter,
                                     .from = from,
                                     .to = whole,

@@ -16,7 +16,7 @@ static void test_the_longest_axis(void **state)
 {
     const struct axis axis = {.samples = 1 << 30,
                               .outputs = 1,
-                              .cut = true,
+                              .ends_at_border = true,
                               .resize = {.filter = RESIZE_LANCZOS, .from = 1 << 30, .to = 1}};
     (void)state;
     const struct rows taps = axis_taps(&axis, 0, NULL), source = axis_source_rows(&axis, (struct rows){0, 1});
@@ -48,7 +48,7 @@ static void test_pairs_of_sizes(void **state)
                 const struct axis axis = {
                     .samples = from,
                     .outputs = to,
-                    .cut = true,
+                    .ends_at_border = true,
                     .resize = {.filter = (enum resize_filter)filter, .from = from, .to = to}};
                 int next = 0;
                 for (int o = 0; o < to; o++) {

@@ -1,4 +1,4 @@
-/* PNG: what the files of this folder share. */
+/* PNG: declarations that the files of this folder share. */
 #ifndef CLIMG_IMAGE_PNG_PNG_H
 #define CLIMG_IMAGE_PNG_PNG_H
 
@@ -45,9 +45,8 @@ enum status png_session_open(struct png_session *session, FILE *file, struct err
 /* Frees libpng's structs. May be called on a session that is all zero. Does not close the file. */
 void png_session_close(struct png_session *session);
 
-/* Subtracts `size` from `room`. False: there is not enough. Then the metadata notes that chunks are left out;
- * if
- * --memory-limit is the reason, `failed` is set and the error filled in. */
+/* Subtracts `size` from `room`. Returns false if there is not enough; then the metadata notes that chunks are
+ * left out. If --memory-limit is the reason, `failed` is set and the error filled in. */
 bool png_session_reserve_budget(struct png_session *session, size_t size);
 
 /* Runs a step. Every call of libpng that can fail belongs in one. If libpng fails, the step does not return:
@@ -63,8 +62,8 @@ enum status png_session_run(struct png_session *session, png_step step, void *co
  *     left        (this byte)      above = of the row before, zeros for the first row
  */
 
+/* The numbers in the file. */
 enum png_filter {
-    /* The numbers in the file. */
     ROW_FILTER_NONE,
     ROW_FILTER_SUB,
     ROW_FILTER_UP,
@@ -88,8 +87,8 @@ void png_filter_row(enum png_filter filter, const struct png_row *row, unsigned 
  * well runs would be compressed. */
 void png_count_runs(const unsigned char *bytes, size_t size, size_t *zeros, size_t *eights);
 
-/* The inverse: row->bytes are filtered, row->above is not. `to` may be row->bytes. Pixels of 1, 2, 3, 4, 6 or
- * 8 bytes. */
+/* Reverses a filter: row->bytes are filtered, row->above is not. `to` may be row->bytes. Pixels have 1, 2, 3,
+ * 4, 6 or 8 bytes. */
 void png_unfilter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);
 
 /* ---------------- pixels.c
@@ -110,14 +109,14 @@ struct png_pixels_options {
     bool swap;                 /* exchange the bytes of 16-bit samples */
 };
 
-/* Begins to read. NULL: out of memory. The caller calls png_pixels_close. */
+/* Begins to read. Returns NULL if memory is out. The caller frees the struct with png_pixels_close. */
 struct png_pixels *png_pixels_open(const struct png_pixels_options *options, struct error *error);
 
 /* Reads the next `count` rows to `data`, `pitch` bytes apart. */
 enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch, uint32_t count,
                             struct error *error);
 
-/* After the last row: reads the rest of the file, which must be whole. Its chunks are left out and noted. */
+/* Reads and checks the rest of the file, after the last row. Its chunks are left out and noted. */
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error);
 
 /* Frees the struct, which may be NULL. Does not close the file. */
@@ -140,7 +139,7 @@ struct png_idat {
     bool swap;                   /* the host's 16-bit samples have the other byte order than the file's */
     size_t segment_size;         /* filtered bytes of a part, roughly; 0: the default */
     int jobs;                    /* threads, 1 to WORKERS_MAX */
-    uint64_t memory;             /* bytes for all parts, unless one takes more; 0: no limit */
+    uint64_t memory;             /* limit in bytes for all parts, at least one part; 0: no limit */
     png_emit emit;               /* called by the caller's thread only */
     void *context;               /* of emit */
     uint32_t adler;              /* of what was emitted */
