@@ -252,8 +252,8 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* Fails for a name that is no input, with the reason `why`. With --in-place it fails before anything is written:
- * the user may have intended the name as the output, and then inputs must not be replaced. */
+/* Fails for a name that is no input, with the reason `why`. With --in-place it fails before anything is
+ * written: the user may have intended the name as the output, and then inputs must not be replaced. */
 static enum status reject_input(const struct builder *builder, const char *path, const char *why,
                                 struct error *error)
 {

@@ -45,7 +45,7 @@ static int choose_room(struct job_group *g, const struct job *job)
     const bool moves = job_keeps_coding(job, worker) && plan_only_moves(&plan);
     int most = moves ? 1 : group_most(&plan, &worker->run);
     g->output = *plan_output(&plan);
-    g->from = job_input_conversion(job, worker);
+    g->input_conversion = job_input_conversion(job, worker);
     g->type = job_output_type(job, worker);
     plan_free(&plan);
     return most < g->expected ? most : g->expected;
@@ -88,7 +88,7 @@ bool job_group_has_room(const struct job_group *g)
 static bool is_like_first(const struct job_group *g, const struct job *job)
 {
     const struct shape input = job_shape(job);
-    const struct conversion from = job_input_conversion(job, g->worker), *first = &g->from;
+    const struct conversion from = job_input_conversion(job, g->worker), *first = &g->input_conversion;
     return job_is_one_image(job) && job->orientation == g->orientation && input.width == g->input.width &&
            input.height == g->input.height && input.space == g->input.space &&
            input.reduced.by == g->input.reduced.by && input.reduced.width == g->input.reduced.width &&
@@ -228,7 +228,7 @@ static enum status run_chain(struct job_group *g)
     return status;
 }
 
-void job_group_finish(struct job_group *g, bool odd)
+void job_group_finish(struct job_group *g, bool has_misfit)
 {
     bool ran = g->images > 0 && run_chain(g) == STATUS_OK;
     for (int i = 0; i < g->count; i++) {
@@ -244,7 +244,7 @@ void job_group_finish(struct job_group *g, bool odd)
             job_finish(item->job, g->worker, STATUS_OK, &item->result);
     }
     /* The size of the next group. */
-    if (g->images > 0 && odd)
+    if (g->images > 0 && has_misfit)
         g->expected = g->images > 2 ? g->images : 2;
     else if (g->images == g->expected && g->expected < GROUP_IMAGES)
         g->expected *= 2;

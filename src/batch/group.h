@@ -35,7 +35,7 @@ struct job_group {
     int images;                            /* number of images that were decoded */
     int orientation;                       /* job->orientation of all jobs */
     int room;                              /* jobs that may be taken, including the first */
-    struct conversion from;                /* of the first job, and of all others */
+    struct conversion input_conversion;    /* of the first job, and of all others */
     struct shape input, output;            /* of one image */
     enum sample_type type;                 /* of the outputs */
     struct plan plan;                      /* of the group; borrows the first job's chain */
@@ -56,8 +56,8 @@ bool job_group_has_room(const struct job_group *group);
  * and the time spent is added to `result`. */
 bool job_group_add(struct job_group *group, struct job *job, struct result *result);
 
-/* Runs the chain on the group, writes its images, and closes all jobs. `odd`: the group ended because a job
- * did not fit. */
-void job_group_finish(struct job_group *group, bool odd);
+/* Runs the chain on the group, writes its images, and closes all jobs. `has_misfit`: the group ended because
+ * a job did not fit. */
+void job_group_finish(struct job_group *group, bool has_misfit);
 
 #endif

@@ -26,7 +26,7 @@ struct gaussian {
     {                                                                                                        \
         .name = "truncate", .type = OPTION_REAL, .offset = offsetof(struct gaussian, truncate),              \
         .fallback = "0", .max = 20, .value = "N",                                                            \
-        .help = "cut the filter off at N standard deviations; 0: nowhere"                                    \
+        .help = "cut the filter off at N standard deviations; 0: do not cut it"                              \
     }
 
 /* Callbacks of such a stage: check, release, rows and adapt_to_chroma. */

@@ -65,7 +65,7 @@ struct histogram_search_params {
     {                                                                                                        \
         .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct histogram_search_params, each), \
         .fallback = "together", .choices = "together|each",                                                  \
-        .help = "what is found is the same for all colours, or each has its own",                            \
+        .help = "together: one result for all colours; each: one result per colour",                         \
         .unused = (unused_callback)                                                                          \
     }
 

@@ -32,7 +32,7 @@ struct rank {
     {                                                                                                        \
         .name = "shape", .type = OPTION_CHOICE, .offset = offsetof(struct rank, shape),                      \
         .fallback = "square", .choices = "square|disc",                                                      \
-        .help = "of the window; a disc has the pixels at most RADIUS from its centre"                        \
+        .help = "shape of the window; disc: pixels at most RADIUS from its centre"                           \
     }
 
 /* Callbacks `rows` and `caps` of a stage whose params are a struct rank. */

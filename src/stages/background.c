@@ -65,7 +65,8 @@ static const struct option options[] = {
      .offset = offsetof(struct background, method),
      .fallback = "ball",
      .choices = "ball|tophat|divide",
-     .help = "a rolling ball; the opening by a square; division by a Gaussian blur"},
+     .help = "ball: subtract a rolling ball; tophat: subtract the opening by a square; divide: by a Gaussian "
+             "blur"},
     {.name = "light",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct background, light),

@@ -37,7 +37,7 @@ static const struct option options[] = {
      .offset = offsetof(struct despeckle, white),
      .fallback = "black",
      .choices = "black|white",
-     .help = "specks of dirt on paper, or bright specks of a mask"},
+     .help = "black: specks of dirt on paper; white: bright specks of a mask"},
     {.type = OPTION_END},
 };
 

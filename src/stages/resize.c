@@ -26,8 +26,9 @@
 /* Longest side of an output in pixels, and the largest percentage. */
 enum { MOST_SIDE = 1 << 20, MOST_PERCENT = 1000000 };
 
-/* The choices of fit=, in the order of the option table: one factor, as large as fits; one factor, as small
- * as covers the size, and a crop; a factor for each side. */
+/* The choices of fit=, in the order of the option table. INSIDE: one factor, the largest at which the picture
+ * fits into the size. COVER: one factor, the smallest at which the picture covers the size, and a crop.
+ * EXACT: a factor for each side. */
 enum fit { FIT_INSIDE, FIT_COVER, FIT_EXACT };
 
 /* The choices of only=. */
@@ -123,7 +124,9 @@ static const struct option options[] = {
      .offset = offsetof(struct params, fit),
      .fallback = "inside",
      .choices = "inside|cover|exact",
-     .help = "WIDTHxHEIGHT is the most that each side may have, is filled and cropped, or is the exact size"},
+     .help =
+         "inside: no side is longer than WIDTHxHEIGHT; cover: fill WIDTHxHEIGHT and crop the rest; exact: "
+         "stretch to WIDTHxHEIGHT"},
     {.name = "only",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct params, size.only),
@@ -213,8 +216,8 @@ static enum status resize_shape(const void *params, const struct shape *in, stru
     return STATUS_OK;
 }
 
-/* Computes both axes. Chroma planes use the ratio of luma, and reduced pictures that of the full picture, so
- * that rounding does not shift them. */
+/* Computes both axes. Chroma planes use the ratio of luma, and reduced pictures the ratio of the full
+ * picture, so that rounding does not shift them. */
 static void resize_find_axes(const struct params *resize, const struct shape *in, struct axis *x,
                              struct axis *y)
 {

@@ -89,13 +89,14 @@ static const struct option options[] = {
      .type = OPTION_YES_NO,
      .offset = offsetof(struct scale, antialias),
      .fallback = "yes",
-     .help = "going down, widen the filter so that fine detail does not alias"},
+     .help = "when reducing, widen the filter so that fine detail does not alias"},
     {.name = "grid",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct scale, grid),
      .fallback = "centers",
      .choices = GRID_CHOICES,
-     .help = "what is interpolated: the pixels at their centres, or samples at their corners made first"},
+     .help = "centers: interpolate between pixel centres; corners: first interpolate samples at the pixel "
+             "corners, then between these"},
     {.name = "full",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct scale, full),
@@ -151,7 +152,7 @@ static enum status scale_shape(const void *params, const struct shape *in, struc
     return STATUS_OK;
 }
 
-/* Returns the filter of `struct resize` with the same kernel, or RESIZE_BOX if there is none. */
+/* Returns the filter of `struct resize` with the same kernel, or RESIZE_BOX if no filter has it. */
 static enum resize_filter scale_resize_filter(const struct scale *scale)
 {
     static const enum resize_filter filters[] = {[RESAMPLE_BICUBIC] = RESIZE_BICUBIC,
