@@ -58,7 +58,7 @@ static inline vec exponential(vec v)
     part = mad(z, part, (vec)(2.4022651e-1f));
     part = mad(z, part, (vec)(6.9314718e-1f));
     part = mad(z, part, (vec)(1.0f));
-    return y > -126.0f ? bits_float(float_bits(part) + (float_bits(raised) << 23)) : (vec)(0.0f);
+    return y > -126.0f ? float_from_bits(bits_of_float(part) + (bits_of_float(raised) << 23)) : (vec)(0.0f);
 }
 
 __kernel void focus_add(PLANES_IN(energies), PLANES_IN(subbands), PLANES_OUT(weights), PLANES_OUT(sums), int is_first)
