@@ -13,6 +13,7 @@
 #include "filters/histogram.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The film base, then the densest values. Numbers: 0 (auto); 1 or 2, for all colours; 3 or 6. */
@@ -99,6 +100,14 @@ static enum status negative_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
+/* Rounds a found value to the six digits that report_film prints, so that they give the same bits. */
+static float round_end(const struct shape *shape, float value)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%.6g", shape->zero + (shape->full - shape->zero) * (double)value);
+    return shape_value(shape, strtod(number, NULL));
+}
+
 /* Adds the values that were found to -v and --report, as an argument, once for each page. */
 static void report_film(struct run *run, const struct shape *shape, const float ends[8])
 {
@@ -129,9 +138,12 @@ static enum status run_negative(struct run *run, const void *params, const struc
         const int colour = given->count < 3 || c == 3 ? 0 : c;
         if (given->count > 0)
             ends[2 * c + 1] = amount_value(shape, &given->amounts[colour]);
+        else
+            ends[2 * c + 1] = round_end(shape, ends[2 * c + 1]);
         if (negative->search.find)
-            ends[2 * c] = fmaxf(ends[2 * c], shape->full > 1 ? shape_value(shape, shape->zero + 1)
-                                                             : DENSEST * ends[2 * c + 1]);
+            ends[2 * c] =
+                round_end(shape, fmaxf(ends[2 * c], shape->full > 1 ? shape_value(shape, shape->zero + 1)
+                                                                    : DENSEST * ends[2 * c + 1]));
         else
             ends[2 * c] = amount_value(shape, &given->amounts[given->count / 2 + colour]);
         const double high = exact_log(fmax((double)ends[2 * c + 1], 0x1p-126)) / LN2,
