@@ -39,12 +39,12 @@ def edge(rng):
 
 
 def write_inputs(folder, rng, count, channels, chain):
-    """Pictures of one shape. For --align they and the reference are of one kind, moved against each other."""
+    """Pictures of one shape. If the chain reads a second one, they and the reference are of one kind, moved against each other."""
     width, height = map(int, rng.integers(*SIDES, 2))
     names = [f"{i}.tif" for i in range(count)]
     for name in names:
         harness.write_tiff(folder / name, harness.random_samples(rng, Shape(width, height, channels, "float32")))
-    if "--align" in chain:
+    if any("samples/scene.tif" in word for word in chain):
         whole = ndimage.gaussian_filter(rng.uniform(0, 4, (height + count, width + 2, channels)), (1.5, 1.5, 0))
         if channels in (2, 4):
             whole[..., -1] = 1
@@ -54,7 +54,7 @@ def write_inputs(folder, rng, count, channels, chain):
 
 
 def of_reference(chain):
-    """The chain, but --align with the picture that write_inputs wrote."""
+    """The chain with the picture that write_inputs wrote."""
     return [word.replace("samples/scene.tif", REFERENCE) for word in chain]
 
 
