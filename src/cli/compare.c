@@ -15,6 +15,7 @@
 #include "image/reader.h"
 #include "image/writer.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -498,12 +499,15 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
     struct list list;
     struct stat there;
     const char *const reference = command->compare.reference;
+    const int missing = strcmp(reference, "-") != 0 && stat(reference, &there) != 0 ? errno : 0;
     const bool is_folder = stat(reference, &there) == 0 && S_ISDIR(there.st_mode);
     bool has_folder = false; /* among the inputs */
     for (size_t i = 0; i < command->input_count; i++)
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
     enum status status = list_make(&list, command, error), single = STATUS_OK;
     struct compare_run run = {.command = command, .out = out, .several = list.several};
+    if (status == STATUS_OK && missing != 0)
+        status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(missing));
     if (status == STATUS_OK && list.several && command->compare.diff)
         status = fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
     if (status == STATUS_OK && command->begin)

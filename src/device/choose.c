@@ -100,6 +100,10 @@ static void read_properties(struct device *device, const struct environment *env
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->arithmetic = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
+    /* The query failed, as no device has none of the bits. Programs that are built without the option for
+     * exact division would give other bits; one that does not take the option fails. */
+    if (device->arithmetic == 0 && !device->simulator)
+        device->arithmetic = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
     device->units = (cl_uint)at_least_one(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));

@@ -372,7 +372,7 @@ def test_lab(tmp_path, rng, photometric, bits):
     harness.run("in.tif", "out.png", cwd=tmp_path)
     out = harness.read_samples(tmp_path / "out.png") / (2 ** bits - 1)
     again = decode(out, None) @ adapted.T / iccfile.D50
-    assert np.abs(np.cbrt(again) - np.cbrt(ratio)).max() < (0.01 if bits == 8 else 0.002)
+    assert np.abs(np.cbrt(again) - np.cbrt(ratio)).max() < (0.015 if bits == 8 else 0.002)
 
 
 def test_strip_converts(tmp_path, rng):
