@@ -2,7 +2,8 @@
  *
  *     argument         candidates
  *     --sc             names of stages and options that begin with "sc"
- *     --memory=b       words of an option's value; after `-m`, also the argument "b"
+ *     --memory=b       words of an option's value
+ *     -m b             words of an option's value, an argument of its own
  *     --scale=2,fil    keys of a stage: "filter="
  *     ├ before ─┤└ last
  *     --help=bl        names of stages
@@ -26,13 +27,14 @@ struct typed {
     const char *last;   /* the part to complete */
 };
 
-/* Prints a line with `before`, the candidate and `after`, a tab and the meaning, if the candidate begins with
- * the typed text. */
+/* Prints a line with `before`, the candidate and `after`, a tab and the meaning, if the candidate with
+ * `after` begins with the typed text. */
 static void offer(const struct typed *typed, struct word candidate, const char *after, const char *meaning)
 {
-    size_t length = strlen(typed->last);
-    if (length > candidate.length + strlen(after) ||
-        strncmp(typed->last, candidate.start, length < candidate.length ? length : candidate.length) != 0)
+    const size_t length = strlen(typed->last);
+    const size_t compared = length < candidate.length ? length : candidate.length;
+    if (strncmp(typed->last, candidate.start, compared) != 0 ||
+        strncmp(typed->last + compared, after, length - compared) != 0)
         return;
     fprintf(typed->file, "%.*s%.*s%s\t%s\n", (int)typed->before.length, typed->before.start,
             (int)candidate.length, candidate.start, after, meaning);
@@ -56,14 +58,13 @@ static void offer_words(const struct typed *typed, const struct option *option)
     }
 }
 
-/* True if the value has the key already: ",key=" is in the part that stays. */
-static bool is_given(const struct typed *typed, const char *key)
+/* True if the key is already in the value, which begins at `value`: "key=" at its start or after a comma,
+ * before the part to complete. */
+static bool is_given(const struct typed *typed, const char *value, const char *key)
 {
-    const char *cursor = typed->before.start;
-    size_t length = strlen(key);
-    for (; cursor + length < typed->last; cursor++)
-        if ((cursor[0] == ',' || cursor == typed->before.start) && strncmp(cursor + 1, key, length) == 0 &&
-            cursor[1 + length] == '=')
+    const size_t length = strlen(key);
+    for (const char *part = value; part < typed->last; part = strchr(part, ',') + 1)
+        if (strncmp(part, key, length) == 0 && part[length] == '=')
             return true;
     return false;
 }
@@ -89,11 +90,11 @@ static void offer_keys(struct typed *typed, const struct option *table, const ch
     if (last == value && options_need_value(table))
         return;
     for (const struct option *key = table; key->type != OPTION_END; key++)
-        if (key->name != NULL && !key->hidden && !is_given(typed, key->name))
+        if (key->name != NULL && !key->hidden && !is_given(typed, value, key->name))
             offer_text(typed, key->name, "=", key->help);
 }
 
-/* Returns the stage with this name; NULL if the name is unknown. stage_find would need a string that ends. */
+/* Returns the stage with this name; NULL if the name is unknown. stage_find needs a NUL-terminated string. */
 static const struct stage *find_stage(struct word name)
 {
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
