@@ -110,7 +110,7 @@ static enum status upload_curves(struct run *run, const struct conversion *conve
     for (int c = 0; status == STATUS_OK && c < space->channels; c++) {
         const float *table = colour_space_table(space, c, encodes);
         if (table == NULL)
-            status = fail_memory(error, "a tone curve");
+            status = fail_memory(error, "out of memory for a tone curve");
         else
             memcpy(tables + c * CURVE_TABLE_SIZE, table, CURVE_TABLE_SIZE * sizeof *table);
         are_equal = are_equal && table != NULL && curve_tables_equal(tables, table);

@@ -48,7 +48,7 @@ static enum status add_curves(struct colour_link *link, const struct colour_spac
     for (int c = 0; c < space->channels; c++) {
         const float *table = colour_space_table(space, c, encodes);
         if (table == NULL)
-            return fail_memory(error, "a tone curve");
+            return fail_memory(error, "out of memory for a tone curve");
         starts[c] = (int32_t)link->count;
         for (int earlier = 0; earlier < c; earlier++)
             if (curve_tables_equal(table, link->floats + starts[earlier]))
