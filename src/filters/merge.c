@@ -52,8 +52,8 @@ bool merge_covers(const struct merge_frame *frame, const double *pixel)
 
 /* ---------------------------------------------------------------- the result */
 
-/* Sets the frame's result to the largest rectangle of covered pixels. Of several, the first one from the top
- * counts. */
+/* Sets the frame's result to the largest rectangle of covered pixels. Of equal ones, the one whose last row
+ * is highest counts. */
 static enum status crop_to_covered(struct merge_frame *frame, struct error *error)
 {
     const size_t width = frame->width;
