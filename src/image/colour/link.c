@@ -3,8 +3,7 @@
  * Between spaces of curves and matrices the conversion is computed here, in doubles and without libm's pow
  * and exp. All others are a grid of Little CMS's results, rounded to 2^-20 so that the last bits of a libm do
  * not matter. From a gray space that only Little CMS reads, each output channel depends on one value: a curve
- * per channel, after a matrix of ones. A curve is exact at 24 * 1024 places up to full scale, a grid at 33.
- */
+ * per channel, after a matrix of ones. A curve is exact at 24 * 1024 places, a grid at 33. */
 #include "image/colour/lcms.h"
 
 #include <math.h>

@@ -20,8 +20,8 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
     double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return;
-    const bool on_side = affine_is_on_side(&change->from);
-    const double old_x = on_side ? y : x, old_y = on_side ? x : y; /* exchanged with the axes */
+    const bool swaps_axes = affine_is_on_side(&change->from);
+    const double old_x = swaps_axes ? y : x, old_y = swaps_axes ? x : y; /* exchanged with the axes */
     affine_densities(&change->from, &x, &y);
     const bool same_aspect = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;
     metadata->x_resolution = absolute || !same_aspect ? x : old_x;
