@@ -1,11 +1,11 @@
-/* Missing values (NaN, infinite), for stages that would spread them far:
+/* Kernels for missing values (NaN, infinite), used by stages that would spread them far:
  *
  *     missing_count    counts them
  *     missing_fill     replaces them by the mean of the finite values in a window of (2 radius + 1)^2 samples
- *     missing_weights  stores a weight for each value: full scale, or 0 if the value is missing
+ *     missing_weights  stores a weight for each value: alpha (1 without alpha), or 0 if the value is missing
  *     missing_restore  puts the missing values back into a result
  *
- * Grid: x counts vecs, y rows, z planes. Order of sums: row by row, from left to right. */
+ * Grid: x counts vecs, y rows, z planes (IMAGES: always 0). Order of sums: row by row, from left to right. */
 #include "planes.h"
 
 /* Values of a vec: the channels of a texel (IMAGES), or neighbours along x of one channel. */
@@ -15,9 +15,9 @@
 #define VALUES LANES
 #endif
 
-/* Counts the missing values of each picture of a group: counts[2 * picture] in all, and counts[2 * picture + 1] in columns
- * [own.x, own.y) and rows [own.z, own.w), which excludes the halo. A picture has `channels` planes, of which the first
- * `colours` are counted. */
+/* Counts the missing values of each picture p of a group: counts[2 p] of all, counts[2 p + 1] of those outside the halo,
+ * in columns [own.x, own.y) and rows [own.z, own.w). A picture has `channels` planes, of which the first `colours` are
+ * counted. */
 __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours, volatile __global uint *counts)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
@@ -37,17 +37,17 @@ __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours,
     for (int i = 0; i < VALUES; i++) {
 #ifdef IMAGES
         const int column = x;
-        const bool there = i < colours;
+        const bool is_counted = i < colours;
 #else
         const int column = x + i;
-        const bool there = column < src_at.width;
+        const bool is_counted = column < src_at.width;
 #endif
-        const bool missing = there && !is_finite(values[i]);
-        all += missing;
-        inside += missing && column >= own.x && column < own.y && y >= own.z && y < own.w;
+        const bool is_missing = is_counted && !is_finite(values[i]);
+        all += is_missing;
+        inside += is_missing && column >= own.x && column < own.y && y >= own.z && y < own.w;
     }
 #ifdef IMAGES
-    const int picture = 0; /* a group is in buffers */
+    const int picture = 0; /* groups are only in buffers */
 #else
     const int picture = z / channels;
 #endif
@@ -87,8 +87,9 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
     store(PLANES_ARG(dst), x, y, z, v);
 }
 
-/* Stores the weight of each value: full scale (full_scale), or 0 if the value is missing: then v - v is NaN. `alpha` is the
- * channel of alpha, -1 without alpha. */
+/* Stores the weight of each value: the pixel's alpha (1 without alpha), or 0 if the value is missing, when v - v is NaN.
+ * `alpha` is the channel of alpha, -1 without alpha. It counts from plane 0, since images with alpha are never grouped
+ * (group_takes in src/chain/group.c). */
 __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);

@@ -108,8 +108,8 @@ double timing_total(const struct timing *timing);
 /* Adds the sums of another timing, which no other thread uses any more. Its events are not copied. */
 void timing_merge(struct timing *timing, struct timing *other);
 
-/* Writes all events, sorted by row and time, as Chrome's trace events for Perfetto. "-" is stdout. Fails also
- * if the trace is incomplete. */
+/* Writes all events, sorted by track (thread or device) and time, as Chrome's trace events for Perfetto. "-"
+ * is stdout. Fails also if the trace is incomplete. */
 enum status timing_write_trace(struct timing *timing, const char *path, struct error *error);
 
 /* Frees sums, events and the lock, not the struct. */

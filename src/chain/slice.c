@@ -32,15 +32,16 @@ static struct ends find_ends(const struct plan *plan, const struct run *run, con
     struct ends ends = {.moves = plan_keeps_file_samples(plan, from, to)};
     if (chain->count == moved || plan->shapes[0].images > 1)
         return ends;
-    const bool plain_in = conversion_is_plain(run, from), plain_out = conversion_is_plain(run, to);
+    const bool raw_in = conversion_allows_raw_samples(run, from),
+               raw_out = conversion_allows_raw_samples(run, to);
     const struct stage_caps first = step_caps(&chain->steps[moved]);
-    ends.reads = converts_tiles(run, &first, &plan->shapes[moved]) || (plain_in && first.reads_samples);
+    ends.reads = converts_tiles(run, &first, &plan->shapes[moved]) || (raw_in && first.reads_samples);
     if (plan->analysis)
         return ends;
     const struct stage_caps last = step_caps(&chain->steps[chain->count - 1]);
-    ends.writes = converts_tiles(run, &last, plan_output(plan)) || (plain_out && last.writes_samples);
+    ends.writes = converts_tiles(run, &last, plan_output(plan)) || (raw_out && last.writes_samples);
     /* A single stage that maps samples to samples needs no planes at all. */
-    if (chain->count == moved + 1 && plan->in == plan->out && plain_in && plain_out && first.maps_samples)
+    if (chain->count == moved + 1 && plan->in == plan->out && raw_in && raw_out && first.maps_samples)
         ends.reads = ends.writes = true;
     return ends;
 }
@@ -252,7 +253,7 @@ static enum status dry_input(void *context, struct raster *in, struct error *err
 {
     const struct slice *slice = context;
     (void)error;
-    *in = conversion_dry_run(slice->from, &slice->plan->shapes[0]);
+    *in = raster_without_memory(slice->from, &slice->plan->shapes[0]);
     return STATUS_OK;
 }
 
@@ -260,7 +261,7 @@ static enum status dry_output(void *context, struct raster *out, struct error *e
 {
     const struct slice *slice = context;
     (void)error;
-    *out = conversion_dry_run(slice->to, plan_output(slice->plan));
+    *out = raster_without_memory(slice->to, plan_output(slice->plan));
     return STATUS_OK;
 }
 

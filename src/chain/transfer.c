@@ -23,7 +23,7 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
     return padded * (size_t)channels * sample_size(type);
 }
 
-/* Arguments of the kernels; kernels/samples.cl has the same structs. */
+/* Arguments of the kernels; kernels/samples.cl has the same structs, and explains their fields. */
 struct curve {
     cl_float toe, toe_back, slope, offset, scale, exponent;
 };
@@ -43,7 +43,9 @@ static struct curve transfer_curve(const struct conversion *conversion)
     return (struct curve){0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F};
 }
 
-/* Returns the arguments that both directions share: the range of the samples, and of the values. */
+/* Returns the arguments that both directions share: the range of the samples, and of the values. `fine` makes
+ * the kernel round 8-bit samples to multiples of 2^-12 first (1.5 * 2^23 * 2^-12), so that exact halves stay
+ * exact (ROUND_SHORT). */
 static struct sample_conversion transfer_describe(const struct conversion *conversion)
 {
     const enum sample_type type = conversion->type;
@@ -63,11 +65,18 @@ static struct sample_conversion transfer_describe(const struct conversion *conve
 }
 
 /* Returns the arguments of the kernel `unpack`. The transfer curve and the range apply to colour that is not
- * multiplied by alpha, so premultiplied colour is divided first. */
+ * multiplied by alpha, so premultiplied colour is divided first:
+ *
+ *     the file's colour   curve or range   steps
+ *     premultiplied       yes              divide, multiply
+ *     premultiplied       no               none
+ *     not premultiplied   yes or no        multiply
+ *
+ * Colour is multiplied only if the chain needs it (conversion->multiply). */
 static struct sample_conversion describe_unpacking(const struct conversion *conversion)
 {
     struct sample_conversion how = transfer_describe(conversion);
-    how.unit = 1 / how.unit;
+    how.unit = 1 / how.unit; /* a factor of samples, in `pack` of values */
     how.divide =
         conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->has_range);
     how.multiply = conversion->alpha && conversion->multiply && (how.divide || !conversion->premultiplied);
@@ -110,7 +119,7 @@ static enum status upload_curves(struct run *run, const struct conversion *conve
     for (int c = 0; status == STATUS_OK && c < space->channels; c++) {
         const float *table = colour_space_table(space, c, encodes);
         if (table == NULL)
-            status = fail_memory(error, "a tone curve");
+            status = fail_memory(error, "out of memory for a tone curve");
         else
             memcpy(tables + c * CURVE_TABLE_SIZE, table, CURVE_TABLE_SIZE * sizeof *table);
         are_equal = are_equal && table != NULL && curve_tables_equal(tables, table);
@@ -133,11 +142,11 @@ struct range_text conversion_range(const struct conversion *conversion)
 
 bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies)
 {
-    bool lossy = amplifies || sample_is_float(in) || (sample_is_signed(in) && !sample_is_signed(out));
-    return lossy && !sample_is_float(out) && out != SAMPLE_COMPLEX;
+    bool may_clip = amplifies || sample_is_float(in) || (sample_is_signed(in) && !sample_is_signed(out));
+    return may_clip && !sample_is_float(out) && out != SAMPLE_COMPLEX;
 }
 
-bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
+bool conversion_allows_raw_samples(const struct run *run, const struct conversion *conversion)
 {
     return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_CPU && !conversion->alpha &&
            !conversion->linear && !conversion->has_range &&
@@ -175,8 +184,8 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
     return status;
 }
 
-/* True if values are samples times a factor in both directions, whose kernels then share a program. */
-static bool transfer_is_plain(const struct conversion *conversion)
+/* True if values are samples times a factor, in both directions: their kernels have no other step. */
+static bool conversion_is_scaling(const struct conversion *conversion)
 {
     return !conversion->alpha && !conversion->linear && !conversion->has_range &&
            !conversion->counts_clipping && !conversion->opponent_in && !conversion->opponent_out;
@@ -191,10 +200,10 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     const enum sample_type type = conversion->type;
     if (type == SAMPLE_UINT8 || type == SAMPLE_UINT16 || type == SAMPLE_FLOAT) /* a program of its own */
         define(&work.defines, "SAMPLE", type);
-    if (transfer_is_plain(conversion))
+    if (conversion_is_scaling(conversion))
         define(&work.defines, "PLAIN", 1);
     if (conversion->linear)
-        define(&work.defines, "CURVE", conversion->space != NULL ? 2 : 1);
+        define(&work.defines, "CURVE", conversion->space != NULL ? 2 /* tables */ : 1 /* a formula */);
     work.vector_width = VECTOR_WINDOW;
     work.depth = images;
     work.outlined = true;
@@ -208,13 +217,13 @@ static enum status unpack_columns(struct run *run, const struct conversion *conv
                                   struct error *error)
 {
     struct sample_conversion how = describe_unpacking(conversion);
-    cl_int pixel = (cl_int)raster->pixel;
+    cl_int pixel_size = (cl_int)raster->pixel;
     cl_mem curves;
     if (upload_curves(run, conversion, false, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(run, "unpack", conversion, raster, planes);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes), ARG(how),
-                  ARG(pixel), ARG(column), ARG_MEMORY(curves));
+                  ARG(pixel_size), ARG(column), ARG_MEMORY(curves));
 }
 
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
@@ -229,14 +238,14 @@ static enum status pack_columns(struct run *run, const struct conversion *conver
                                 const struct raster *raster, struct error *error)
 {
     struct sample_conversion how = describe_packing(conversion);
-    cl_int pixel = (cl_int)raster->pixel;
+    cl_int pixel_size = (cl_int)raster->pixel;
     cl_mem curves;
     if (upload_curves(run, conversion, true, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(run, "pack", conversion, raster, planes);
     work.width = columns.count;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how), ARG(pixel),
-                  ARG(columns), ARG_MEMORY(curves));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how),
+                  ARG(pixel_size), ARG(columns), ARG_MEMORY(curves));
 }
 
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
@@ -245,8 +254,8 @@ enum status pack_planes(struct run *run, const struct conversion *conversion, co
     return pack_columns(run, conversion, planes, (struct columns){.count = planes->width}, raster, error);
 }
 
-/* struct transfer of engine/run.h, for stages that work in tiles. The profile counts the time as unpacking
- * and packing, not as the stage that calls. */
+/* The callbacks of struct transfer (engine/run.h), for stages that work in tiles: unpack some columns, and
+ * pack some. The profile counts the time as unpacking and packing, not as the stage that calls. */
 static enum status load_columns(struct run *run, const struct raster *raster, int column,
                                 const struct planes *planes, struct error *error)
 {
@@ -273,26 +282,27 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                                 int first_row)
 {
     static const struct transfer transfer = {load_columns, store_columns};
-    size_t pixel = sample_size(conversion->type) * (size_t)conversion->channels;
+    size_t pixel_size = sample_size(conversion->type) * (size_t)conversion->channels;
     struct raster raster = {.memory = memory,
                             .conversion = conversion,
                             .transfer = &transfer,
-                            .pitch = (cl_int)(pitch / pixel),
+                            .pitch = (cl_int)(pitch / pixel_size), /* bytes to pixels */
                             .first_row = first_row,
-                            .pixel = pixel,
+                            .pixel = pixel_size,
                             .sample = (int)conversion->type,
                             .black = conversion->has_range ? conversion->low : 0,
                             .white = conversion->has_range ? conversion->high : 1};
     return raster;
 }
 
-struct raster conversion_dry_run(const struct conversion *conversion, const struct shape *shape)
+struct raster raster_without_memory(const struct conversion *conversion, const struct shape *shape)
 {
     return conversion_raster(conversion, NULL,
                              transfer_pitch(shape->width, shape->channels, conversion->type), 0);
 }
 
-/* Unpacks the sample in the staging buffer to planes, clears the buffer, packs the planes, and waits. */
+/* Unpacks the sample in the staging buffer to planes of one pixel, clears the buffer, packs the planes, and
+ * waits. */
 static enum status carry_pixel(struct run *run, struct staging *staging, struct planes *planes,
                                struct error *error)
 {
@@ -305,7 +315,7 @@ static enum status carry_pixel(struct run *run, struct staging *staging, struct 
     if (status == STATUS_OK)
         status = unpack_planes(run, &plain, &raster, planes, error);
     if (status == STATUS_OK)
-        status = staging_map(staging, 0, error);
+        status = staging_map(staging, 0 /* no download */, error);
     if (status == STATUS_OK)
         status = staging_wait(staging, error);
     if (status != STATUS_OK)

@@ -58,7 +58,7 @@ struct clipping {
 };
 
 /* True if a stage may read or write such samples itself (reads_samples of struct stage_caps). */
-bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
+bool conversion_allows_raw_samples(const struct run *run, const struct conversion *conversion);
 
 /* True if samples that no stage changes have the same bits in the output. */
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to);
@@ -78,7 +78,7 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                                 int first_row);
 
 /* Returns a raster without memory, for a dry run. */
-struct raster conversion_dry_run(const struct conversion *conversion, const struct shape *shape);
+struct raster raster_without_memory(const struct conversion *conversion, const struct shape *shape);
 
 /* Owners of the time of these kernels in a profile. */
 extern const struct profile_owner UNPACKING, PACKING;

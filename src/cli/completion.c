@@ -2,9 +2,10 @@
  *
  *     argument         candidates
  *     --sc             names of stages and options that begin with "sc"
- *     --memory=b       words of an option's value; after `-m`, also the argument "b"
+ *     --memory=b       words of an option's value
+ *     -m b             words of an option's value, an argument of its own
  *     --scale=2,fil    keys of a stage: "filter="
- *     ├ before ─┤└ last
+ *     ├ kept ───┤└ last
  *     --help=bl        names of stages
  *
  * The argument is split into the text that is kept and the text to complete. Candidates come from the option
@@ -21,20 +22,21 @@
 /* The argument that is being typed. */
 struct typed {
     FILE *file;
-    const char *word;   /* the whole argument */
-    struct word before; /* the part that stays */
-    const char *last;   /* the part to complete */
+    const char *word; /* the whole argument */
+    struct word kept; /* the part that stays */
+    const char *last; /* the part to complete */
 };
 
-/* Prints a line with `before`, the candidate and `after`, a tab and the meaning, if the candidate begins with
- * the typed text. */
+/* Prints a line with the kept part, the candidate and `after`, a tab and the meaning, if the candidate with
+ * `after` begins with the typed text. */
 static void offer(const struct typed *typed, struct word candidate, const char *after, const char *meaning)
 {
-    size_t length = strlen(typed->last);
-    if (length > candidate.length + strlen(after) ||
-        strncmp(typed->last, candidate.start, length < candidate.length ? length : candidate.length) != 0)
+    const size_t length = strlen(typed->last);
+    const size_t compared = length < candidate.length ? length : candidate.length;
+    if (strncmp(typed->last, candidate.start, compared) != 0 ||
+        strncmp(typed->last + compared, after, length - compared) != 0)
         return;
-    fprintf(typed->file, "%.*s%.*s%s\t%s\n", (int)typed->before.length, typed->before.start,
+    fprintf(typed->file, "%.*s%.*s%s\t%s\n", (int)typed->kept.length, typed->kept.start,
             (int)candidate.length, candidate.start, after, meaning);
 }
 
@@ -56,14 +58,13 @@ static void offer_words(const struct typed *typed, const struct option *option)
     }
 }
 
-/* True if the value has the key already: ",key=" is in the part that stays. */
-static bool is_given(const struct typed *typed, const char *key)
+/* True if the key is already in the value, which begins at `value`: "key=" at its start or after a comma,
+ * before the part to complete. */
+static bool is_given(const struct typed *typed, const char *value, const char *key)
 {
-    const char *cursor = typed->before.start;
-    size_t length = strlen(key);
-    for (; cursor + length < typed->last; cursor++)
-        if ((cursor[0] == ',' || cursor == typed->before.start) && strncmp(cursor + 1, key, length) == 0 &&
-            cursor[1 + length] == '=')
+    const size_t length = strlen(key);
+    for (const char *part = value; part < typed->last; part = strchr(part, ',') + 1)
+        if (strncmp(part, key, length) == 0 && part[length] == '=')
             return true;
     return false;
 }
@@ -76,7 +77,7 @@ static void offer_keys(struct typed *typed, const struct option *table, const ch
     const char *equals = strchr(last, '=');
     const struct option *primary = options_primary(table);
     typed->last = equals != NULL ? equals + 1 : last;
-    typed->before = (struct word){typed->word, (size_t)(typed->last - typed->word)};
+    typed->kept = (struct word){typed->word, (size_t)(typed->last - typed->word)};
     if (equals != NULL) { /* the value of a key */
         const struct option *key = options_find(table, (struct word){last, (size_t)(equals - last)});
         if (key != NULL)
@@ -89,11 +90,11 @@ static void offer_keys(struct typed *typed, const struct option *table, const ch
     if (last == value && options_need_value(table))
         return;
     for (const struct option *key = table; key->type != OPTION_END; key++)
-        if (key->name != NULL && !key->hidden && !is_given(typed, key->name))
+        if (key->name != NULL && !key->hidden && !is_given(typed, value, key->name))
             offer_text(typed, key->name, "=", key->help);
 }
 
-/* Returns the stage with this name; NULL if the name is unknown. stage_find would need a string that ends. */
+/* Returns the stage with this name; NULL if the name is unknown. stage_find needs a NUL-terminated string. */
 static const struct stage *find_stage(struct word name)
 {
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
@@ -103,7 +104,7 @@ static const struct stage *find_stage(struct word name)
 }
 
 /* Returns the global option; NULL if it is hidden or unknown. */
-static const struct option *find_global(struct word name)
+static const struct option *find_global_option(struct word name)
 {
     const struct option *option = options_find(global_options, name);
     return option != NULL && !option->hidden ? option : NULL;
@@ -120,9 +121,9 @@ static void offer_stages(const struct typed *typed)
 static void offer_value(struct typed *typed, struct word name, const char *value)
 {
     const struct stage *stage = find_stage(name);
-    const struct option *option = find_global(name);
+    const struct option *option = find_global_option(name);
     typed->last = value;
-    typed->before = (struct word){typed->word, (size_t)(value - typed->word)};
+    typed->kept = (struct word){typed->word, (size_t)(value - typed->word)};
     if (stage != NULL)
         offer_keys(typed, stage->options, value);
     else if (option != NULL && option->keys != NULL)
@@ -134,8 +135,8 @@ static void offer_value(struct typed *typed, struct word name, const char *value
 }
 
 /* Returns the name of the stage or option whose value is the argument after `argument`. Returns an empty word
- * if the next argument is no value. Of letters as in -qm only the last one may have a value. */
-static struct word option_before(const char *argument)
+ * if the next argument is no value. In letters such as -qm only the last may have a value. */
+static struct word option_awaiting_value(const char *argument)
 {
     const struct word none = {NULL, 0};
     const struct option *option = NULL;
@@ -148,7 +149,7 @@ static struct word option_before(const char *argument)
         const struct stage *stage = find_stage(name);
         if (stage != NULL)
             return options_need_value(stage->options) ? name : none;
-        option = find_global(name);
+        option = find_global_option(name);
     }
     bool takes = option != NULL && !option->optional && option->type != OPTION_FLAG;
     return takes ? (struct word){option->name, strlen(option->name)} : none;
@@ -157,14 +158,14 @@ static struct word option_before(const char *argument)
 void completion_write(FILE *file, const char *before, const char *word)
 {
     struct typed typed = {.file = file, .word = word};
-    struct word name = option_before(before);
+    struct word name = option_awaiting_value(before);
     const char *equals = strchr(word, '=');
     if (name.start != NULL) { /* the value of the option before it */
         offer_value(&typed, name, word);
     } else if (strncmp(word, "--", 2) == 0 && equals != NULL) { /* the value after '=' */
         offer_value(&typed, (struct word){word + 2, (size_t)(equals - word - 2)}, equals + 1);
     } else if (word[0] == '-') { /* the name of a stage or option; a single dash becomes two */
-        typed.before = (struct word){"--", 2};
+        typed.kept = (struct word){"--", 2};
         typed.last = word[1] == '-' ? word + 2 : word + 1;
         offer_stages(&typed);
         for (const struct option *option = global_options; option->type != OPTION_END; option++)

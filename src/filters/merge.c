@@ -1,4 +1,5 @@
-/* Merges of many pictures: coverage, statistics of the samples of a pixel, and the rows of the result.
+/* Functions that all merges of many pictures share: coverage, statistics of the samples of a pixel, and the
+ * rows of the result.
  *
  * A quickselect finds medians (C. Hoare, "Algorithm 65: find", CACM 1961); what it returns does not depend on
  * the order of the values. The crop is the largest rectangle of covered pixels: for each row, the heights of
@@ -21,8 +22,8 @@ enum status merge_frame_make(struct merge_frame *frame, const struct merge_input
                                   .edges = edges};
     if (!info->alpha && !sample_is_float(info->type))
         return STATUS_OK;
-    frame->counts =
-        allocate_zeroed(frame->width * frame->height, sizeof *frame->counts, "the counts of a stack", error);
+    frame->counts = allocate_zeroed(frame->width * frame->height, sizeof *frame->counts,
+                                    "the coverage of a stack", error);
     return frame->counts ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -37,7 +38,9 @@ void merge_values(const struct merge_frame *frame, const void *samples, size_t f
 {
     const size_t channels = frame->channels;
     sample_values(frame->type, samples, first * channels, count * channels, values);
-    for (size_t i = 0; frame->alpha && i < count; i++)
+    if (!frame->alpha)
+        return;
+    for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c + 1 < channels; c++)
             values[i * channels + c] *= values[(i + 1) * channels - 1];
 }
@@ -52,24 +55,25 @@ bool merge_covers(const struct merge_frame *frame, const double *pixel)
 
 /* ---------------------------------------------------------------- the result */
 
-/* Sets the frame's result to the largest rectangle of covered pixels. Of several, the first one from the top
- * counts. */
+/* Sets the frame's result to the largest rectangle of covered pixels. Of equal ones, the one whose last row
+ * is highest counts. */
 static enum status crop_to_covered(struct merge_frame *frame, struct error *error)
 {
     const size_t width = frame->width;
-    size_t *heights = allocate_zeroed(2 * (width + 1), sizeof *heights, "the edges of a stack", error);
+    size_t *heights = allocate_zeroed(2 * (width + 1), sizeof *heights, "the crop of a stack", error);
     size_t best = 0;
     if (!heights)
         return STATUS_FAILED;
-    size_t *rising = heights + width + 1; /* columns whose heights rise; heights[width] stays 0 */
+    /* A stack of columns with rising heights. heights[width], always 0, empties it at the end of a row. */
+    size_t *rising = heights + width + 1;
     for (size_t y = 0; y < frame->height; y++) {
-        size_t depth = 0;
+        size_t stacked = 0;
         for (size_t x = 0; x < width; x++)
             heights[x] = frame->counts[y * width + x] > 0 ? heights[x] + 1 : 0;
         for (size_t x = 0; x <= width; x++) {
-            while (depth > 0 && heights[rising[depth - 1]] >= heights[x]) {
-                const size_t height = heights[rising[--depth]];
-                const size_t left = depth > 0 ? rising[depth - 1] + 1 : 0;
+            while (stacked > 0 && heights[rising[stacked - 1]] >= heights[x]) {
+                const size_t height = heights[rising[--stacked]];
+                const size_t left = stacked > 0 ? rising[stacked - 1] + 1 : 0;
                 if (height * (x - left) <= best)
                     continue;
                 best = height * (x - left);
@@ -78,7 +82,7 @@ static enum status crop_to_covered(struct merge_frame *frame, struct error *erro
                 frame->columns = x - left;
                 frame->rows = height;
             }
-            rising[depth++] = x;
+            rising[stacked++] = x;
         }
     }
     free(heights);
@@ -89,14 +93,14 @@ enum status merge_frame_finish(struct merge_frame *frame, struct merge_result *r
 {
     frame->columns = frame->width;
     frame->rows = frame->height;
-    bool is_covered = true;
+    bool all_covered = true;
     for (size_t i = 0; frame->counts && i < frame->width * frame->height; i++)
-        is_covered = is_covered && frame->counts[i] > 0;
-    if (!is_covered && frame->edges == MERGE_EDGES_CROP && crop_to_covered(frame, error) != STATUS_OK)
+        all_covered = all_covered && frame->counts[i] > 0;
+    if (!all_covered && frame->edges == MERGE_EDGES_CROP && crop_to_covered(frame, error) != STATUS_OK)
         return STATUS_FAILED;
-    /* Floats have NaN for a missing value. */
+    /* Floats need no alpha, as NaN is a missing value. */
     frame->adds_alpha =
-        !is_covered && frame->edges == MERGE_EDGES_FILL && !frame->alpha && !sample_is_float(frame->samples);
+        !all_covered && frame->edges == MERGE_EDGES_FILL && !frame->alpha && !sample_is_float(frame->samples);
     *result = (struct merge_result){.left = (int)frame->left,
                                     .top = (int)frame->top,
                                     .width = (int)frame->columns,
@@ -121,31 +125,31 @@ static void write_pixel(const struct merge_frame *frame, const double *pixel, bo
 enum status merge_frame_read(void *context,
                              enum status (*pixels_of)(void *context, size_t first, size_t count,
                                                       double *pixels, struct error *error),
-                             float *rows, int count, struct error *error)
+                             float *out, int row_count, struct error *error)
 {
-    struct merge_frame *frame = context;
+    struct merge_frame *frame = context; /* the context begins with its frame */
     const size_t channels = frame->channels, columns = frame->columns;
-    const size_t all = columns * (size_t)count, to_channels = channels + frame->adds_alpha;
-    if (all > frame->room) {
+    const size_t pixel_count = columns * (size_t)row_count, out_channels = channels + frame->adds_alpha;
+    if (pixel_count > frame->room) {
         free(frame->pixels);
         frame->room = 0;
-        frame->pixels = allocate(all * channels * sizeof *frame->pixels, "rows of a stack", error);
+        frame->pixels = allocate(pixel_count * channels * sizeof *frame->pixels, "rows of a stack", error);
         if (!frame->pixels)
             return STATUS_FAILED;
-        frame->room = all;
+        frame->room = pixel_count;
     }
-    /* Rows that are whole are consecutive pixels. */
-    const size_t at_once = columns == frame->width ? all : columns;
+    /* Without a crop at the sides rows are contiguous: they are read all at once. */
+    const size_t at_once = columns == frame->width ? pixel_count : columns;
     const size_t first = (frame->top + frame->next_row) * frame->width + frame->left;
     enum status status = STATUS_OK;
-    for (size_t done = 0; status == STATUS_OK && done < all; done += at_once)
+    for (size_t done = 0; status == STATUS_OK && done < pixel_count; done += at_once)
         status = pixels_of(context, first + done / columns * frame->width, at_once,
                            frame->pixels + done * channels, error);
-    for (size_t i = 0; status == STATUS_OK && i < all; i++)
+    for (size_t i = 0; status == STATUS_OK && i < pixel_count; i++)
         write_pixel(frame, frame->pixels + i * channels,
                     !frame->counts || frame->counts[first + i / columns * frame->width + i % columns] > 0,
-                    rows + i * to_channels);
-    frame->next_row += (size_t)count;
+                    out + i * out_channels);
+    frame->next_row += (size_t)row_count;
     return status;
 }
 
@@ -202,17 +206,17 @@ double merge_mean(const double *values, size_t count)
 
 size_t merge_reject(double *values, size_t count, double sigma, double *scratch)
 {
-    for (int round = 0; round < 2 && count > 2; round++) {
+    for (int pass = 0; pass < 2 && count > 2; pass++) {
         const double mean = merge_mean(values, count);
         double squares = 0;
         for (size_t i = 0; i < count; i++) {
             squares += (values[i] - mean) * (values[i] - mean);
             scratch[i] = values[i];
         }
-        const double most = sigma * sqrt(squares / (double)count), median = merge_median(scratch, count);
+        const double limit = sigma * sqrt(squares / (double)count), median = merge_median(scratch, count);
         size_t kept = 0;
         for (size_t i = 0; i < count; i++)
-            if (!(fabs(values[i] - median) > most))
+            if (!(fabs(values[i] - median) > limit))
                 values[kept++] = values[i];
         count = kept;
     }

@@ -49,12 +49,12 @@ bool merge_covers(const struct merge_frame *frame, const double *pixel);
  */
 enum status merge_frame_finish(struct merge_frame *frame, struct merge_result *result, struct error *error);
 
-/* Computes the next rows of the result. `pixels_of` returns merged values of `count` pixels of the frame,
- * from pixel `first` on, row after row; `context` is the struct that begins with the frame. */
+/* Computes the next `row_count` rows of the result. `pixels_of` returns merged values of `count` pixels of
+ * the frame, from pixel `first` on, row after row; `context` is the struct that begins with the frame. */
 enum status merge_frame_read(void *context,
                              enum status (*pixels_of)(void *context, size_t first, size_t count,
                                                       double *pixels, struct error *error),
-                             float *rows, int count, struct error *error);
+                             float *out, int row_count, struct error *error);
 
 /* Returns the median; for an even count the mean of the two middle values, for 0 NaN. Reorders the values. */
 double merge_median(double *values, size_t count);
@@ -62,7 +62,7 @@ double merge_median(double *values, size_t count);
 /* Returns the mean, for a count of 0 NaN. Adds the values in their order. */
 double merge_mean(const double *values, size_t count);
 
-/* Removes values further than `sigma` standard deviations from the median, in two rounds, and keeps the order
+/* Removes values further than `sigma` standard deviations from the median, in two passes, and keeps the order
  * of the others, whose number it returns. `scratch` has room for all values. */
 size_t merge_reject(double *values, size_t count, double sigma, double *scratch);
 

@@ -30,16 +30,16 @@ static int tile_width(const struct run *run, const struct shape *image, bool who
     return ceil_div(width, TILE_UNIT) * TILE_UNIT;
 }
 
-/* Returns a value without planes, as wide as a tile with its halo. */
-static struct value tile_value(const struct value *whole, const struct tile *tile)
+/* Returns an image without planes, as wide as a tile with its halo. */
+static struct value tile_value(const struct value *image, const struct tile *tile)
 {
-    struct value value = {.shape = whole->shape, .rows = whole->rows, .opponent = whole->opponent};
+    struct value value = {.shape = image->shape, .rows = image->rows, .opponent = image->opponent};
     value.shape.width = tile->held.end - tile->held.begin;
     return value;
 }
 
 /* Loads, processes and stores a tile: unpacks it from a raster, or copies it from planes, and packs or copies
- * its own columns. A tile of the full width is used in place if it is in planes. */
+ * its own columns. If one tile has the full width, the stage reads and writes planes in place. */
 static enum status run_tile(struct run *run, const struct tiling *tiling, const struct tile *tile,
                             const struct value *in, struct value *out, struct error *error)
 {
@@ -48,16 +48,17 @@ static enum status run_tile(struct run *run, const struct tiling *tiling, const 
                          own = {.from = tile->own.begin - tile->held.begin,
                                 .to = tile->own.begin,
                                 .count = tile->own.end - tile->own.begin};
-    const bool load = in->raster || held.count < width, store = out->raster || own.count < width;
+    const bool needs_load = in->raster || held.count < width, needs_store = out->raster || own.count < width;
     struct value source = tile_value(in, tile), result = tile_value(out, tile);
-    enum status status = load ? run_output(run, &source, error) : STATUS_OK;
-    if (status == STATUS_OK && load)
+    enum status status = needs_load ? run_output(run, &source, error) : STATUS_OK;
+    if (status == STATUS_OK && needs_load)
         status = in->raster ? in->raster->transfer->load(run, in->raster, held.from, &source.planes[0], error)
                             : tiles_copy(run, &in->planes[0], in->rows, held, &source.planes[0], error);
     if (status == STATUS_OK)
-        status = tiling->run(run, tiling->params, tile, load ? &source : in, store ? &result : out, error);
+        status = tiling->run(run, tiling->params, tile, needs_load ? &source : in,
+                             needs_store ? &result : out, error);
     planes_release(&run->pool, &source.planes[0]);
-    if (status == STATUS_OK && store)
+    if (status == STATUS_OK && needs_store)
         status = out->raster ? out->raster->transfer->store(run, &result.planes[0], own, out->raster, error)
                              : tiles_copy(run, &result.planes[0], out->rows, own, &out->planes[0], error);
     planes_release(&run->pool, &result.planes[0]);
@@ -69,6 +70,7 @@ enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, 
 {
     const struct shape *image = &in->shape;
     const int width = tile_width(run, image, whole);
+    /* Several tiles copy their columns into one output. A single tile allocates it itself. */
     enum status status = width < image->width && !out->raster ? run_output(run, out, error) : STATUS_OK;
     for (int begin = 0; status == STATUS_OK && begin < image->width; begin += width) {
         struct tile tile = {.image = image, .own = {begin, begin + width}};

@@ -1,6 +1,6 @@
 /* A reader and a writer whose rows come from and go to functions, for the self-test, --verify and the passes
- * over a page whose rows are in a temporary file. Both are formats like others, so the chain has no second
- * path. */
+ * over a page whose rows are in a temporary file. Both are formats like others, so the chain needs no
+ * special case. */
 #include "image/memory_io.h"
 
 #include "image/codec.h"
@@ -85,7 +85,8 @@ enum status memory_reader(const char *name, const struct image_info *first,
         return STATUS_FAILED;
     opened->source = *source;
     opened->base = (struct reader){.format = &memory_io, .info = *first, .page_count = 1};
-    opened->base.info.metadata = (struct metadata){.icc = {.data = NULL}}; /* the caller's, which frees it */
+    /* Not first's metadata: the caller owns and frees them. */
+    opened->base.info.metadata = (struct metadata){.icc = {.data = NULL}};
     opened->base.name = copy_text(name, error);
     *reader = &opened->base;
     if (opened->base.name != NULL)

@@ -141,7 +141,7 @@ static enum status open_inks(struct reader *reader, struct error *error)
     if (info->inks == INKS_NONE)
         return STATUS_OK;
     if (target == NULL)
-        return fail_memory(error, "a colour space");
+        return fail_memory(error, "out of memory for a colour space");
     if (info->type != SAMPLE_UINT8 && info->type != SAMPLE_UINT16)
         return fail(error, STATUS_FAILED, "CMYK and L*a*b* of %s samples are not supported",
                     sample_name(info->type));

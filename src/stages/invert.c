@@ -2,8 +2,8 @@
  *
  *     dst = 1 + least - src
  *
- * where `least` is the smallest sample on the chain's scale: 0, but -1 - 1/32767 for signed 16 bit, whose
- * samples -32768 and 32767 so exchange. It is the point operation `linear` (kernels/point.cl) with factor -1;
+ * where `least` is the smallest sample on the chain's scale: 0, but -1 - 1/32767 for signed 16 bit, so that
+ * -32768 and 32767 exchange. It is the point operation `linear` (kernels/point.cl) with factor -1;
  * with alpha the kernel multiplies the offset by alpha, as colour is premultiplied.
  *
  * This is the smallest stage, and the example of CONTRIBUTING.md. */
@@ -39,9 +39,9 @@ static struct stage_caps invert_caps(const void *params)
 const struct stage stage_invert = {
     .name = "invert",
     .brief = "negative: 1 - value",
-    .manual =
-        "Replaces every colour value v by 1 - v, full scale being 1: 255 - v of 8 bit. Signed samples become "
-        "-1 - v, so that the least becomes the largest. Alpha is unchanged.",
+    .manual = "Replaces every colour value v by 1 - v, full scale being 1. 8-bit samples s become 255 - s, "
+              "and signed "
+              "samples -1 - s, so that the least becomes the largest. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .in = KIND_IMAGE,

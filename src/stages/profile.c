@@ -92,7 +92,7 @@ static enum status profile_prepare(void *params, const struct settings *settings
         return STATUS_OK;
     }
     profile->space = colour_space_builtin((enum colour_builtin)builtin);
-    return profile->space ? STATUS_OK : fail_memory(error, "a colour space");
+    return profile->space ? STATUS_OK : fail_memory(error, "out of memory for a colour space");
 }
 
 static void profile_release(void *params)
@@ -117,7 +117,7 @@ static const struct colour_link *profile_link(const struct profile *profile, con
                             to = {profile_space(profile, in), in->linear};
     const struct colour_link *link = NULL;
     if (from.space == NULL || to.space == NULL)
-        fail_memory(error, "a colour space");
+        fail_memory(error, "out of memory for a colour space");
     else
         colour_link_find(from, to, (enum colour_intent)profile->intent, profile->blackpoint, &link, error);
     return link;

@@ -1,8 +1,7 @@
 /* Colour spaces: the meaning of the samples of a file, and conversions between two meanings, by Little CMS.
  *
  *     metadata ─▶ colour_space_of_file ─▶ struct colour_space ─┐
- *     --profile p3, FILE.icc ─▶ colour_space_builtin, _load ───┴─▶ colour_link_find ─▶ tables for
- * kernels/colour.cl
+ *     --profile p3, FILE.icc ─▶ colour_space_builtin, _load ───┴─▶ colour_link_find ─▶ tables
  *
  * A space is a curve for each channel and a matrix to CIE XYZ, which are computed here, or tables of an ICC
  * profile, which only Little CMS reads. Equal spaces are one object. docs/colour.md has the rules.
@@ -15,8 +14,8 @@
 #include "image/metadata/metadata.h"
 
 /* Floats of a curve's table: 1 if the curve is mirrored below 0, or 0 if it is constant there; its value at
- * 0; CURVE_STEPS values for each factor of two from 2^-24 to 2^8 (kernels/curve.h). With 256 steps the kinks
- * of CineonLog profiles were off by 0.004. */
+ * 0; CURVE_STEPS values for each factor of two from 2^-24 to 2^8; the value at 2^8 (kernels/curve.h). With
+ * 256 steps the kinks of CineonLog profiles were off by 0.004. */
 enum { CURVE_STEPS = 1024, CURVE_OCTAVES = 32, CURVE_TABLE_SIZE = 3 + CURVE_OCTAVES * CURVE_STEPS };
 
 /* Nodes along an axis of the table of a link. */
@@ -26,10 +25,10 @@ enum tone_kind {
     TONE_PARAMETERS, /* c v + f for v < d, else (a v + b)^g + e: parametricCurveType of ICC.1:2022, 10.18 */
     TONE_TABLE,      /* equally spaced, in between linear */
     TONE_PQ,         /* SMPTE ST 2084; light 1 is 10000 cd/m2 */
-    TONE_HLG,        /* ITU-R BT.2100, of the scene's light */
+    TONE_HLG,        /* ITU-R BT.2100, without the OOTF: light of the scene */
 };
 
-/* The curve from samples to light, increasing, of black 0 to full scale 1. */
+/* An increasing curve from samples (0 to 1) to light; full scale has light 1. */
 struct tone_curve {
     enum tone_kind kind;
     double g, a, b, c, d, e, f;
@@ -44,7 +43,7 @@ enum colour_builtin { COLOUR_SRGB, COLOUR_P3, COLOUR_ADOBE, COLOUR_GRAY, COLOUR_
 struct colour_space {
     int channels;                /* 1 gray, 3 RGB, 4 CMYK */
     bool is_matrix;              /* defined by `curves` and `to_xyz`; else only by Little CMS */
-    struct tone_curve curves[3]; /* of gray only the first. Without is_matrix: of the light of gray colours */
+    struct tone_curve curves[3]; /* gray: only the first. Without is_matrix: luminance for r = g = b */
     double to_xyz[3][3];         /* [X, Y, Z][channel], for light adapted to D50; gray: its first column */
     double primaries[3][2];      /* of RGB with is_matrix: x and y, before adaptation */
     double luminance[3];         /* weights of the channels' light in the luminance; their sum is 1 */
@@ -58,9 +57,9 @@ struct colour_space {
 };
 
 /* Opens the space that a file's metadata name, in the order of PNG's third edition: cICP, ICC profile, sRGB,
- * gAMA and cHRM. *space is NULL without any of them. Fails if they cannot be read, or fit no picture with
- * `colours` channels (1, 3, or 4 of CMYK); a profile of RGB also fits gray, which has the curve of green. The
- * caller releases the space. */
+ * gAMA and cHRM. *space is NULL without any of them. Fails if they cannot be read, or do not fit a picture
+ * with `colours` channels (1, 3, or 4 of CMYK); a profile of RGB also fits gray, which has the curve of
+ * green. The caller releases the space. */
 enum status colour_space_of_file(const struct metadata *metadata, int colours,
                                  const struct colour_space **space, struct error *error);
 
@@ -80,11 +79,12 @@ const char *colour_space_curve_name(const struct colour_space *space);
 /* Ends a use of a space; NULL is allowed. */
 void colour_space_release(const struct colour_space *space);
 
-/* A conversion of CMYK or L*a*b* of 8 or 16 bit, four or three samples a pixel, to RGB of the same size. */
+/* A conversion of CMYK or L*a*b* of 8 or 16 bit, four or three samples a pixel, to RGB of the same sample
+ * size. */
 struct ink_conversion;
 
-/* Opens a conversion of rows by a profile (ICC, may be absent) to a space of RGB. *opened is closed by the
- * caller also after a failure. */
+/* Opens a conversion of rows by a profile (ICC, may be absent) to a space of RGB. `size`: bytes of a sample.
+ * *opened is closed by the caller also after a failure. */
 enum status inks_open(enum inks inks, size_t size, uint32_t width, const struct blob *icc,
                       const struct colour_space *target, struct ink_conversion **opened, struct error *error);
 
@@ -126,8 +126,8 @@ struct colour_link {
     size_t count;
 };
 
-/* Finds or computes a conversion between spaces of one or three channels. `blackpoint`: black of the one
- * becomes black of the other. */
+/* Finds or computes a conversion between spaces of one or three channels. `blackpoint`: the source's black
+ * becomes the target's. */
 enum status colour_link_find(struct colour_end from, struct colour_end to, enum colour_intent intent,
                              bool blackpoint, const struct colour_link **link, struct error *error);
 

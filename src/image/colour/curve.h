@@ -20,11 +20,12 @@ struct tone_curve curve_srgb(void);
 double curve_decode(const struct tone_curve *curve, double v);
 double curve_encode(const struct tone_curve *curve, double light);
 
-/* Fills a table of CURVE_TABLE_SIZE floats with a function, which is mirrored below 0 or constant. */
+/* Fills a table of CURVE_TABLE_SIZE floats with a function. Below 0 the table mirrors it (is_mirrored) or is
+ * constant. */
 void curve_fill(float *table, bool is_mirrored, double (*function)(const void *context, double v),
                 const void *context);
 
-/* True if the curves differ by at most `tolerance` of light at all of 64 values. */
+/* True if the curves differ by at most `tolerance` of light at each of 64 values. */
 bool curve_is_near(const struct tone_curve *a, const struct tone_curve *b, double tolerance);
 
 #endif

@@ -1,9 +1,9 @@
-/* Links: conversions from a space to another, as tables and numbers for kernels/colour.cl.
+/* Links: conversions from one space to another, as tables and numbers for kernels/colour.cl.
  *
- * Between spaces of curves and matrices the conversion is computed here, in doubles and without libm. All
- * others are a grid of Little CMS's results, rounded to 2^-20 so that the last bits of a libm do not matter.
- * A gray space that only Little CMS reads has one value for each output channel: they are curves after a
- * matrix of ones, exact at 10,000 places instead of a grid's 33. */
+ * Between spaces of curves and matrices the conversion is computed here, in doubles and without libm's pow
+ * and exp. All others are a grid of Little CMS's results, rounded to 2^-20 so that the last bits of a libm do
+ * not matter. From a gray space that only Little CMS reads, each output channel depends on one value: a curve
+ * per channel, after a matrix of ones. A curve is exact at 24 * 1024 places, a grid at 33. */
 #include "image/colour/lcms.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 /* A link in the list. */
 struct link_entry {
-    struct colour_link link; /* first */
+    struct colour_link link;
     struct colour_end from, to;
     enum colour_intent intent;
     bool blackpoint;
@@ -48,7 +48,7 @@ static enum status add_curves(struct colour_link *link, const struct colour_spac
     for (int c = 0; c < space->channels; c++) {
         const float *table = colour_space_table(space, c, encodes);
         if (table == NULL)
-            return fail_memory(error, "a tone curve");
+            return fail_memory(error, "out of memory for a tone curve");
         starts[c] = (int32_t)link->count;
         for (int earlier = 0; earlier < c; earlier++)
             if (curve_tables_equal(table, link->floats + starts[earlier]))
@@ -61,8 +61,8 @@ static enum status add_curves(struct colour_link *link, const struct colour_spac
     return STATUS_OK;
 }
 
-/* Computes the matrix from light to light: the inverse of the one space's matrix times the other's. Gray is
- * the luminance. */
+/* Computes the matrix from light to light: the inverse of the target's matrix times the source's. Gray is the
+ * luminance. */
 static enum status set_matrix(struct link_entry *entry, struct error *error)
 {
     const struct colour_space *from = entry->from.space, *to = entry->to.space;
@@ -71,15 +71,16 @@ static enum status set_matrix(struct link_entry *entry, struct error *error)
     double back[3][3] = {{0, 1, 0}}, copy[3][3];
     memcpy(copy, to->to_xyz, sizeof copy);
     if (to->channels == 3 && !lcms_invert(copy, back))
-        return lcms_fail("its primaries are in one line", error);
+        return lcms_fail("its primaries are on one line", error);
     for (int o = 0; o < to->channels; o++)
         for (int i = 0; i < from->channels; i++) {
             double sum = 0;
             for (int k = 0; k < 3; k++) {
-                const double media = entry->intent == COLOUR_ABSOLUTE ? from->white[k] / to->white[k] : 1;
-                sum += back[o][k] * media * from->to_xyz[k][i];
+                const double white_ratio =
+                    entry->intent == COLOUR_ABSOLUTE ? from->white[k] / to->white[k] : 1;
+                sum += back[o][k] * white_ratio * from->to_xyz[k][i];
             }
-            /* Gray stays neutral: the profile's numbers are off by 2^-16. */
+            /* The profile's numbers are off by 2^-16, which would tint gray: sums near 1 become 1. */
             if (from->channels == 1 && fabs(sum - 1) < 0.001)
                 sum = 1;
             link->matrix[o][i] = (float)(gain * sum);
@@ -118,11 +119,12 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
     return transform;
 }
 
-/* Curves around a grid. Its axes are equally spaced in u, which are values of tables, and of curves and a
- * matrix light by the curve of sRGB: grids of samples in linear light would be too coarse in the dark. */
+/* Curves around a grid, whose axes are equally spaced in u. For a profile of tables u is its value. For
+ * curves and a matrix u is light encoded with sRGB's curve, since linear light would be too coarse in the
+ * dark. */
 struct shaper {
     const struct tone_curve *curve;
-    bool is_matrix; /* u is light by the curve of sRGB; else a value of the profile */
+    bool u_is_srgb; /* u is light encoded with sRGB's curve; else a value of the profile */
     bool is_linear; /* values of the chain are light */
 };
 
@@ -131,31 +133,34 @@ static struct shaper shaper_of(const struct colour_end *end, int channel)
     return (struct shaper){&end->space->curves[channel], end->space->is_matrix, end->is_linear};
 }
 
-/* Return u of a value of the chain, and the inverse; u of a value of the profile, and the inverse. */
+/* Returns u of a value of the chain. */
 static double shaper_u(const void *context, double v)
 {
     const struct shaper *s = context;
     const struct tone_curve srgb = curve_srgb();
-    if (s->is_matrix)
+    if (s->u_is_srgb)
         return curve_encode(&srgb, s->is_linear ? v : curve_decode(s->curve, v));
     return s->is_linear ? curve_encode(s->curve, v) : v;
 }
 
+/* Returns the chain's value of u. */
 static double shaper_value(const void *context, double u)
 {
     const struct shaper *s = context;
     const struct tone_curve srgb = curve_srgb();
-    if (s->is_matrix)
+    if (s->u_is_srgb)
         return s->is_linear ? curve_decode(&srgb, u) : curve_encode(s->curve, curve_decode(&srgb, u));
     return s->is_linear ? curve_decode(s->curve, u) : u;
 }
 
+/* Returns u of a value of the profile. Little CMS's floats may be below 0. */
 static double shaper_from_profile(struct shaper s, double v)
 {
     s.is_linear = false;
     return copysign(shaper_u(&s, fabs(v)), v);
 }
 
+/* Returns the profile's value of u. */
 static double shaper_to_profile(struct shaper s, double u)
 {
     s.is_linear = false;
@@ -171,11 +176,11 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
         from[c] = shaper_of(&entry->from, c);
         to[c] = shaper_of(&entry->to, c < link->out ? c : 0);
     }
-    for (int c = 0; c < 3 && (from[0].is_matrix || from[0].is_linear); c++, link->count += CURVE_TABLE_SIZE) {
+    for (int c = 0; c < 3 && (from[0].u_is_srgb || from[0].is_linear); c++, link->count += CURVE_TABLE_SIZE) {
         link->decode[c] = (int32_t)link->count;
         curve_fill(link->floats + link->count, true, shaper_u, &from[c]);
     }
-    for (int c = 0; c < link->out && (to[0].is_matrix || to[0].is_linear);
+    for (int c = 0; c < link->out && (to[0].u_is_srgb || to[0].is_linear);
          c++, link->count += CURVE_TABLE_SIZE) {
         link->encode[c] = (int32_t)link->count;
         curve_fill(link->floats + link->count, true, shaper_value, &to[c]);
@@ -209,7 +214,7 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
 struct gray_channel {
     cmsHTRANSFORM transform;
     int channel;
-    double end; /* of lcms_seconds: later values are 0 */
+    double deadline; /* a time of lcms_seconds; values after it are 0 */
 };
 
 static double gray_value(const void *context, double v)
@@ -217,7 +222,7 @@ static double gray_value(const void *context, double v)
     const struct gray_channel *gray = context;
     const float in = v < 1 ? (float)v : 1;
     float out[3];
-    if (lcms_seconds() > gray->end)
+    if (lcms_seconds() > gray->deadline)
         return 0;
     cmsDoTransform(gray->transform, &in, out, 1);
     return round_value(out[gray->channel]);
@@ -226,18 +231,18 @@ static double gray_value(const void *context, double v)
 /* Fills a curve for each output channel of a gray space. Values above 1 count as 1. */
 static enum status fill_gray(struct colour_link *link, cmsHTRANSFORM transform, struct error *error)
 {
-    const double end = lcms_seconds() + LCMS_SECONDS_MAX;
+    const double deadline = lcms_seconds() + LCMS_SECONDS_MAX;
     for (int c = 0; c < link->out; c++, link->count += CURVE_TABLE_SIZE) {
-        const struct gray_channel gray = {transform, c, end};
+        const struct gray_channel gray = {transform, c, deadline};
         link->matrix[c][0] = 1;
         link->encode[c] = (int32_t)link->count;
         curve_fill(link->floats + link->count, false, gray_value, &gray);
     }
-    return lcms_seconds() > end ? lcms_fail("it takes too long", error) : STATUS_OK;
+    return lcms_seconds() > deadline ? lcms_fail("it takes too long", error) : STATUS_OK;
 }
 
 /* True if the conversion is curves and a matrix. Compensation of a black that is 0 changes nothing. */
-static bool is_matrix(const struct link_entry *entry)
+static bool link_is_matrix(const struct link_entry *entry)
 {
     const struct colour_space *from = entry->from.space, *to = entry->to.space;
     bool has_black = false;
@@ -246,14 +251,13 @@ static bool is_matrix(const struct link_entry *entry)
     return from->is_matrix && to->is_matrix && !(entry->blackpoint && has_black);
 }
 
-/* Computes a link. link->floats has room for all tables. In linear light a grid has the spaces' own curves
- * around it. */
+/* Computes a link. link->floats has room for all tables. */
 static enum status compute_link(struct link_entry *entry, struct error *error)
 {
     const struct colour_end *from = &entry->from, *to = &entry->to;
     struct colour_link *link = &entry->link;
     enum status status = STATUS_OK;
-    if (is_matrix(entry)) {
+    if (link_is_matrix(entry)) {
         status = set_matrix(entry, error);
         link->count = 1; /* in linear light there are no curves, and a buffer cannot be empty */
         if (status == STATUS_OK && !from->is_linear)
@@ -270,7 +274,8 @@ static enum status compute_link(struct link_entry *entry, struct error *error)
     if (status == STATUS_OK && link->in == 1 && !from->is_linear && !to->is_linear)
         status = fill_gray(link, transform, error);
     else if (status == STATUS_OK && link->in == 1)
-        status = fail(error, STATUS_FAILED, "a gray profile of this kind has no conversion with --linear");
+        status = fail(error, STATUS_FAILED,
+                      "this conversion of gray needs Little CMS, and is not possible with --linear");
     else if (status == STATUS_OK)
         status = fill_grid(entry, transform, error);
     if (transform != NULL)

@@ -1,10 +1,11 @@
 /* Reads metadata from the segments of a JPEG header; jpeg.h shows their layout.
  *
  *     libjpeg ─▶ on_segment: segment in memory ─▶ parse_segment ─▶ metadata, or parts in struct jpeg_segments
- *     end of the header ─▶ jpeg_segments_finish: IPTC from Photoshop's resources, ICC profile from its parts
+ *     end of the header ─▶ jpeg_segments_finish: IPTC from Photoshop's resources, ICC profile from its parts,
+ *                          JFIF's resolution, warnings of a gain map or video that XMP announces
  *
  * One segment at a time is in memory; libjpeg's own jpeg_save_markers would keep all of them. A segment that
- * is damaged or not known is left out and noted; only missing memory is an error. */
+ * is damaged or not known is left out and noted; the only error is out of memory. */
 #include "base/text.h"
 #include "image/ifd.h"
 #include "image/jpeg/jpeg.h"
@@ -15,7 +16,8 @@
 
 enum { PHOTOSHOP_MAX = 16 << 20 /* bytes of all segments; real files have up to some 100 KB */ };
 
-static bool jpeg_begins(const struct jpeg_segments *segments, const char *name, size_t size)
+/* True if the segment that is in memory begins with the name. */
+static bool segment_has_name(const struct jpeg_segments *segments, const char *name, size_t size)
 {
     return segments->size >= size && memcmp(segments->data, name, size) == 0;
 }
@@ -42,13 +44,17 @@ static enum status parse_icc_part(struct jpeg_segments *segments, struct error *
  * Returns the bytes before the data, or 0 if no complete resource is there. *size: bytes of the data. */
 static size_t parse_resource(const unsigned char *at, size_t left, unsigned *number, size_t *size)
 {
-    enum { NAME = 6, SIZE = 4 };
-    const size_t name = left > NAME ? NAME + (((size_t)at[NAME] + 2) & ~(size_t)1) : 0;
-    if (name == 0 || left < name + SIZE || memcmp(at, "8BIM", 4) != 0)
+    enum { NAME_OFFSET = 6, SIZE_BYTES = 4 };
+    if (left <= NAME_OFFSET || memcmp(at, "8BIM", 4) != 0)
+        return 0;
+    /* The length's byte and the name together have an even number of bytes. */
+    const size_t size_offset = NAME_OFFSET + (((size_t)at[NAME_OFFSET] + 2) & ~(size_t)1);
+    const unsigned char *field = at + size_offset;
+    if (left < size_offset + SIZE_BYTES)
         return 0;
     *number = (unsigned)at[4] << 8 | at[5];
-    *size = (size_t)at[name] << 24 | (size_t)at[name + 1] << 16 | (size_t)at[name + 2] << 8 | at[name + 3];
-    return *size <= left - name - SIZE ? name + SIZE : 0;
+    *size = (size_t)field[0] << 24 | (size_t)field[1] << 16 | (size_t)field[2] << 8 | field[3];
+    return *size <= left - size_offset - SIZE_BYTES ? size_offset + SIZE_BYTES : 0;
 }
 
 /* Appends the segment to Photoshop's resources, as segments may divide them anywhere. */
@@ -60,7 +66,7 @@ static enum status parse_photoshop(struct jpeg_segments *segments, struct error 
         metadata_leave_out(segments->metadata, "Photoshop's resources");
         return STATUS_OK;
     }
-    unsigned char *grown = realloc(all->data, all->size + size + 1);
+    unsigned char *grown = realloc(all->data, all->size + size + 1 /* never 0 bytes */);
     if (grown == NULL)
         return fail_memory(error, "out of memory for metadata");
     memcpy(grown + all->size, segments->data + head, size);
@@ -85,7 +91,7 @@ static enum status extract_iptc(const struct jpeg_segments *segments, struct err
         }
         size_t whole = head + size + size % 2;
         if (size % 2 != 0 && left - head - size >= 4 && memcmp(at + head + size, "8BIM", 4) == 0)
-            whole--; /* some writers omit the padding at the end of a segment */
+            whole--; /* some writers omit the padding at the end of a segment; segments are joined */
         at += whole < left ? whole : left;
         left -= whole < left ? whole : left;
     }
@@ -107,7 +113,8 @@ static bool has_further_pictures(const struct blob *index)
     for (uint64_t at = ENTRY_SIZE /* skips the first picture */; at + ENTRY_SIZE <= entry.size;
          at += ENTRY_SIZE) {
         const unsigned char *attribute = index->data + entry.offset + at;
-        const unsigned char kind = attribute[index->data[0] == 'M' ? 1 : 2];
+        const bool is_big_endian = index->data[0] == 'M';
+        const unsigned char kind = attribute[is_big_endian ? 1 : 2];
         if (kind != PREVIEWS && kind != PRIMARY)
             return true;
     }
@@ -124,11 +131,12 @@ struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t s
     bytes += at;
     size -= at;
     /* Another JPEG: a gain map if its metadata says so. */
-    found.pictures = size >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0;
-    for (size_t i = 0; found.pictures && i < sizeof gain_maps / sizeof gain_maps[0]; i++)
+    const bool is_jpeg = size >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0;
+    for (size_t i = 0; is_jpeg && i < sizeof gain_maps / sizeof gain_maps[0]; i++)
         found.gain_map = found.gain_map || memmem(bytes, size, gain_maps[i], strlen(gain_maps[i])) != NULL;
-    found.pictures = found.pictures && !found.gain_map;
-    /* An MP4 begins with its size (4 bytes, of which the first 3 are usually 0) and "ftyp". */
+    found.pictures = is_jpeg && !found.gain_map;
+    /* An MP4 begins with its size (4 bytes) and "ftyp". The first 3 bytes of the size are usually 0, and were
+     * skipped as padding above. */
     found.video = (at >= 3 && size >= 5 && memcmp(bytes + 1, "ftyp", 4) == 0) ||
                   (size >= 8 && memcmp(bytes + 4, "ftyp", 4) == 0) ||
                   memmem(bytes, size, "MotionPhoto_Data", 16) != NULL /* Samsung */;
@@ -142,7 +150,7 @@ void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadat
         text_append(text, sizeof text, ", the gain map for HDR");
     if (left_out->video)
         text_append(text, sizeof text, ", the video of a motion photo");
-    if (left_out->pictures && !left_out->gain_map)
+    if (left_out->pictures && !left_out->gain_map) /* an MPF index lists the gain map as a picture, too */
         text_append(text, sizeof text, ", further pictures");
     char line[200];
     snprintf(line, sizeof line, "only its first picture is read; left out: %s", text + 2);
@@ -180,7 +188,7 @@ static enum status parse_comment(struct jpeg_segments *segments, struct error *e
     return status;
 }
 
-/* Notes a segment that is not kept by its marker and name: "APP2 (MPF)". */
+/* Notes a left-out segment under its marker and name: "APP2 (MPF)". */
 static void jpeg_leave_out(const struct jpeg_segments *segments, int marker)
 {
     enum { SHOWN = 16 };
@@ -189,7 +197,7 @@ static void jpeg_leave_out(const struct jpeg_segments *segments, int marker)
     while (length < SHOWN && (size_t)length < segments->size && isgraph(segments->data[length]))
         length++;
     const char *text = (const char *)segments->data;
-    if (jpeg_begins(segments, MORE_XMP_NAME, sizeof MORE_XMP_NAME))
+    if (segment_has_name(segments, MORE_XMP_NAME, sizeof MORE_XMP_NAME))
         snprintf(name, sizeof name, "XMP beyond 64 KiB");
     else if (length > 0)
         snprintf(name, sizeof name, "APP%d (%.*s)", marker - MARKER_APP0, length, text);
@@ -208,7 +216,7 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
 
     /* EXIF. Some cameras write another byte than 0 at the end of its name. */
     if (is_app1 && segments->size > sizeof EXIF_NAME &&
-        jpeg_begins(segments, EXIF_NAME, sizeof EXIF_NAME - 1)) {
+        segment_has_name(segments, EXIF_NAME, sizeof EXIF_NAME - 1)) {
         const size_t head = sizeof EXIF_NAME;
         if (metadata->exif.data != NULL) {
             metadata_leave_out(metadata, "a second EXIF");
@@ -220,7 +228,7 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
             metadata->orientation = exif_orientation(&metadata->exif);
         return status;
     }
-    if (is_app1 && jpeg_begins(segments, XMP_NAME, sizeof XMP_NAME)) {
+    if (is_app1 && segment_has_name(segments, XMP_NAME, sizeof XMP_NAME)) {
         const size_t head = sizeof XMP_NAME;
         if (metadata_text(metadata, XMP_KEY) == NULL)
             return metadata_set_text(metadata, XMP_KEY, (const char *)segments->data + head,
@@ -228,15 +236,15 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
         metadata_leave_out(metadata, "a second XMP");
         return STATUS_OK;
     }
-    if (is_app2 && segments->size >= ICC_HEAD && jpeg_begins(segments, ICC_NAME, sizeof ICC_NAME))
+    if (is_app2 && segments->size >= ICC_HEAD && segment_has_name(segments, ICC_NAME, sizeof ICC_NAME))
         return parse_icc_part(segments, error);
-    if (marker == MARKER_APP0 + 13 && jpeg_begins(segments, PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME))
+    if (marker == MARKER_APP0 + 13 && segment_has_name(segments, PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME))
         return parse_photoshop(segments, error);
 
     /* All other segments are left out. Two of them announce companions of the picture. */
-    if (is_app2 && jpeg_begins(segments, GAIN_MAP_NAME, sizeof GAIN_MAP_NAME))
+    if (is_app2 && segment_has_name(segments, GAIN_MAP_NAME, sizeof GAIN_MAP_NAME))
         segments->left_out.gain_map = true;
-    if (is_app2 && jpeg_begins(segments, MPF_NAME, sizeof MPF_NAME)) {
+    if (is_app2 && segment_has_name(segments, MPF_NAME, sizeof MPF_NAME)) {
         const struct blob index = {segments->data + sizeof MPF_NAME, segments->size - sizeof MPF_NAME};
         segments->left_out.is_known = true;
         segments->left_out.pictures = has_further_pictures(&index);
@@ -297,7 +305,8 @@ static enum status join_icc(const struct jpeg_segments *segments, struct error *
 enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg_segments *segments,
                                  struct error *error)
 {
-    /* XMP announces companions, too. The value "1" matters: cameras also write these properties as 0. */
+    /* XMP announces companions, too: as a property, which must be 1, since cameras also write it as 0, or as
+     * the kind of an item of a container. */
     static const char *const gain_maps[] = {"hdr-gain-map/1.0/", "HDRGainMap/1.0/", "\"GainMap\"",
                                             ">GainMap<"};
     static const char *const videos[] = {"MotionPhoto=\"1\"", "MotionPhoto>1<",  "MicroVideo=\"1\"",

@@ -7,7 +7,8 @@
  * library's interface.
  *
  * Not possible if an incomplete MCU at the right or bottom edge would become the first one, if pixels are cut
- * off or added, or if the coefficients of both pictures need too much memory. Then the caller decodes. */
+ * off or added, if the coefficients of both pictures need too much memory, or if the input is CMYK, damaged
+ * or a pipe. Then the caller decodes. */
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
@@ -17,14 +18,14 @@ enum {
     MEMORY_MAX = 1 << 30, /* bytes of coefficients, if no limit is given */
 };
 
-/* Map from output to input positions: transposed first, then columns and rows of the input are counted from
- * the last. */
+/* Input position of an output position: x and y exchanged (transpose), then counted from the last column
+ * (mirror_x) or row (mirror_y). */
 struct turn {
     bool transpose, mirror_x, mirror_y;
 };
 
-/* Arguments and results of the steps. */
-struct turning {
+/* Arguments and results of the functions that jpeg_session_run calls. */
+struct turn_job {
     struct jpeg_session in, out;
     struct turn turn;
     uint32_t width, height;     /* pixels of the output */
@@ -36,17 +37,17 @@ struct turning {
 };
 
 /* Explains in move->obstacle why blocks cannot be moved; leaves it empty if they can. */
-static void find_obstacle(const struct jpeg_decompress_struct *in, const struct turning *turning,
+static void find_obstacle(const struct jpeg_decompress_struct *in, const struct turn_job *job,
                           struct lossless_move *move)
 {
-    const struct turn turn = turning->turn;
+    const struct turn turn = job->turn;
     const uint32_t mcu_width = (uint32_t)in->max_h_samp_factor * DCTSIZE,
                    mcu_height = (uint32_t)in->max_v_samp_factor * DCTSIZE;
-    const uint64_t most = turning->memory > 0 ? turning->memory : MEMORY_MAX;
+    const uint64_t memory_limit = job->memory > 0 ? job->memory : MEMORY_MAX;
     const uint64_t samples = (uint64_t)in->image_width * in->image_height * (uint64_t)in->num_components;
     const size_t size = sizeof move->obstacle;
-    if (in->image_width != (turn.transpose ? turning->height : turning->width) ||
-        in->image_height != (turn.transpose ? turning->width : turning->height))
+    if (in->image_width != (turn.transpose ? job->height : job->width) ||
+        in->image_height != (turn.transpose ? job->width : job->height))
         snprintf(move->obstacle, size, "pixels are cut off or added");
     else if (turn.mirror_x && in->image_width % mcu_width != 0)
         snprintf(move->obstacle, size, "its width, %u, is no multiple of %u pixels", in->image_width,
@@ -57,22 +58,22 @@ static void find_obstacle(const struct jpeg_decompress_struct *in, const struct 
     else if (in->jpeg_color_space != JCS_GRAYSCALE && in->jpeg_color_space != JCS_YCbCr &&
              in->jpeg_color_space != JCS_RGB)
         snprintf(move->obstacle, size, "its colours are neither gray, YCbCr nor RGB");
-    else if (2 * sizeof(JCOEF) * samples > most) /* input and output; an upper bound with subsampling */
+    else if (2 * sizeof(JCOEF) * samples > memory_limit) /* input and output, as if without subsampling */
         snprintf(move->obstacle, size, "moving its blocks would take more than %llu MiB of memory",
-                 (unsigned long long)(most >> 20));
+                 (unsigned long long)(memory_limit >> 20));
 }
 
 /* The step that reads all coefficients of the input, unless there is an obstacle. */
 static enum status read_blocks(void *context, struct error *error)
 {
-    struct turning *turning = context;
-    jpeg_read_header(&turning->in.jpeg.in, TRUE);
-    find_obstacle(&turning->in.jpeg.in, turning, turning->move);
-    if (turning->move->obstacle[0] != '\0')
+    struct turn_job *job = context;
+    jpeg_read_header(&job->in.jpeg.in, TRUE);
+    find_obstacle(&job->in.jpeg.in, job, job->move);
+    if (job->move->obstacle[0] != '\0')
         return STATUS_OK;
-    turning->from = jpeg_read_coefficients(&turning->in.jpeg.in);
-    turning->in.complete = turning->in.complete || jpeg_session_has_all_scans(&turning->in);
-    return jpeg_session_check_end(&turning->in, error);
+    job->from = jpeg_read_coefficients(&job->in.jpeg.in);
+    job->in.complete = job->in.complete || jpeg_session_has_all_scans(&job->in);
+    return jpeg_session_check_end(&job->in, error);
 }
 
 /* Exchanges x and y in the output's header: size, subsampling, quantisation tables. */
@@ -115,17 +116,17 @@ static JBLOCKROW block_row(j_common_ptr jpeg, jvirt_barray_ptr blocks, JDIMENSIO
 }
 
 /* Fills in the output's blocks of one component. */
-static void turn_component(struct turning *turning, int component)
+static void turn_component(struct turn_job *job, int component)
 {
-    const struct turn turn = turning->turn;
-    const jpeg_component_info *before = &turning->in.jpeg.in.comp_info[component];
+    const struct turn turn = job->turn;
+    const jpeg_component_info *before = &job->in.jpeg.in.comp_info[component];
     const JDIMENSION width = before->width_in_blocks, height = before->height_in_blocks;
     const JDIMENSION columns = turn.transpose ? height : width, rows = turn.transpose ? width : height;
     for (JDIMENSION y = 0; y < rows; y++) {
-        JBLOCKROW to = block_row(&turning->out.jpeg.common, turning->to[component], y, TRUE);
+        JBLOCKROW to = block_row(&job->out.jpeg.common, job->to[component], y, TRUE);
         for (JDIMENSION x = 0; x < columns; x++) {
             const JDIMENSION from_x = turn.transpose ? y : x, from_y = turn.transpose ? x : y;
-            JBLOCKROW from = block_row(&turning->in.jpeg.common, turning->from[component],
+            JBLOCKROW from = block_row(&job->in.jpeg.common, job->from[component],
                                        turn.mirror_y ? height - 1 - from_y : from_y, FALSE);
             turn_block(from[turn.mirror_x ? width - 1 - from_x : from_x], to[x], turn);
         }
@@ -136,12 +137,12 @@ static void turn_component(struct turning *turning, int component)
 static enum status write_blocks(void *context, struct error *error)
 {
     (void)error;
-    struct turning *turning = context;
-    struct jpeg_compress_struct *out = &turning->out.jpeg.out;
+    struct turn_job *job = context;
+    struct jpeg_compress_struct *out = &job->out.jpeg.out;
 
     /* The header: the input's tables and sampling factors. */
-    jpeg_copy_critical_parameters(&turning->in.jpeg.in, out);
-    if (turning->turn.transpose)
+    jpeg_copy_critical_parameters(&job->in.jpeg.in, out);
+    if (job->turn.transpose)
         transpose(out);
 #if JPEG_LIB_VERSION >= 70 /* sizes of a scaled picture; version 80 reads these, version 70 leaves them 0 */
     out->jpeg_width = out->image_width;
@@ -149,23 +150,23 @@ static enum status write_blocks(void *context, struct error *error)
 #endif
     out->write_JFIF_header = FALSE;
     out->optimize_coding = TRUE;
-    if (turning->is_progressive)
+    if (job->is_progressive)
         jpeg_simple_progression(out);
 
     /* Blocks, for each component rounded up to whole MCUs. libjpeg allocates them in write_coefficients,
        and reads them only in finish_compress. */
     for (int i = 0; i < out->num_components; i++) {
-        const jpeg_component_info *before = &turning->in.jpeg.in.comp_info[i], *after = &out->comp_info[i];
-        const bool transposed = turning->turn.transpose;
+        const jpeg_component_info *before = &job->in.jpeg.in.comp_info[i], *after = &out->comp_info[i];
+        const bool transposed = job->turn.transpose;
         const JDIMENSION width = transposed ? before->height_in_blocks : before->width_in_blocks;
         const JDIMENSION height = transposed ? before->width_in_blocks : before->height_in_blocks;
         const JDIMENSION h = (JDIMENSION)after->h_samp_factor, v = (JDIMENSION)after->v_samp_factor;
-        turning->to[i] = (*out->mem->request_virt_barray)(
-            (j_common_ptr)out, JPOOL_IMAGE, TRUE, (width - 1) / h * h + h, (height - 1) / v * v + v, v);
+        job->to[i] = (*out->mem->request_virt_barray)((j_common_ptr)out, JPOOL_IMAGE, TRUE,
+                                                      (width - 1) / h * h + h, (height - 1) / v * v + v, v);
     }
-    jpeg_write_coefficients(out, turning->to);
+    jpeg_write_coefficients(out, job->to);
     for (int i = 0; i < out->num_components; i++)
-        turn_component(turning, i);
+        turn_component(job, i);
     jpeg_finish_compress(out);
     return STATUS_OK;
 }
@@ -173,14 +174,15 @@ static enum status write_blocks(void *context, struct error *error)
 enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
                       const struct image_info *info, struct lossless_move *move, struct error *error)
 {
-    struct turning turning = {.turn = {.transpose = affine_is_on_side(inverse_map),
-                                       .mirror_x = inverse_map->xx + inverse_map->xy < 0,
-                                       .mirror_y = inverse_map->yx + inverse_map->yy < 0},
-                              .width = info->width,
-                              .height = info->height,
-                              .memory = reader->options.memory,
-                              .is_progressive = writer->options.progressive,
-                              .move = move};
+    /* The matrix has one entry of 1 or -1 in each row, so the sum of a row is its sign. */
+    struct turn_job job = {.turn = {.transpose = affine_is_on_side(inverse_map),
+                                    .mirror_x = inverse_map->xx + inverse_map->xy < 0,
+                                    .mirror_y = inverse_map->yx + inverse_map->yy < 0},
+                           .width = info->width,
+                           .height = info->height,
+                           .memory = reader->options.memory,
+                           .is_progressive = writer->options.progressive,
+                           .move = move};
 
     /* The reader is after the header: read the file from its start in a session of its own. */
     const off_t here = ftello(reader->file);
@@ -188,31 +190,31 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
         snprintf(move->obstacle, sizeof move->obstacle, "it comes from a pipe");
         return STATUS_OK;
     }
-    enum status status = jpeg_session_open_read(&turning.in, NULL, 0, reader->file, error);
+    enum status status = jpeg_session_open_read(&job.in, NULL, 0, reader->file, error);
     if (status == STATUS_OK)
-        status = jpeg_session_run(&turning.in, read_blocks, &turning, error);
-    if (status != STATUS_OK && !error->memory) { /* if pixels are damaged, decoding finds that, too */
+        status = jpeg_session_run(&job.in, read_blocks, &job, error);
+    if (status != STATUS_OK && !error->memory) { /* if pixels are damaged, decoding will report it */
         snprintf(move->obstacle, sizeof move->obstacle, "its blocks are damaged");
         status = STATUS_OK;
-        turning.from = NULL;
+        job.from = NULL;
     }
     if (status != STATUS_OK)
         error_name(error, reader->name);
 
     /* Write the output; or return the file to where the reader was. */
-    move->done = status == STATUS_OK && turning.from != NULL;
+    move->done = status == STATUS_OK && job.from != NULL;
     if (move->done) {
         FILE *file = writer->output.file;
-        jpeg_session_warn_of_end(&turning.in, &reader->trailing);
-        status = jpeg_metadata_write(file, info, turning.in.jpeg.in.jpeg_color_space != JCS_RGB, error);
+        jpeg_session_warn_of_end(&job.in, &reader->trailing);
+        status = jpeg_metadata_write(file, info, job.in.jpeg.in.jpeg_color_space != JCS_RGB, error);
         if (status == STATUS_OK)
-            status = jpeg_session_open_write(&turning.out, file, error);
+            status = jpeg_session_open_write(&job.out, file, error);
         if (status == STATUS_OK)
-            status = jpeg_session_run(&turning.out, write_blocks, &turning, error);
+            status = jpeg_session_run(&job.out, write_blocks, &job, error);
     } else if (status == STATUS_OK && fseeko(reader->file, here, SEEK_SET) != 0) {
         status = fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     }
-    jpeg_session_close(&turning.in);
-    jpeg_session_close(&turning.out);
+    jpeg_session_close(&job.in);
+    jpeg_session_close(&job.out);
     return status;
 }

@@ -1,6 +1,6 @@
 /* Updates metadata after a chain changed the picture, in one pass over its blobs: size, orientation and
- * resolution are patched, blobs that are still true are kept, the others are dropped and named.
- * docs/metadata.md has the rule. */
+ * resolution are patched, blobs that still describe the picture are kept, the others are dropped and listed
+ * in left_out, for a warning. docs/metadata.md has the rule. */
 #include "image/metadata/metadata.h"
 
 #include "image/colour/colour.h"
@@ -11,8 +11,8 @@
 
 /* ---------------------------------------------------------------- resolution */
 
-/* Updates the resolution so that a print keeps its size. If only the aspect is known, it changes only if
- * pixels get another aspect. ImageJ has the unit of the resolution in its description. */
+/* Updates the resolution so that a print keeps its size. A resolution without a unit is an aspect ratio: it
+ * is kept unless the aspect changes. ImageJ's files have a unit in the description, so theirs is absolute. */
 static void update_resolution(struct metadata *metadata, const struct change *change)
 {
     const bool absolute =
@@ -20,12 +20,12 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
     double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return;
-    const bool on_side = affine_is_on_side(&change->from);
-    const double old_x = on_side ? y : x, old_y = on_side ? x : y; /* if only the axes are exchanged */
+    const bool swaps_axes = affine_is_on_side(&change->from);
+    const double old_x = swaps_axes ? y : x, old_y = swaps_axes ? x : y; /* exchanged with the axes */
     affine_densities(&change->from, &x, &y);
-    const bool same = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;
-    metadata->x_resolution = absolute || !same ? x : old_x;
-    metadata->y_resolution = absolute || !same ? y : old_y;
+    const bool same_aspect = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;
+    metadata->x_resolution = absolute || !same_aspect ? x : old_x;
+    metadata->y_resolution = absolute || !same_aspect ? y : old_y;
 }
 
 /* ---------------------------------------------------------------- GeoTIFF 1.1 */
@@ -71,7 +71,7 @@ static bool counts_from_centres(const struct metadata *metadata)
  * False: the grid is turned or sheared, or the file stores the place on earth in another form. */
 static bool update_geotiff(struct metadata *metadata, const struct change *change)
 {
-    enum { TIE = 6 };
+    enum { TIE = 6 /* doubles of a tie point */ };
     const struct affine from = affine_counted(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
     struct blob *scale = metadata_tag(metadata, TAG_PIXEL_SCALE);
     struct blob *point = metadata_tag(metadata, TAG_TIE_POINTS);
@@ -87,19 +87,19 @@ static bool update_geotiff(struct metadata *metadata, const struct change *chang
 
 /* ---------------------------------------------------------------- other tags */
 
-/* The subject of a tag, which decides about the changes that make it untrue. */
+/* The subject of a tag. If a stage changes the subject, the tag is no longer true and is dropped. */
 enum {
     OF_NOTHING, /* nothing that a stage changes: always true */
     OF_PICTURE, /* may have a small copy of the picture: untrue after a stage */
-    OF_NUMBERS, /* untrue with another sample type, or another value for the same number */
+    OF_NUMBERS, /* untrue after a change of the sample type or of what a number means (rescaled) */
     OF_PLACES,  /* update_geotiff decides */
-    OF_PAGES,   /* untrue with another size, or number of pages */
+    OF_PAGES,   /* untrue after a movement of pixels, another size or number of pages */
 };
 
 static const struct rule {
     uint32_t number;
     int of;
-    const char *people;
+    const char *label;
 } rules[] = {
     {TAG_PIXEL_SCALE, OF_PLACES, "GeoTIFF"},
     {TAG_TIE_POINTS, OF_PLACES, "GeoTIFF"},
@@ -127,10 +127,10 @@ const char *tiff_tag_name(const struct tiff_tag *tag)
     static _Thread_local char name[16];
     const struct rule *rule = find_rule(tag);
     snprintf(name, sizeof name, "tag %u", (unsigned)tag->number);
-    return rule != NULL ? rule->people : name;
+    return rule != NULL ? rule->label : name;
 }
 
-static bool stays_true(const struct tiff_tag *tag, const struct change *change, bool geotiff)
+static bool stays_true(const struct tiff_tag *tag, const struct change *change, bool geotiff_is_true)
 {
     const struct rule *rule = find_rule(tag);
     switch (rule == NULL ? OF_NOTHING : rule->of) {
@@ -139,7 +139,7 @@ static bool stays_true(const struct tiff_tag *tag, const struct change *change, 
     case OF_NUMBERS:
         return !change->replaced && change->in_type == change->out_type && !change->rescaled;
     case OF_PLACES:
-        return geotiff;
+        return geotiff_is_true;
     case OF_PAGES:
         return !change->replaced && !change_moves(change) && change->in_pages == change->out_pages;
     default:
@@ -149,10 +149,12 @@ static bool stays_true(const struct tiff_tag *tag, const struct change *change, 
 
 static void update_tags(struct metadata *metadata, const struct change *change)
 {
-    const bool geotiff = !change->replaced && (!change_moves(change) || update_geotiff(metadata, change));
+    bool geotiff_is_true = !change->replaced;
+    if (geotiff_is_true && change_moves(change))
+        geotiff_is_true = update_geotiff(metadata, change);
     for (size_t i = metadata->tag_count; i-- > 0;) {
         const struct tiff_tag *tag = &metadata->tags[i];
-        if (stays_true(tag, change, geotiff))
+        if (stays_true(tag, change, geotiff_is_true))
             continue;
         metadata_leave_out(metadata, tiff_tag_name(tag));
         metadata_remove_tag(metadata, tag->number);
@@ -161,7 +163,8 @@ static void update_tags(struct metadata *metadata, const struct change *change)
 
 /* ---------------------------------------------------------------- all of it */
 
-/* Drops an ICC profile, which is for gray or for RGB, and cICP, if the number of channels no longer fits. */
+/* Drops an ICC profile if gray became RGB or the reverse. Drops cICP if the picture is replaced or has
+ * another number of channels. */
 static void update_colours(struct metadata *metadata, const struct change *change)
 {
     if (change->space != NULL) /* metadata_set_space replaces all of it */
