@@ -217,13 +217,13 @@ static enum status unpack_columns(struct run *run, const struct conversion *conv
                                   struct error *error)
 {
     struct sample_conversion how = describe_unpacking(conversion);
-    cl_int pixel_size = (cl_int)raster->pixel;
+    cl_int bytes_a_pixel = (cl_int)raster->pixel;
     cl_mem curves;
     if (upload_curves(run, conversion, false, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(run, "unpack", conversion, raster, planes);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes), ARG(how),
-                  ARG(pixel_size), ARG(column), ARG_MEMORY(curves));
+                  ARG(bytes_a_pixel), ARG(column), ARG_MEMORY(curves));
 }
 
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
@@ -238,14 +238,14 @@ static enum status pack_columns(struct run *run, const struct conversion *conver
                                 const struct raster *raster, struct error *error)
 {
     struct sample_conversion how = describe_packing(conversion);
-    cl_int pixel_size = (cl_int)raster->pixel;
+    cl_int bytes_a_pixel = (cl_int)raster->pixel;
     cl_mem curves;
     if (upload_curves(run, conversion, true, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(run, "pack", conversion, raster, planes);
     work.width = columns.count;
     return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how),
-                  ARG(pixel_size), ARG(columns), ARG_MEMORY(curves));
+                  ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
 }
 
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
@@ -282,13 +282,13 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                                 int first_row)
 {
     static const struct transfer transfer = {load_columns, store_columns};
-    size_t pixel_size = sample_size(conversion->type) * (size_t)conversion->channels;
+    size_t bytes_a_pixel = sample_size(conversion->type) * (size_t)conversion->channels;
     struct raster raster = {.memory = memory,
                             .conversion = conversion,
                             .transfer = &transfer,
-                            .pitch = (cl_int)(pitch / pixel_size), /* bytes to pixels */
+                            .pitch = (cl_int)(pitch / bytes_a_pixel), /* bytes to pixels */
                             .first_row = first_row,
-                            .pixel = pixel_size,
+                            .pixel = bytes_a_pixel,
                             .sample = (int)conversion->type,
                             .black = conversion->has_range ? conversion->low : 0,
                             .white = conversion->has_range ? conversion->high : 1};

@@ -109,7 +109,8 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     /* If the value is wrong and looks like a file, the value was forgotten: --rotate out.png. A key may be a
      * file, as in --stack focus,depth=map.png. */
     enum status status = chain_add(&parser->command->chain, stage, value, error);
-    if (status == STATUS_USAGE && taken && strchr(value, '=') == NULL && format_by_path(value) != NULL)
+    if (status == STATUS_USAGE && taken && value != NULL && strchr(value, '=') == NULL &&
+        format_by_path(value) != NULL)
         return lacks_value(option->what, option_value_name(options_primary(stage->options)), error);
     return status;
 }

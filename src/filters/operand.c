@@ -153,11 +153,8 @@ double operand_mean(const struct operand *operand, int colour)
 static enum status copy_rows(struct run *run, const struct operand *operand, struct rows rows, cl_mem *memory,
                              struct error *error)
 {
-    const struct {
-        uint64_t hash;
-        struct rows rows;
-    } part = {operand->hash, rows};
-    const struct constant_key key = {"a second picture", &part, sizeof part};
+    const uint64_t part[] = {operand->hash, (uint64_t)rows.begin, (uint64_t)rows.end};
+    const struct constant_key key = {"a second picture", part, sizeof part};
     *memory = NULL;
     if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
         return STATUS_OK;
