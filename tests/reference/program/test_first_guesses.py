@@ -69,7 +69,7 @@ GUESSES = {
 }
 
 # A pattern of an answer, and the words that replace the typed ones.
-VALUES = {"SIGMA": "2", "SIZE": "50%", "DEGREES": "2", "INPUT": "in.png", "OUTPUT": "out.png"}
+VALUES = {"SIGMA": "2", "SIZE": "50%", "DEGREES": "2", "DEGREES|auto": "2", "INPUT": "in.png", "OUTPUT": "out.png"}
 
 
 def replace(words, old, new):
