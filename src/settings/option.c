@@ -48,8 +48,7 @@ static enum status parse_integer(const struct option *option, const char *label,
     return status;
 }
 
-static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,
-                              struct error *error)
+enum status option_parse_number(const char *text, double *number, struct error *error)
 {
     static const char *const units[] = {"px", "pixels", "deg", "degrees", "\xc2\xb0" /* a degree sign */};
     double value = 0, decimals = 0;
@@ -60,16 +59,24 @@ static enum status parse_real(const struct option *option, const char *label, co
     const bool has_number = text_take_real(&rest, &value);
     for (size_t i = 0; has_number && i < sizeof units / sizeof units[0]; i++)
         if (strcmp(rest, units[i]) == 0)
-            return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %.*s?", label,
-                        (int)(rest - text), text);
+            return fail(error, STATUS_USAGE, "not a number alone; did you mean %.*s?", (int)(rest - text),
+                        text);
     if (strncmp(text, "0x", 2) == 0 && text_to_real(text + 2, &value))
-        return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %s?", label, text + 2);
+        return fail(error, STATUS_USAGE, "not a number alone; did you mean %s?", text + 2);
     if (has_number && rest[0] == ',' && isdigit((unsigned char)rest[1]) && text_to_real(rest + 1, &decimals))
-        return option_reject(label, "not a number; decimals follow a dot", error);
+        return fail(error, STATUS_USAGE, "not a number; decimals follow a dot");
+    return text_to_real(text, number) ? STATUS_OK : fail(error, STATUS_USAGE, "not a finite number");
+}
 
-    if (!text_to_real(text, &value))
-        return option_reject(label, "not a finite number", error);
-    enum status status = check_range(option, value, label, error);
+static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,
+                              struct error *error)
+{
+    double value;
+    enum status status = option_parse_number(text, &value, error);
+    if (status != STATUS_OK)
+        error_prefix(error, label);
+    else
+        status = check_range(option, value, label, error);
     if (status == STATUS_OK)
         *(double *)field = value;
     return status;

@@ -77,6 +77,10 @@ struct option {
     const char *(*unused)(const void *fields);
 };
 
+/* Parses a finite number, for options of type CUSTOM. The message advises after common mistakes, such as a
+ * unit. Returns STATUS_USAGE for anything else. */
+enum status option_parse_number(const char *text, double *number, struct error *error);
+
 /* Sets every field that has a fallback to it. A unit test parses all tables, so this cannot fail. */
 void options_set_defaults(const struct option *table, void *fields);
 

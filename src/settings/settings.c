@@ -260,7 +260,7 @@ const struct option global_options[] = {
     {.name = "format", .letter = 'f', .type = OPTION_CUSTOM, FIELD(format), .words = format_words,
      .parse = parse_format, .print = print_format,
      .help = "output format; by default from the output's name, else the input's"},
-    {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|1|8|16|float", .effect = EFFECT_OUTPUT,
+    {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|8|16|float|1", .effect = EFFECT_OUTPUT,
      .help = "output samples; by default as the input; 1: a bit for each pixel, after --threshold, in PNG, PBM and, as CCITT G4, TIFF"},
     {.name = "range", .type = OPTION_CUSTOM, FIELD(range), .choices = "auto", .value = "MIN,MAX|auto",
      .parse = parse_range, .print = print_range, .effect = EFFECT_OUTPUT,

@@ -51,10 +51,10 @@ static const char *needs_no_size(const void *params)
 static enum status parse_angle(const char *text, void *field, struct error *error)
 {
     struct angle angle = {.automatic = strcmp(text, "auto") == 0};
-    if (!angle.automatic && !(text_to_real(text, &angle.degrees) && isfinite(angle.degrees)))
-        return fail(error, STATUS_USAGE, "not a number");
-    *(struct angle *)field = angle;
-    return STATUS_OK;
+    enum status status = angle.automatic ? STATUS_OK : option_parse_number(text, &angle.degrees, error);
+    if (status == STATUS_OK)
+        *(struct angle *)field = angle;
+    return status;
 }
 
 static void print_angle(FILE *file, const void *params)
