@@ -118,9 +118,10 @@ def check(folder, rng, source, target, intent="relative", black="no", channels=3
             assert np.array_equal(outs[0], outs[-1]), done
         out, expected = np.clip(outs[0] / (255 if bits == 8 else 1), 0, 1), np.clip(expected, 0, 1)
         far = np.abs(out - expected) > (tolerance if bits != 8 else (counts + 0.01) / 255)
-        # Little CMS inverts tables by 4096 samples, which is coarse in the dark: there the light is compared, of 8 bits within a count.
-        count = light(np.clip(out + 1 / 255, 0, 1), target) - light(np.clip(out - 1 / 255, 0, 1), target) if bits == 8 else 0
-        assert not (far & (np.abs(light(out, target) - light(expected, target)) > 2e-4 + count)).any(), (bits, np.abs(out - expected).max(), done)
+        # Little CMS inverts tables by 4096 samples, which is coarse in the dark: there the light is compared. Half a count of 8 bits
+        # is up to 0.005 of light in each channel, and a channel of light has shares of all three.
+        assert not (far & (np.abs(light(out, target) - light(expected, target)) > (0.015 if bits == 8 else 2e-4))).any(), (
+            bits, np.abs(out - expected).max(), done)
         with harness.tifffile.TiffFile(folder / "out.tif") as tiff:
             assert tiff.pages[0].tags["InterColorProfile"].value == target
 
