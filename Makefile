@@ -44,7 +44,8 @@ BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev l
                   ocl-icd-libopencl1 pocl-opencl-icd
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg x264 python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \
-                  fish zsh python3-yaml libjpeg-turbo-progs python3-skimage fonts-dejavu-core
+                  fish zsh python3-yaml libjpeg-turbo-progs python3-skimage python3-opencv fonts-dejavu-core \
+                  icc-profiles-free strace
 DOCS_PACKAGES := pandoc python3-numpy python3-pil fonts-dejavu-core
 DEB_PACKAGES := debhelper dpkg-dev lintian
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
@@ -80,7 +81,7 @@ deps-deb: deps
 	$(APT_INSTALL) $(DEB_PACKAGES)
 # Snakemake is large (0.7 GB): its test is skipped if it is not installed.
 deps-workflows: deps-check
-	$(APT_INSTALL) snakemake
+	$(APT_INSTALL) snakemake ocrmypdf
 deps-bench: deps
 	$(APT_INSTALL) $(BENCH_PACKAGES) $(IF_THERE)
 

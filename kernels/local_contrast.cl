@@ -42,7 +42,7 @@ struct tiles {
     int alpha;           /* channel, or -1 */
 };
 
-/* Returns the pixel that stands for pixel i of a row or column of n pixels. */
+/* Returns the pixel that replaces pixel i of a row or column of n pixels. */
 static inline int mirror(int i, int n)
 {
     while (i >= n && n > 1)
@@ -70,7 +70,7 @@ static inline level brightness(PLANES_IN(src), int x, int y, const struct tiles 
     return fabs(sum) < INFINITY ? sum : (level)(NAN);
 }
 
-/* Returns the bin of a brightness; that of NaN is -1. */
+/* Returns the bin of a brightness, or -1 for NaN. */
 static inline levels find_bins(level v, int bins)
 {
     level t = mad(v, (float)(bins - 1), (level)(0.5f));

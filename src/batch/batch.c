@@ -211,12 +211,8 @@ enum { FILM = 100 };
 static struct workload estimate_workload(const struct command *command, const struct list *list)
 {
     const struct settings *settings = &command->settings;
-    const struct reader_options options = {.page = settings->pages.first,
-                                           .last_page = settings->pages.last,
-                                           .only = settings->only,
-                                           .max_pixels = settings->max_pixels,
-                                           .jobs = 1,
-                                           .spool = settings->environment.spool};
+    struct reader_options options = settings_reader_options(settings);
+    options.jobs = 1;
     struct shape shape = {.kind = KIND_IMAGE, .width = 4000, .height = 3000, .channels = 3, .images = 1};
     struct error ignored = {.text = ""};
     struct reader *reader = NULL;

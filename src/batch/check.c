@@ -117,13 +117,9 @@ static void check_file(void *slot)
 {
     struct check *check = slot;
     const struct settings *settings = check->settings;
-    const struct reader_options options = {.page = settings->pages.first,
-                                           .last_page = settings->pages.last,
-                                           .only = settings->only,
-                                           .rewinds = true,
-                                           .max_pixels = settings->max_pixels,
-                                           .jobs = check->threads,
-                                           .spool = settings->environment.spool};
+    struct reader_options options = settings_reader_options(settings);
+    options.rewinds = true;
+    options.jobs = check->threads;
     struct reader *reader = NULL;
     check->status = job_check(check->job, &check->error);
     if (check->status == STATUS_OK)

@@ -374,20 +374,21 @@ static uint64_t share_for_threads(const struct worker *worker)
     return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;
 }
 
+struct reader_options job_reader_options(const struct worker *worker)
+{
+    struct reader_options options = settings_reader_options(worker->context->settings);
+    options.target = chain_target(worker->context->chain);
+    options.jobs = worker->share.threads;
+    options.memory = share_for_threads(worker);
+    return options;
+}
+
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
-    const struct reader_options options = {.page = settings->pages.first,
-                                           .last_page = settings->pages.last,
-                                           .only = settings->only,
-                                           .rewinds = settings->range.automatic,
-                                           .copies =
-                                               worker->context->chain->count == 0 && keeps_coding(settings),
-                                           .max_pixels = settings->max_pixels,
-                                           .target = chain_target(worker->context->chain),
-                                           .jobs = worker->share.threads,
-                                           .memory = share_for_threads(worker),
-                                           .spool = settings->environment.spool};
+    struct reader_options options = job_reader_options(worker);
+    options.rewinds = settings->range.automatic;
+    options.copies = worker->context->chain->count == 0 && keeps_coding(settings);
     enum status status = job_check(job, error);
     if (!stat_input(job, &job->input_stat))
         job->input_stat = (struct stat){.st_mode = 0};

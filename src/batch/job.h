@@ -102,6 +102,10 @@ enum status job_check_format(const struct job *job, const struct settings *setti
  * not have, or NULL. */
 const char *coding_option_without_use(const struct format *format, const struct settings *settings);
 
+/* Returns how the worker reads an input: with its share of threads and memory, and CMYK as the chain wants
+ * it. */
+struct reader_options job_reader_options(const struct worker *worker);
+
 /* Creates the output's folders, opens the input, reads its header, and fails if the command cannot be done
  * with it. The reader, `format`, `samples`, `low` and `high` of a stack's result are already there. Needs no
  * device. After a failure the job is closed. */

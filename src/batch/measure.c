@@ -45,12 +45,9 @@ static enum status measuring_end(void *context, struct error *error)
 static enum status measure_open(const struct job *job, const struct worker *worker, const char *stage,
                                 struct reader **reader, struct error *error)
 {
-    const struct settings *settings = worker->context->settings;
-    const struct reader_options options = {.page = (settings->pages.first > 0 ? settings->pages.first : 1) +
-                                                   job->page,
-                                           .max_pixels = settings->max_pixels,
-                                           .jobs = worker->share.threads,
-                                           .spool = settings->environment.spool};
+    struct reader_options options = job_reader_options(worker);
+    options.page = (options.page > 0 ? options.page : 1) + job->page;
+    options.last_page = 0;
     *reader = NULL;
     if (reader_info(job->reader)->video.parts > 0)
         return fail(error, STATUS_FAILED, "--%s measures the picture, which does not work on video", stage);

@@ -44,11 +44,10 @@ static enum status check_command(const struct stack *stack, const struct command
  * opened twice. */
 static int count_workers(const struct command *command, const struct list *list)
 {
-    const struct reader_options options = {.page = 1,
-                                           .only = command->settings.only,
-                                           .max_pixels = command->settings.max_pixels,
-                                           .jobs = 1,
-                                           .spool = command->settings.environment.spool};
+    struct reader_options options = settings_reader_options(&command->settings);
+    options.page = 1;
+    options.last_page = 0;
+    options.jobs = 1;
     struct reader *reader;
     struct error ignored = {.text = ""};
     if (list->count == 0 || list->jobs[0].bytes == 0 ||

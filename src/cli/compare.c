@@ -205,12 +205,7 @@ static enum status compare_page(struct comparison *pair, const struct command *c
 static enum status open_side(struct side *side, const char *path, const struct settings *settings,
                              struct error *error)
 {
-    const struct reader_options options = {.page = settings->pages.first,
-                                           .only = settings->only,
-                                           .last_page = settings->pages.last,
-                                           .max_pixels = settings->max_pixels,
-                                           .jobs = settings->jobs,
-                                           .spool = settings->environment.spool};
+    const struct reader_options options = settings_reader_options(settings);
     if (reader_open(path, &options, &side->reader, error) != STATUS_OK)
         return STATUS_FAILED;
     side->info = *reader_info(side->reader);

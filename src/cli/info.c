@@ -422,12 +422,8 @@ static enum status write_file_info(const struct command *command, const struct j
                                    struct noise_finder *finder, FILE *out, struct error *error)
 {
     const struct settings *settings = &command->settings;
-    const struct reader_options options = {.page = settings->pages.first,
-                                           .last_page = settings->pages.last,
-                                           .only = settings->only,
-                                           .max_pixels = settings->max_pixels,
-                                           .rewinds = settings->measure,
-                                           .spool = settings->environment.spool};
+    struct reader_options options = settings_reader_options(settings);
+    options.rewinds = settings->measure;
     struct reader *reader = NULL;
     struct page_measures measured;
     struct result noise = {.noise_count = 0};

@@ -180,11 +180,11 @@ struct stage_caps {
      * NULL. */
     const struct colour_space *target;
 
-    /* Positions, sizes or angles are parameters, which are meant for the picture as it is seen: it is first
-     * turned as its orientation says, unless --stored-orientation is given. */
+    /* Positions, sizes or angles are parameters, and users mean the upright picture: it is first turned as
+     * its orientation says, unless --stored-orientation is given. */
     bool needs_upright;
 
-    /* Of a stage that merges pictures: several pages of a file are merged, too; a picture that fails ends the
+    /* A stage that merges pictures: several pages of a file are merged, too; a picture that fails ends the
      * merge instead of being left out. */
     bool merges_pages, merges_strictly;
 
@@ -217,7 +217,7 @@ struct analysis {
                        struct analysis_result *analysis_result, struct error *error);
 };
 
-/* The stage that takes the place of a measured one. */
+/* The stage that replaces a measured one. */
 struct replacement {
     const char *stage;
     char value[256];
@@ -226,16 +226,15 @@ struct replacement {
 };
 
 /* A measurement of the picture that enters a stage, from which its parameters follow: the angle of --deskew.
- * It has a pass of its own over the file and the steps before the stage (batch/measure.c). Then a stage with
- * plain numbers takes the place of this one, and only then the plan is made. The stage's own `shape`, `rows`
- * and `run` are used for estimates and --selftest only, and change nothing. */
+ * A pass of its own runs the file through the steps before the stage (batch/measure.c). Then a stage with
+ * plain numbers replaces this one, and only then the plan is made. The stage's own `shape`, `rows` and `run`
+ * are used for estimates and --selftest only, and change nothing. */
 struct measurement {
     bool (*needed)(const void *params);
     /* Pixels of the longer side that are enough, if the stage comes first: the reader may reduce the picture
      * to as few. 0: all are needed. */
     int enough;
-    /* The stage that mostly takes the place, and a value that compiles its programs, for --warm. NULL: no
-     * programs of its own. */
+    /* For --warm: the usual replacement, and a value with which it compiles its programs. NULL: none. */
     const char *usual_stage, *usual_value;
     size_t size; /* bytes of the state, which is zeroed before `begin` */
     /* `info` describes the rows. */

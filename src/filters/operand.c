@@ -44,7 +44,7 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
     return STATUS_OK;
 }
 
-/* Returns the value in the chain of a sample value. `space` is that of --linear, or NULL. */
+/* Converts a sample value to a value of the chain. `space`: its curves are undone; NULL: values are light. */
 static float chain_value(double value, int channel, const struct image_info *info,
                          const struct colour_space *space, const struct settings *settings)
 {
@@ -87,13 +87,22 @@ static void fill_values(struct operand *operand, const struct image_info *info, 
         }
 }
 
-enum status operand_read(struct operand *operand, const struct settings *settings, struct error *error)
+struct stage_caps operand_caps(const void *params)
 {
-    const struct reader_options options = {.page = 1,
-                                           .only = settings->only,
-                                           .max_pixels = settings->max_pixels,
-                                           .jobs = settings->jobs,
-                                           .spool = settings->environment.spool};
+    const struct operand *operand = params;
+    return (struct stage_caps){.file = operand->path,
+                               .needs_upright = true,
+                               .amplifies = true,
+                               .new_values = true,
+                               .relative_cost = 0.2};
+}
+
+enum status operand_read(void *params, const struct settings *settings, struct error *error)
+{
+    struct operand *operand = params;
+    struct reader_options options = settings_reader_options(settings);
+    options.page = 1;
+    options.last_page = 0;
     struct reader *reader;
     if (settings->range.given && settings->range.automatic)
         return fail(error, STATUS_USAGE, "wants a range for both pictures: --range MIN,MAX instead of auto");

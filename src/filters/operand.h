@@ -4,7 +4,7 @@
  *
  * The operand is read once, before the first picture, and shared by all workers read-only. Its samples become
  * values as those of an input do, with --linear and --range. It is turned as its orientation says, its alpha
- * is ignored, and gray stands for all colours. */
+ * is ignored, and a gray operand is used for all colours. */
 #ifndef CLIMG_FILTERS_OPERAND_H
 #define CLIMG_FILTERS_OPERAND_H
 
@@ -32,13 +32,15 @@ struct operand {
 /* Prints a checksum: outputs depend on the operand's content, not on its name. */
 void operand_print(FILE *file, const void *params);
 
-/* Callbacks of the stages: check, shape, release, adapters of caps. */
+/* Callbacks of the stages. */
 enum status operand_check(void *params, struct error *error);
 enum status operand_shape(const void *params, const struct shape *in, struct shape *out, struct error *error);
+struct stage_caps operand_caps(const void *params);
 void operand_release(void *params);
 
-/* Reads the first page of the file. operand_release frees the values, also after a failure. */
-enum status operand_read(struct operand *operand, const struct settings *settings, struct error *error);
+/* Callback `prepare`: reads the first page of the file. operand_release frees the values, also after a
+ * failure. */
+enum status operand_read(void *params, const struct settings *settings, struct error *error);
 
 /* Returns the mean of a colour's finite values, 0 if there is none: a sum of doubles, row by row. */
 double operand_mean(const struct operand *operand, int colour);

@@ -29,7 +29,7 @@ struct reader {
     bool copied;              /* reader_copy was called: the output has the data after the picture, too */
     /* The format fills in the rest. */
     struct image_info info; /* reader.c frees its metadata */
-    /* Of files with inks: info is of their samples, `converted` of the RGB that reader_info shows; it borrows
+    /* Files with inks: info describes their samples, `converted` the RGB that reader_info returns; it borrows
      * from info and from the target. */
     struct image_info converted;
     struct ink_conversion *inks;

@@ -1,8 +1,9 @@
 /* One pass over the rows of a page: counts samples at the ends of the scale, collects the bits that change,
  * and sums the Laplacian over a ring of three rows of brightness.
  *
- * The variance of the Laplacian as a measure of focus: J. L. Pech-Pacheco et al., ICPR 2000. Divided by that
- * of the noise it does not depend on exposure and gain: a blurred picture of a noisy camera has about 1. */
+ * The variance of the Laplacian as a measure of focus: J. L. Pech-Pacheco et al., ICPR 2000. Divided by the
+ * variance of the noise it does not depend on exposure and gain: a blurred picture of a noisy camera has
+ * about 1. */
 #include "image/measure.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ struct sums {
     uint64_t black[4], white[4];
     uint64_t count;      /* pixels with a finite Laplacian */
     double sum, squares; /* of the Laplacian */
-    uint32_t varying;    /* bits that differ from those of the first sample */
+    uint32_t varying;    /* bits that differ from the first sample */
     bool is_multiple;    /* all samples are multiples of 257 */
 };
 

@@ -183,11 +183,9 @@ static void halving_free(struct halving *halving)
 enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
                             int *reduction, int *width, int *height, struct error *error)
 {
-    const struct reader_options options = {.page = 1,
-                                           .only = settings->only,
-                                           .max_pixels = settings->max_pixels,
-                                           .jobs = settings->jobs,
-                                           .spool = settings->environment.spool};
+    struct reader_options options = settings_reader_options(settings);
+    options.page = 1;
+    options.last_page = 0;
     struct reader *reader;
     enum status status = reader_open(path, &options, &reader, error);
     if (status != STATUS_OK)

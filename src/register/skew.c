@@ -92,7 +92,7 @@ static enum status find_ink(float *gray, int width, int height, struct error *er
         cubes += contrast * contrast * contrast;
         largest = fmax(largest, fabs(contrast));
     }
-    /* The strong contrasts: those of 4% of the pixels. */
+    /* The strong contrasts: the largest 4%. */
     for (size_t i = 0; i < size && largest > 0; i++)
         counts[(int)(fabs((double)gray[i]) / largest * (BINS - 1))]++;
     int bin = BINS - 1;

@@ -210,7 +210,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
                                    error);
     }
 
-    /* Of a chain that merges, the two parts, with floats between them (batch/stack.h). */
+    /* Splits a chain that merges into its two parts, with floats between them (batch/stack.h). */
     struct chain part = chain;
     part.count = chain_find_merge(&chain, 0);
     const size_t after = part.count + (part.count < chain.count);

@@ -449,6 +449,16 @@ enum sample_type settings_type(const struct settings *settings, enum sample_type
     return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];
 }
 
+struct reader_options settings_reader_options(const struct settings *settings)
+{
+    return (struct reader_options){.only = settings->only,
+                                   .page = settings->pages.first,
+                                   .last_page = settings->pages.last,
+                                   .max_pixels = settings->max_pixels,
+                                   .jobs = settings->jobs,
+                                   .spool = settings->environment.spool};
+}
+
 bool settings_only_read(const struct settings *settings)
 {
     return settings->info != INFO_ABSENT || settings->check || settings->compare != NULL;

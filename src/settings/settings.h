@@ -169,6 +169,9 @@ bool settings_print_effects(FILE *file, const struct settings *settings, bool st
 /* Prints a line for -v: the options and environment variables that differ from their defaults. */
 void settings_print(FILE *file, const struct settings *settings);
 
+/* Returns how inputs are read: pages, formats, limits, threads, the folder of temporary files. */
+struct reader_options settings_reader_options(const struct settings *settings);
+
 /* Returns the sample type of the output: --depth, else the input's. */
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 

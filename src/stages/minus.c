@@ -1,5 +1,5 @@
-/* Subtracts a picture, such as a dark frame: v - w, for each colour. Colour is premultiplied, so that the
- * kernel multiplies w by alpha. The work is in filters/operand.h. */
+/* Subtracts a picture, such as a dark frame: v - w, for each colour. Colour is premultiplied, so the kernel
+ * multiplies w by alpha (filters/operand.h). */
 #include "filters/operand.h"
 
 static const struct option options[] = {OPERAND_FILE("the picture that is subtracted"), {.type = OPTION_END}};
@@ -9,21 +9,6 @@ static const struct example examples[] = {
      "the difference of two pictures of one size"},
     {NULL, NULL},
 };
-
-static enum status minus_prepare(void *params, const struct settings *settings, struct error *error)
-{
-    return operand_read(params, settings, error);
-}
-
-static struct stage_caps minus_caps(const void *params)
-{
-    const struct operand *operand = params;
-    return (struct stage_caps){.file = operand->path,
-                               .needs_upright = true,
-                               .amplifies = true,
-                               .new_values = true,
-                               .relative_cost = 0.2};
-}
 
 static enum status run_minus(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
@@ -53,9 +38,9 @@ const struct stage stage_minus = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .check = operand_check,
-    .prepare = minus_prepare,
+    .prepare = operand_read,
     .release = operand_release,
-    .caps = minus_caps,
+    .caps = operand_caps,
     .shape = operand_shape,
     .rows = rows_same,
     .run = run_minus,

@@ -31,16 +31,6 @@ static enum status over_prepare(void *params, const struct settings *settings, s
     return STATUS_OK;
 }
 
-static struct stage_caps over_caps(const void *params)
-{
-    const struct operand *operand = params;
-    return (struct stage_caps){.file = operand->path,
-                               .needs_upright = true,
-                               .amplifies = true,
-                               .new_values = true,
-                               .relative_cost = 0.2};
-}
-
 static enum status run_over(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -71,7 +61,7 @@ const struct stage stage_over = {
     .check = operand_check,
     .prepare = over_prepare,
     .release = operand_release,
-    .caps = over_caps,
+    .caps = operand_caps,
     .shape = operand_shape,
     .rows = rows_same,
     .run = run_over,

@@ -22,7 +22,7 @@ struct warp {
     struct matrix {
         struct affine affine; /* from the output to the input, in pixels */
         const char *file;     /* path from which it was read; may be NULL */
-        /* Of a series, for the inputs of a stack: a map for each input, NaN for none; owned. Else NULL. */
+        /* For the inputs of a stack: a map for each input, NaN if it has none; owned. Otherwise NULL. */
         struct affine *series;
         size_t count;
     } matrix;

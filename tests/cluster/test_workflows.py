@@ -192,7 +192,7 @@ def test_yaml_parses():
 def test_ocrmypdf(tmp_path, env):
     """A page that is askew in uneven light: the plugin's text is complete, the page keeps its size, and a wrong size is refused."""
     if not shutil.which("ocrmypdf"):
-        pytest.skip("OCRmyPDF is not installed: apt-get install ocrmypdf")
+        pytest.skip("no OCRmyPDF here: make deps-workflows installs it")
     words = ["The quick brown fox jumps over the lazy dog", "while many pages of paper wait in the library"] * 4
     page = Image.new("L", (1100, 700), 235)
     font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSerif.ttf", 28)

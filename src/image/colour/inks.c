@@ -1,9 +1,9 @@
 /* CMYK and L*a*b* to RGB, row by row on the host, while a file is read: the device has pixels of at most four
  * channels, one of which is alpha.
  *
- * Little CMS converts by the file's profile, relative colorimetric with black point compensation, which is
- * what programs for print show. Without a profile CMYK is (1 - C)(1 - K), and so on: far from what a press
- * prints, but black and white are right. L*a*b* is that of D50 (TIFF 6.0, section 23, and Adobe's TIFF
+ * Little CMS converts by the file's profile, relative colorimetric with black point compensation, as
+ * programs for print show it. Without a profile CMYK is (1 - C)(1 - K), and so on: far from what a press
+ * prints, but black and white are right. L*a*b* has the white D50 (TIFF 6.0, section 23, and Adobe's TIFF
  * Technical Note 4); it becomes floats first, as Little CMS has no type of TIFF's signed a* and b*. */
 #include "image/colour/lcms.h"
 

@@ -306,8 +306,8 @@ static void set_primaries(struct colour_space *space, const double *xy)
     multiply(adapt, columns, space->to_xyz);
 }
 
-/* Sets what is known of curves and primaries: the exponent of power laws, and sRGB. Luminances near those of
- * BT.709 are replaced by these: profiles of sRGB differ in the third digit, and some are adapted to D50
+/* Sets what is known of curves and primaries: the exponent of power laws, and sRGB. Luminances near
+ * BT.709's are replaced by these: profiles of sRGB differ in the third digit, and some are adapted to D50
  * without saying so. */
 static void recognise(struct colour_space *space)
 {
