@@ -50,17 +50,11 @@ static void allow_aux_output(const char *path, const struct settings *settings)
         confine_allow_folder(path, rights | CONFINE_MAKE_FILES);
 }
 
-/* Allows to write the job's output: a device or pipe itself, and otherwise in its folder, or if it is a link
- * in the folder of its target. Of a single file, the folder is read only if the format reads what it has
- * written, or to --resume. *folder is the folder of the last job, and its length. */
-static enum status allow_output(const struct job *job, const struct settings *settings, struct word *folder,
-                                struct error *error)
+/* Allows to write an image: a device or pipe itself, and otherwise in its folder, or if it is a link in the
+ * folder of its target. *folder is the last folder that was allowed, and its length. */
+static enum status allow_image(const char *path, unsigned rights, struct word *folder, struct error *error)
 {
-    const struct format *format = settings->format ? settings->format : format_by_path(job->output);
-    const bool reads = !job->is_single || !format || writer_reads(format) || settings->resume;
-    const unsigned rights = CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
     struct stat there = {.st_mode = 0};
-    const char *path = job->output;
     const size_t length = (size_t)folder_length(path);
     const bool exists = lstat(path, &there) == 0, is_link = exists && S_ISLNK(there.st_mode);
     if (strcmp(path, "-") == 0)
@@ -83,6 +77,15 @@ static enum status allow_output(const struct job *job, const struct settings *se
     return STATUS_OK;
 }
 
+/* Returns the rights in the folder of the job's output. Of a single file, the folder is read only if the
+ * format reads what it has written, or to --resume. */
+static unsigned output_rights(const struct job *job, const struct settings *settings)
+{
+    const struct format *format = settings->format ? settings->format : format_by_path(job->output);
+    const bool reads = !job->is_single || !format || writer_reads(format) || settings->resume;
+    return CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
+}
+
 /* Allows to write all outputs, and to remove those folders that were made for them. */
 static enum status allow_outputs(const struct command *command, const struct list *list, struct error *error)
 {
@@ -92,15 +95,22 @@ static enum status allow_outputs(const struct command *command, const struct lis
         confine_allow(list->output, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     for (size_t i = 0; i < list->count; i++) {
         const struct job *job = &list->jobs[i];
-        if (allow_output(job, settings, &folder, error) != STATUS_OK)
+        if (allow_image(job->output, output_rights(job, settings), &folder, error) != STATUS_OK)
             return STATUS_FAILED;
         char *made = job->made_from > 0 ? text_print(error, "%.*s", (int)job->made_from, job->output) : NULL;
         if (made)
             confine_allow_folder(made, CONFINE_REMOVE_FOLDERS);
         free(made);
     }
-    for (size_t i = 0; i < command->chain.count; i++)
-        allow_aux_output(step_caps(&command->chain.steps[i]).writes, settings);
+    for (size_t i = 0; i < command->chain.count; i++) {
+        const struct stage_caps caps = step_caps(&command->chain.steps[i]);
+        struct word its_folder = {NULL, 0};
+        if (!caps.writes_image)
+            allow_aux_output(caps.writes, settings);
+        else if (allow_image(caps.writes, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &its_folder,
+                             error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
     allow_aux_output(settings->report, settings);
     allow_aux_output(settings->trace, settings);
     allow_aux_output(settings->timing.file, settings);
@@ -114,8 +124,11 @@ enum status rights_confine(const struct command *command, const struct list *lis
     allow_inputs(command, list);
     confine_allow(settings->environment.spool, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     drivers_allow(&settings->environment);
-    if (command->compare.diff)
-        confine_allow_folder(command->compare.diff, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
+    struct word folder = {NULL, 0};
+    if (command->compare.diff &&
+        allow_image(command->compare.diff, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &folder, error) !=
+            STATUS_OK)
+        return STATUS_FAILED;
     if (settings_only_read(settings))
         allow_aux_output(settings->report, settings);
     else if (allow_outputs(command, list, error) != STATUS_OK)

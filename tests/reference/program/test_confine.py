@@ -105,6 +105,24 @@ def test_folder_of_a_single_output_cannot_be_read(home, layer, suffix):
     assert (done["read"] == "done") == (done["list"] == "done") == (suffix == "tif")
 
 
+def test_further_files(home):
+    """Each in a folder of its own, which no input or output names; new ones and those that exist."""
+    for name in ("shots", "read", "map", "difference", "drift", "tmp"):
+        (home / name).mkdir()
+    for i in (1, 2):
+        shutil.copy(ROOT / f"samples/shots/{i}.jpg", home / "shots")
+    shutil.copy(ROOT / "samples/shots/1.jpg", home / "read/one.jpg")
+    (home / "kernel").mkdir()
+    (home / "kernel/taps.txt").write_text("1 2 1")
+    env = {"TMPDIR": str(home / "tmp")}
+    for _ in range(2):
+        run("shots", "--align", "first,matrix=drift/m.csv", "--stack", "focus,noise=2,depth=map/d.png", "-y", "-o", "out.png", cwd=home, env=env)
+        run("shots", "--warp", "@drift/m.csv", "--convolve", "@kernel/taps.txt", "--stack", "mean", "-y", "-o", "again.png", cwd=home, env=env)
+        run("shots/1.jpg", "--minus", "read/one.jpg", "--over", "read/one.jpg", "-y", "-o", "minus.png", cwd=home, env=env)
+        run("shots/1.jpg", "--compare", "read/one.jpg,diff=difference/d.png", cwd=home, env=env)
+    assert (home / "map/d.png").exists() and (home / "difference/d.png").exists()
+
+
 @needs_landlock
 def test_driver_that_cannot_be_read(home, tmp_path, monkeypatch):
     """It is not left out silently."""
