@@ -574,7 +574,8 @@ struct aux_output {
     const char *path;    /* "-" is stdout; NULL: not given */
 };
 
-enum { AUX_OUTPUTS = 4, STAGE_OUTPUT = AUX_OUTPUTS - 1 };
+/* Of stages: one file of numbers and one image. */
+enum { MATRIX_OUTPUT = 3, MAP_OUTPUT, AUX_OUTPUTS };
 
 /* A file of the command and its role. One of the last four fields is set. */
 struct claim {
@@ -720,7 +721,7 @@ static enum status claim_reject(const struct conflicts *set, const struct claim 
 
 /* ---------------------------------------------------------------- auxiliary outputs */
 
-/* Lists the auxiliary outputs of the command. Of the stages, the first one that writes a file counts. */
+/* Lists the auxiliary outputs of the command. Of the stages, the first one of each kind counts. */
 static void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])
 {
     const struct settings *settings = &command->settings;
@@ -729,12 +730,13 @@ static void list_aux_outputs(const struct command *command, struct aux_output au
     aux[1] = (struct aux_output){"--trace ", "trace", "trace.json", settings->trace};
     aux[2] = (struct aux_output){json ? "--timing=json:" : "--timing=table:", "timing", "times.json",
                                  settings->timing.file};
-    aux[STAGE_OUTPUT] = (struct aux_output){"--align matrix=", "matrix", "matrix.txt", NULL};
-    for (size_t i = 0; i < command->chain.count && !aux[STAGE_OUTPUT].path; i++) {
+    aux[MATRIX_OUTPUT] = (struct aux_output){"--align matrix=", "matrix", "matrix.txt", NULL};
+    aux[MAP_OUTPUT] = (struct aux_output){"--stack focus,depth=", "map", "map.png", NULL};
+    for (size_t i = 0; i < command->chain.count; i++) {
         const struct stage_caps caps = step_caps(&command->chain.steps[i]);
-        if (caps.writes_image)
-            aux[STAGE_OUTPUT] = (struct aux_output){"--stack focus,depth=", "map", "map.png", NULL};
-        aux[STAGE_OUTPUT].path = caps.writes;
+        struct aux_output *output = &aux[caps.writes_image ? MAP_OUTPUT : MATRIX_OUTPUT];
+        if (!output->path)
+            output->path = caps.writes;
     }
 }
 
@@ -890,7 +892,7 @@ static enum status fill_set(struct conflicts *set, struct list *list, const stru
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
         const struct step *step = &command->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
-        if (caps.writes && caps.writes != aux[STAGE_OUTPUT].path)
+        if (caps.writes && caps.writes != aux[caps.writes_image ? MAP_OUTPUT : MATRIX_OUTPUT].path)
             return fail(error, STATUS_USAGE, "--%s writes a file twice; leave one out", step->stage->name);
         status = add_reader(set, caps.file, step->stage->name, error);
     }
@@ -922,10 +924,10 @@ enum status conflicts_check(struct list *list, const struct command *command, st
     const size_t written = list->count + AUX_OUTPUTS, most = command->chain.count + 2 + 4 * written;
     struct aux_output aux[AUX_OUTPUTS];
     list_aux_outputs(command, aux);
-    if (aux[STAGE_OUTPUT].path && list->count > 1 && !list->is_merged)
+    if (aux[MATRIX_OUTPUT].path && list->count > 1 && !list->is_merged)
         return fail(error, STATUS_USAGE,
                     "%s%s: is for one picture; --report FILE gives the matrices of several",
-                    aux[STAGE_OUTPUT].option, aux[STAGE_OUTPUT].path);
+                    aux[MATRIX_OUTPUT].option, aux[MATRIX_OUTPUT].path);
     set.claims = allocate(most * sizeof *set.claims, "file names", error);
     set.paths = set.claims ? allocate(written * sizeof *set.paths, "file names", error) : NULL;
     if (!command->settings.dry_run) /* is_one_name writes a temporary file */

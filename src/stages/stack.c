@@ -1,11 +1,14 @@
-/* Merges all pictures of a command into one: mean, median, maximum, minimum, sum, mean without outliers.
+/* Merges all pictures of a command into one: mean, median, maximum, minimum, sum, mean without outliers,
+ * focus.
  *
- *     mean, sum, max, min     add: accumulators of the picture's size        read: divide
- *     median, sigma=K         add: append the picture to a temporary file    read: some pixels of all
- * pictures
+ *     mean, sum, max, min     add: to accumulators of the picture's size     read: divide
+ *     median, sigma=K         add: append to a temporary file                read: some pixels of all
+ * pictures focus                   add: append to a temporary file                finish: wavelet/focus.h, on
+ * the device
  *
- * The work is the host's: pictures arrive there decoded, or downloaded from the device, and a merge does less
- * for a sample than a copy to the device and back. So there is one order of operations on every machine.
+ * But for focus the work is the host's: pictures arrive there decoded, or downloaded from the device, and a
+ * merge does less for a sample than a copy to the device and back. So there is one order of operations on
+ * every machine.
  *
  *     sums of 8 and 16 bit     unsigned integers of 32 bits, exact up to 65,536 pictures
  *     other sums               doubles, in the order of the inputs, without fma
