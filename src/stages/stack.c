@@ -1,10 +1,8 @@
-/* Merges all pictures of a command into one: mean, median, maximum, minimum, sum, mean without outliers,
- * focus.
+/* Merges all pictures of a command into one: mean, median, maximum, minimum, sum, sharpest detail.
  *
- *     mean, sum, max, min     add: to accumulators of the picture's size     read: divide
- *     median, sigma=K         add: append to a temporary file                read: some pixels of all
- * pictures focus                   add: append to a temporary file                finish: wavelet/focus.h, on
- * the device
+ *     mean, sum, max, min     add to accumulators of the picture's size, divide at the end
+ *     median, sigma=K         append to a temporary file, then read some pixels of all pictures
+ *     focus                   append to a temporary file, then merge on the device (wavelet/focus.h)
  *
  * But for focus the work is the host's: pictures arrive there decoded, or downloaded from the device, and a
  * merge does less for a sample than a copy to the device and back. So there is one order of operations on
