@@ -1,7 +1,6 @@
 /* Runs a command, in four steps.
  *
- *     check ─▶ begin: output folder, confinement, device, report ─▶ worker pool ─▶ end: report, times, empty
- * folders
+ *     check ─▶ begin: output folder, confinement, device, report ─▶ worker pool ─▶ end: report, times
  *
  * All checks are made before anything is written: a batch of hours must not fail at its end for a reason that
  * was known at its start. The device starts in the background while the first file is opened. A dry run ends

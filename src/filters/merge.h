@@ -14,6 +14,21 @@ enum merge_edges { MERGE_EDGES_FILL, MERGE_EDGES_CROP };
 
 #define MERGE_EDGES_CHOICES "fill|crop"
 
+enum merge_method { MERGE_MEAN, MERGE_MEDIAN, MERGE_MAX, MERGE_MIN, MERGE_SUM, MERGE_FOCUS };
+
+#define MERGE_METHOD_CHOICES "mean|median|max|min|sum|focus"
+
+struct merge_options {
+    int method;   /* enum merge_method */
+    double sigma; /* samples further from the median, in standard deviations, do not count; 0: all count */
+    double noise; /* with focus: in 8-bit counts; NAN: estimate it */
+    const char *depth; /* with focus: path of the map of winners; may be NULL */
+    int edges;         /* enum merge_edges */
+};
+
+/* Mean, sum, maximum and minimum; median, and mean with sigma. `params` begins with struct merge_options. */
+extern const struct merge merge_sums, merge_robust;
+
 struct merge_frame {
     /* The pictures. */
     size_t width, height, channels; /* pixels; channels include alpha */

@@ -44,4 +44,7 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
 enum status focus_try(struct run *run, double noise, const struct value *in, struct value *out,
                       struct error *error);
 
+/* The merge of --stack focus (merge_focus.c). `params` begins with struct merge_options. */
+extern const struct merge merge_focus;
+
 #endif

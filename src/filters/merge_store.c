@@ -1,0 +1,185 @@
+/* Pictures in a temporary file, and merges that need all samples of a pixel: median, mean without outliers.
+ *
+ *     add ─▶ file: picture after picture     read ─▶ a piece: some pixels of all pictures ─▶ threads
+ *
+ * Sums of values and of squares are doubles, in the order of the inputs, without fma. Memory does not grow
+ * with the number of pictures: more of them have smaller pieces. */
+#include "filters/merge_store.h"
+
+#include "base/files.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes of samples that are read from the file at a time; a pixel of all pictures may take more. */
+enum { PIECE_BYTES = 16 << 20 };
+
+/* Pixels of a task for one thread, and of a block, whose samples are converted to doubles together. */
+enum { PIECE_PIXELS = 1024, BLOCK_PIXELS = 16 };
+
+void merge_store_free(void *state)
+{
+    struct merge_store *store = state;
+    if (store->file)
+        fclose(store->file);
+    if (store->has_workers)
+        workers_close(&store->workers);
+    merge_frame_free(&store->frame);
+    free(store->piece);
+    free(store->row);
+    free(store->sharp);
+    free(store->winners);
+    free(store);
+}
+
+enum status merge_store_begin(const void *params, const struct merge_input *input, void **state,
+                              struct error *error)
+{
+    const struct merge_options *options = params;
+    struct merge_store *store = allocate_zeroed(1, sizeof *store, "a stack", error);
+    *state = store;
+    if (!store || merge_frame_make(&store->frame, input, options->edges, error) != STATUS_OK)
+        return STATUS_FAILED;
+    store->sigma = options->sigma;
+    store->noise = options->noise / 255;
+    store->depth = options->depth;
+    store->folder = input->folder;
+    store->size = row_size(input->info) * input->info->height;
+    workers_open(&store->workers, input->jobs);
+    store->has_workers = true;
+    store->row = allocate(store->frame.width * store->frame.channels * sizeof *store->row, "a row", error);
+    store->file = store->row ? spool_open(input->folder, error) : NULL;
+    return store->file ? STATUS_OK : STATUS_FAILED;
+}
+
+enum status merge_store_fail(const struct merge_store *store, const char *what, struct error *error)
+{
+    fail(error, STATUS_FAILED,
+         "cannot %s the temporary file in %s that has all pictures: %s; set TMPDIR to a folder with room for "
+         "them",
+         what, store->folder, strerror(errno));
+    error->scope = SCOPE_ALL;
+    return STATUS_FAILED;
+}
+
+enum status merge_store_add(void *state, struct run *run, const void *samples, struct error *error)
+{
+    struct merge_store *store = state;
+    struct merge_frame *frame = &store->frame;
+    size_t covered = 0;
+    (void)run;
+    for (size_t y = 0; frame->counts && y < frame->height; y++) {
+        merge_values(frame, samples, y * frame->width, frame->width, store->row);
+        for (size_t x = 0; x < frame->width; x++) {
+            const bool covers = merge_covers(frame, store->row + x * frame->channels);
+            frame->counts[y * frame->width + x] += covers;
+            covered += covers;
+        }
+    }
+    if (covered > store->covered) {
+        store->covered = covered;
+        store->fullest = frame->pictures;
+    }
+    if (!write_whole(fileno(store->file), samples, store->size))
+        return merge_store_fail(store, "write", error);
+    frame->pictures++;
+    return STATUS_OK;
+}
+
+static enum status store_finish(void *state, struct run *run, struct merge_result *result,
+                                struct error *error)
+{
+    struct merge_store *store = state;
+    const size_t pixel = store->size / (store->frame.width * store->frame.height) * store->frame.pictures;
+    (void)run;
+    store->room = PIECE_BYTES / pixel > 0 ? PIECE_BYTES / pixel : 1;
+    store->piece = allocate(store->room * pixel, "the samples of a stack", error);
+    return store->piece ? merge_frame_finish(&store->frame, result, error) : STATUS_FAILED;
+}
+
+/* Merges pixels of one piece: a piece_work. */
+static enum status store_merge(void *context, int index, struct error *error)
+{
+    struct merge_store *store = context;
+    const struct merge_frame *frame = &store->frame;
+    const size_t channels = frame->channels, pictures = frame->pictures;
+    const size_t begin = (size_t)index * PIECE_PIXELS, pixel = store->size / (frame->width * frame->height);
+    const size_t end = begin + PIECE_PIXELS < store->count ? begin + PIECE_PIXELS : store->count;
+    /* The values of a block, picture by picture; the samples that count; a copy that the median reorders. */
+    const size_t block = BLOCK_PIXELS * channels;
+    double *values = allocate((block + 2) * pictures * sizeof *values, "the samples of a stack", error);
+    if (!values)
+        return STATUS_FAILED;
+    double *samples = values + block * pictures, *scratch = samples + pictures;
+    unsigned long long tested = 0, rejected = 0;
+    for (size_t first = begin; first < end; first += BLOCK_PIXELS) {
+        const size_t some = end - first < BLOCK_PIXELS ? end - first : BLOCK_PIXELS;
+        for (size_t i = 0; i < pictures; i++)
+            merge_values(frame, store->piece + i * store->count * pixel, first, some, values + i * block);
+        for (size_t at = 0; at < some * channels; at++) {
+            size_t count = 0;
+            for (size_t i = 0; i < pictures; i++) {
+                const double *sample = values + i * block + at;
+                if (!frame->counts || merge_covers(frame, sample - at % channels))
+                    samples[count++] = *sample;
+            }
+            tested += count;
+            const size_t left =
+                store->sigma > 0 ? merge_reject(samples, count, store->sigma, scratch) : count;
+            rejected += count - left;
+            store->pixels[first * channels + at] =
+                store->sigma > 0 ? merge_mean(samples, left) : merge_median(samples, count);
+        }
+    }
+    free(values);
+    atomic_fetch_add(&store->tested, tested);
+    atomic_fetch_add(&store->rejected, rejected);
+    return STATUS_OK;
+}
+
+/* Computes `count` pixels from `first` on, in pieces that fit the memory. */
+static enum status store_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
+{
+    struct merge_store *store = state;
+    const size_t pixel = store->size / (store->frame.width * store->frame.height);
+    enum status status = STATUS_OK;
+    for (size_t done = 0; status == STATUS_OK && done < count; done += store->count) {
+        store->count = count - done < store->room ? count - done : store->room;
+        store->pixels = pixels + done * store->frame.channels;
+        for (size_t i = 0; status == STATUS_OK && i < store->frame.pictures; i++) {
+            errno = 0;
+            const size_t size = store->count * pixel;
+            const ssize_t got = pread(fileno(store->file), store->piece + i * size, size,
+                                      (off_t)(i * store->size + (first + done) * pixel));
+            status = got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
+        }
+        if (status == STATUS_OK)
+            status = workers_each(&store->workers, (int)((store->count + PIECE_PIXELS - 1) / PIECE_PIXELS),
+                                  store_merge, store, error);
+    }
+    return status;
+}
+
+static enum status store_read(void *state, float *rows, int count, struct error *error)
+{
+    return merge_frame_read(state, store_pixels, rows, count, error);
+}
+
+static void store_describe(const void *state, char *text, size_t size)
+{
+    const struct merge_store *store = state;
+    const unsigned long long tested = atomic_load(&store->tested), rejected = atomic_load(&store->rejected);
+    if (store->sigma > 0)
+        text_append(text, size, "; %llu of %llu samples rejected (%.3g%%)", rejected, tested,
+                    tested > 0 ? 100.0 * (double)rejected / (double)tested : 0);
+}
+
+const struct merge merge_robust = {.begin = merge_store_begin,
+                                   .add = merge_store_add,
+                                   .finish = store_finish,
+                                   .read = store_read,
+                                   .describe = store_describe,
+                                   .free = merge_store_free};

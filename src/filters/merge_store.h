@@ -1,0 +1,44 @@
+/* Pictures of a merge in a temporary file, for merges that read all of them again (merge_store.c, and focus
+ * in wavelet/merge_focus.c). Callbacks of struct merge; thread safety as there. */
+#ifndef CLIMG_FILTERS_MERGE_STORE_H
+#define CLIMG_FILTERS_MERGE_STORE_H
+
+#include "base/threads.h"
+#include "filters/merge.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+struct merge_store {
+    struct merge_frame frame; /* must be first */
+    double sigma;             /* 0: the median */
+    double noise;             /* with focus; full scale is 1; NAN: estimate it */
+    const char *folder;
+    FILE *file;           /* the pictures, one after the other */
+    size_t size;          /* bytes of a picture */
+    unsigned char *piece; /* some pixels of all pictures */
+    size_t room;          /* pixels of a picture in `piece` */
+    double *row;          /* samples of a row, to count covered pixels */
+    struct workers workers;
+    bool has_workers;
+    atomic_ullong tested, rejected; /* samples, with sigma=K */
+    size_t covered, fullest;        /* most covered pixels of a picture, and its index; with focus */
+    float *sharp;                   /* the result of focus: all samples, colour multiplied by alpha */
+    const char *depth;              /* path of the map of focus; may be NULL */
+    uint16_t *winners;              /* its samples */
+
+    /* The pixels that are being merged. */
+    size_t count;
+    double *pixels;
+};
+
+/* `params` begins with struct merge_options. */
+enum status merge_store_begin(const void *params, const struct merge_input *input, void **state,
+                              struct error *error);
+enum status merge_store_add(void *state, struct run *run, const void *samples, struct error *error);
+void merge_store_free(void *state);
+
+/* Fails for all inputs, as they share the file. `what` is "read" or "write". */
+enum status merge_store_fail(const struct merge_store *store, const char *what, struct error *error);
+
+#endif

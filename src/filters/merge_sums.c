@@ -1,0 +1,141 @@
+/* Mean, sum, maximum and minimum of pictures: each is added to accumulators of its size.
+ *
+ *     sums of 8 and 16 bit     unsigned integers of 32 bits, exact up to 65,536 pictures
+ *     other sums               doubles, in the order of the inputs, without fma
+ *
+ * All channels are merged alike; only the sum has the mean's alpha. The number of pictures that count is kept
+ * for each pixel, unless samples are integers without alpha, where all count. */
+#include "filters/merge.h"
+
+#include <stdlib.h>
+
+struct accumulators {
+    struct merge_frame frame; /* must be first */
+    enum merge_method method;
+    /* One for each sample: exact sums of integers, or doubles. One of them is NULL. */
+    uint32_t *whole;
+    double *real;
+    double *row; /* samples of a row */
+};
+
+/* Most pictures whose 16-bit sums fit into 32 bits. */
+enum { MOST_WHOLE = 65536 };
+
+static void accumulators_free(void *state)
+{
+    struct accumulators *sums = state;
+    merge_frame_free(&sums->frame);
+    free(sums->whole);
+    free(sums->real);
+    free(sums->row);
+    free(sums);
+}
+
+static enum status accumulators_begin(const void *params, const struct merge_input *input, void **state,
+                                      struct error *error)
+{
+    const struct merge_options *options = params;
+    struct accumulators *sums = allocate_zeroed(1, sizeof *sums, "a stack", error);
+    *state = sums;
+    if (!sums || merge_frame_make(&sums->frame, input, options->edges, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct merge_frame *frame = &sums->frame;
+    const bool is_whole = !frame->counts && (frame->type == SAMPLE_UINT8 || frame->type == SAMPLE_UINT16);
+    const size_t samples = frame->width * frame->height * frame->channels;
+    sums->method = (enum merge_method)options->method;
+    if (is_whole)
+        sums->whole = allocate_zeroed(samples, sizeof *sums->whole, "the sums of a stack", error);
+    else
+        sums->real = allocate_zeroed(samples, sizeof *sums->real, "the sums of a stack", error);
+    sums->row = allocate(frame->width * frame->channels * sizeof *sums->row, "a row of samples", error);
+    return (sums->whole || sums->real) && sums->row ? STATUS_OK : STATUS_FAILED;
+}
+
+/* Adds integers. */
+static void add_whole(struct accumulators *sums, const void *samples)
+{
+    const size_t count = sums->frame.width * sums->frame.height * sums->frame.channels;
+    const bool is_first = sums->frame.pictures == 0, is_bytes = sums->frame.type == SAMPLE_UINT8;
+    uint32_t *restrict to = sums->whole;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t value = is_bytes ? ((const uint8_t *)samples)[i] : ((const uint16_t *)samples)[i];
+        if (sums->method == MERGE_MEAN || sums->method == MERGE_SUM || is_first)
+            to[i] += value;
+        else
+            to[i] = (value > to[i]) == (sums->method == MERGE_MAX) ? value : to[i];
+    }
+}
+
+/* Adds a pixel whose earlier pictures are `earlier` in number. */
+static void add_pixel(enum merge_method method, const double *pixel, size_t channels, uint32_t earlier,
+                      double *to)
+{
+    for (size_t c = 0; c < channels; c++) {
+        if (method == MERGE_MEAN || method == MERGE_SUM || earlier == 0)
+            to[c] += pixel[c];
+        else
+            to[c] = (pixel[c] > to[c]) == (method == MERGE_MAX) ? pixel[c] : to[c];
+    }
+}
+
+static enum status accumulators_add(void *state, struct run *run, const void *samples, struct error *error)
+{
+    struct accumulators *sums = state;
+    struct merge_frame *frame = &sums->frame;
+    const size_t row = frame->width * frame->channels;
+    (void)run;
+    if (sums->whole && frame->pictures == MOST_WHOLE)
+        return fail(error, STATUS_FAILED, "--stack merges at most %d pictures of integers", MOST_WHOLE);
+    if (sums->whole)
+        add_whole(sums, samples);
+    for (size_t y = 0; sums->real && y < frame->height; y++) {
+        merge_values(frame, samples, y * frame->width, frame->width, sums->row);
+        for (size_t x = 0; x < frame->width; x++) {
+            uint32_t *count = frame->counts ? frame->counts + y * frame->width + x : NULL;
+            if (count && !merge_covers(frame, sums->row + x * frame->channels))
+                continue;
+            add_pixel(sums->method, sums->row + x * frame->channels, frame->channels,
+                      count ? (*count)++ : frame->pictures, sums->real + y * row + x * frame->channels);
+        }
+    }
+    frame->pictures++;
+    return STATUS_OK;
+}
+
+static enum status accumulators_finish(void *state, struct run *run, struct merge_result *result,
+                                       struct error *error)
+{
+    (void)run;
+    return merge_frame_finish(state, result, error);
+}
+
+/* Computes `count` pixels from `first` on. */
+static enum status accumulators_pixels(void *state, size_t first, size_t count, double *pixels,
+                                       struct error *error)
+{
+    const struct accumulators *sums = state;
+    const struct merge_frame *frame = &sums->frame;
+    const double unit = sample_full_scale(frame->type);
+    (void)error;
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < frame->channels; c++) {
+            const size_t at = (first + i) * frame->channels + c;
+            const double value = sums->whole ? sums->whole[at] / unit : sums->real[at];
+            const bool is_alpha = frame->alpha && c + 1 == frame->channels;
+            const bool divides = sums->method == MERGE_MEAN || (sums->method == MERGE_SUM && is_alpha);
+            const uint32_t pictures = frame->counts ? frame->counts[first + i] : frame->pictures;
+            pixels[i * frame->channels + c] = divides && pictures > 0 ? value / pictures : value;
+        }
+    return STATUS_OK;
+}
+
+static enum status accumulators_read(void *state, float *rows, int count, struct error *error)
+{
+    return merge_frame_read(state, accumulators_pixels, rows, count, error);
+}
+
+const struct merge merge_sums = {.begin = accumulators_begin,
+                                 .add = accumulators_add,
+                                 .finish = accumulators_finish,
+                                 .read = accumulators_read,
+                                 .free = accumulators_free};
