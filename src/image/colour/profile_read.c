@@ -1,0 +1,290 @@
+/* Reads ICC profiles: the curves and the matrix of matrix profiles, or for Little CMS alone the light of
+ * grays; primaries, luminance, white, name. A profile with tables (A2B, D2B) is left to Little CMS, as is one
+ * whose curves do not increase. */
+#include "image/colour/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY_ELEMENTS = 16 /* of a multiProcessElements tag (lcms.h) */ };
+
+/* Reads the curve of a tag. */
+static bool read_curve(cmsHPROFILE profile, cmsTagSignature tag, struct tone_curve *curve)
+{
+    const cmsUInt32Number size = cmsReadRawTag(profile, tag, NULL, 0);
+    unsigned char *bytes = size > 0 ? malloc(size) : NULL;
+    const bool read =
+        bytes != NULL && cmsReadRawTag(profile, tag, bytes, size) == size && curve_parse(bytes, size, curve);
+    free(bytes);
+    return read;
+}
+
+/* Solves a 3x3 system by Cramer's rule. False: the matrix is singular. */
+bool lcms_invert(double m[3][3], double inverse[3][3])
+{
+    double cofactor[3][3], determinant = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const int a = (i + 1) % 3, b = (i + 2) % 3, c = (j + 1) % 3, d = (j + 2) % 3;
+            cofactor[i][j] = m[a][c] * m[b][d] - m[a][d] * m[b][c];
+        }
+    for (int j = 0; j < 3; j++)
+        determinant += m[0][j] * cofactor[0][j];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            inverse[i][j] = cofactor[j][i] / determinant;
+    return fabs(determinant) > 1e-9;
+}
+
+const double D50[3] = {0.9642, 1, 0.8249};
+
+/* Sets `product` to a b. */
+static void multiply(double a[3][3], double b[3][3], double product[3][3])
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            product[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
+}
+
+/* Computes the linear Bradford transform from a white to D50 (ICC.1:2022, annex E). */
+static void adapt_white(const double white[3], double adapt[3][3])
+{
+    double bradford[3][3] = {{0.8951, 0.2664, -0.1614}, {-0.7502, 1.7135, 0.0367}, {0.0389, -0.0685, 1.0296}};
+    double back[3][3], scaled[3][3];
+    for (int i = 0; i < 3; i++) {
+        double source = 0, target = 0;
+        for (int j = 0; j < 3; j++) {
+            source += bradford[i][j] * white[j];
+            target += bradford[i][j] * D50[j];
+        }
+        for (int j = 0; j < 3; j++)
+            scaled[i][j] = bradford[i][j] * target / source;
+    }
+    lcms_invert(bradford, back);
+    multiply(back, scaled, adapt);
+}
+
+/* Sets luminances and primaries by the matrix before its adaptation to D50. */
+static void set_native(struct colour_space *space, double native[3][3])
+{
+    const double white = native[1][0] + native[1][1] + native[1][2];
+    for (int c = 0; c < 3; c++) {
+        const double sum = native[0][c] + native[1][c] + native[2][c];
+        space->luminance[c] = white > 0 ? native[1][c] / white : 1 / 3.0;
+        space->primaries[c][0] = sum > 0 ? native[0][c] / sum : 0;
+        space->primaries[c][1] = sum > 0 ? native[1][c] / sum : 0;
+    }
+}
+
+/* Sets the luminance of the channels. XYZ in a profile are adapted to D50. Their luminance is that of the
+ * primaries after `chad`, or else Bradford's transform from the white of a version 2 profile, is undone. */
+static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
+{
+    const cmsCIEXYZ *chad = cmsReadTag(profile, cmsSigChromaticAdaptationTag);
+    const cmsCIEXYZ *white = cmsReadTag(profile, cmsSigMediaWhitePointTag);
+    double adapt[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, back[3][3], native[3][3];
+    for (int i = 0; chad != NULL && i < 3; i++) {
+        adapt[i][0] = chad[i].X;
+        adapt[i][1] = chad[i].Y;
+        adapt[i][2] = chad[i].Z;
+    }
+    if (chad == NULL && white != NULL)
+        adapt_white((double[3]){white->X, white->Y, white->Z}, adapt);
+    if (lcms_invert(adapt, back))
+        multiply(back, space->to_xyz, native);
+    else
+        memcpy(native, space->to_xyz, sizeof native);
+    set_native(space, native);
+}
+
+void profile_set_primaries(struct colour_space *space, const double *xy)
+{
+    double columns[3][3], back[3][3], adapt[3][3], white[3] = {0};
+    for (int c = 0; c < 4; c++) {
+        const double x = xy[2 * c], y = xy[2 * c + 1], xyz[3] = {x / y, 1, (1 - x - y) / y};
+        for (int i = 0; i < 3; i++)
+            *(c == 0 ? &white[i] : &columns[i][c - 1]) = xyz[i];
+    }
+    if (!lcms_invert(columns, back))
+        return;
+    for (int c = 0; c < 3; c++) {
+        const double light = back[c][0] * white[0] + back[c][1] * white[1] + back[c][2] * white[2];
+        for (int i = 0; i < 3; i++)
+            columns[i][c] *= light;
+    }
+    set_native(space, columns);
+    adapt_white(white, adapt);
+    multiply(adapt, columns, space->to_xyz);
+}
+
+void profile_recognise(struct colour_space *space)
+{
+    static const double xyz[3][3] = {{0.43607, 0.38515, 0.14307},
+                                     {0.22249, 0.71687, 0.06061},
+                                     {0.01392, 0.09708, 0.71410}},
+                        luminance[3] = {0.2126, 0.7152, 0.0722};
+    const struct tone_curve srgb = curve_srgb(), *first = &space->curves[0];
+    bool has_primaries = space->is_matrix, has_curves = true, is_power = true;
+    for (int i = 0; i < 3; i++)
+        for (int c = 0; c < 3 && space->channels == 3; c++)
+            has_primaries = has_primaries && fabs(space->to_xyz[i][c] - xyz[i][c]) < 0.003;
+    if (has_primaries && space->channels == 3)
+        memcpy(space->luminance, luminance, sizeof luminance);
+    for (int c = 0; c < space->channels; c++) {
+        const struct tone_curve *curve = &space->curves[c];
+        has_curves = has_curves && curve_is_near(curve, &srgb, 0.005);
+        is_power = is_power && curve->kind == TONE_PARAMETERS && curve->a == 1 && curve->b == 0 &&
+                   curve->d <= 0 && curve->e == 0 && curve->g == first->g;
+    }
+    space->is_srgb = has_primaries && has_curves;
+    space->exponent = has_curves ? 0 : is_power ? first->g : -1;
+}
+
+/* Reads curves and matrix; false: the profile has tables, or other curves than increasing ones. */
+static bool read_matrix(struct colour_space *space, cmsHPROFILE profile)
+{
+    static const cmsTagSignature tables[] = {cmsSigAToB0Tag, cmsSigAToB1Tag, cmsSigAToB2Tag, cmsSigBToA0Tag,
+                                             cmsSigBToA1Tag, cmsSigBToA2Tag, cmsSigDToB0Tag, cmsSigDToB1Tag,
+                                             cmsSigDToB2Tag, cmsSigDToB3Tag, cmsSigBToD0Tag, cmsSigBToD1Tag,
+                                             cmsSigBToD2Tag, cmsSigBToD3Tag};
+    static const cmsTagSignature curves[] = {cmsSigRedTRCTag, cmsSigGreenTRCTag, cmsSigBlueTRCTag},
+                                 columns[] = {cmsSigRedColorantTag, cmsSigGreenColorantTag,
+                                              cmsSigBlueColorantTag};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (cmsIsTag(profile, tables[i]))
+            return false;
+    if (cmsGetPCS(profile) != cmsSigXYZData)
+        return false;
+    if (space->channels == 1) {
+        for (int i = 0; i < 3; i++)
+            space->to_xyz[i][0] = D50[i];
+        space->luminance[0] = 1;
+        return read_curve(profile, cmsSigGrayTRCTag, &space->curves[0]);
+    }
+    for (int c = 0; c < 3; c++) {
+        const cmsCIEXYZ *xyz = cmsReadTag(profile, columns[c]);
+        if (xyz == NULL || !read_curve(profile, curves[c], &space->curves[c]))
+            return false;
+        space->to_xyz[0][c] = xyz->X;
+        space->to_xyz[1][c] = xyz->Y;
+        space->to_xyz[2][c] = xyz->Z;
+    }
+    double inverse[3][3];
+    set_luminance(space, profile);
+    return lcms_invert(space->to_xyz, inverse);
+}
+
+void profile_free_curves(struct colour_space *space)
+{
+    for (int c = 0; c < 3; c++) {
+        free(space->curves[c].table);
+        space->curves[c] = curve_power(1);
+    }
+}
+
+/* Samples the light of grays, and the luminance of the channels, of a space that only Little CMS reads. */
+static enum status sample_light(struct colour_space *space, cmsContext context, cmsHPROFILE profile,
+                                const char *text, struct error *error)
+{
+    enum { SAMPLES = 1024 };
+    const cmsUInt32Number type = space->channels == 1 ? TYPE_GRAY_FLT : TYPE_RGB_FLT;
+    cmsHPROFILE xyz = cmsCreateXYZProfileTHR(context);
+    cmsHTRANSFORM transform = xyz == NULL ? NULL
+                                          : cmsCreateTransformTHR(context, profile, type, xyz, TYPE_XYZ_DBL,
+                                                                  INTENT_RELATIVE_COLORIMETRIC,
+                                                                  cmsFLAGS_NOOPTIMIZE | cmsFLAGS_NOCACHE);
+    float *table = malloc(SAMPLES * sizeof *table);
+    const double begin = lcms_seconds();
+    bool works = transform != NULL && table != NULL;
+    for (int i = 0; works && i < SAMPLES; i++) {
+        works = lcms_seconds() - begin < LCMS_SECONDS_MAX;
+        const float v = (float)i / (SAMPLES - 1), value[3] = {v, v, v};
+        cmsCIEXYZ light = {0, 0, 0};
+        cmsDoTransform(transform, value, &light, 1);
+        const float y = (float)(rint(light.Y * 0x1p20) * 0x1p-20); /* libm's last bits do not matter */
+        table[i] = y > 0 && y < 1 ? y : y > 0;
+        if (i > 0 && table[i] < table[i - 1])
+            table[i] = table[i - 1];
+    }
+    for (int c = 0; works && c < 3; c++) {
+        struct tone_curve *curve = &space->curves[c];
+        float value[3] = {0};
+        cmsCIEXYZ light = {0, 0, 0};
+        value[c] = 1;
+        cmsDoTransform(transform, value, &light, 1);
+        space->luminance[c] = fmax(rint(light.Y * 0x1p14) * 0x1p-14, 0x1p-14);
+        *curve = (struct tone_curve){.kind = TONE_TABLE, .count = SAMPLES};
+        curve->table = malloc(SAMPLES * sizeof *table);
+        if (curve->table != NULL)
+            memcpy(curve->table, table, SAMPLES * sizeof *table);
+        else
+            *curve = curve_power(1);
+    }
+    const double sum = space->luminance[0] + space->luminance[1] + space->luminance[2];
+    for (int c = 0; works && c < 3; c++)
+        space->luminance[c] /= sum;
+    free(table);
+    if (transform != NULL)
+        cmsDeleteTransform(transform);
+    if (xyz != NULL)
+        cmsCloseProfile(xyz);
+    return works ? STATUS_OK : lcms_fail(text, error);
+}
+
+/* Copies the profile's description; what is not printable ASCII becomes "?". */
+static void read_name(struct colour_space *space, cmsHPROFILE profile)
+{
+    cmsGetProfileInfoASCII(profile, cmsInfoDescription, "en", "US", space->name, sizeof space->name);
+    space->name[sizeof space->name - 1] = '\0';
+    for (char *at = space->name; *at != '\0'; at++)
+        *at = (char)(*at >= ' ' && *at <= '~' ? *at : '?');
+    if (space->name[0] == '\0')
+        snprintf(space->name, sizeof space->name, "unnamed");
+}
+
+enum status profile_read(struct colour_space *space, const void *icc, size_t size, struct error *error)
+{
+    char text[LCMS_TEXT];
+    if (size > PROFILE_MAX)
+        return fail(error, STATUS_FAILED, "ICC profile cannot be used: it has more than 64 MiB");
+    cmsContext context = lcms_open(text);
+    cmsHPROFILE profile = context ? cmsOpenProfileFromMemTHR(context, icc, (cmsUInt32Number)size) : NULL;
+    enum status status = profile != NULL ? STATUS_OK : lcms_fail(text, error);
+    if (status == STATUS_OK) {
+        const cmsColorSpaceSignature colours = cmsGetColorSpace(profile);
+        const cmsProfileClassSignature class = cmsGetDeviceClass(profile);
+        const cmsCIEXYZ *white = cmsReadTag(profile, cmsSigMediaWhitePointTag);
+        const bool has_white = white != NULL && white->X > 0 && white->Y > 0 && white->Z > 0 &&
+                               (class != cmsSigDisplayClass || cmsGetProfileVersion(profile) >= 4);
+        const double whites[3] = {has_white ? white->X : D50[0], has_white ? white->Y : D50[1],
+                                  has_white ? white->Z : D50[2]};
+        memcpy(space->white, whites, sizeof whites);
+        space->peak = 1;
+        space->channels = colours == cmsSigGrayData   ? 1
+                          : colours == cmsSigRgbData  ? 3
+                          : colours == cmsSigCmykData ? 4
+                                                      : 0;
+        read_name(space, profile);
+        if (space->channels == 0 || class == cmsSigLinkClass || class == cmsSigAbstractClass ||
+            class == cmsSigNamedColorClass)
+            status = lcms_fail("it is not of gray, RGB or CMYK", error);
+        else if (lcms_has_many_elements(profile, MANY_ELEMENTS))
+            status = lcms_fail("it has too many processing elements", error);
+        space->is_matrix = status == STATUS_OK && space->channels != 4 && read_matrix(space, profile);
+        if (!space->is_matrix)
+            profile_free_curves(space);
+        if (status == STATUS_OK && !space->is_matrix && space->channels != 4)
+            status = sample_light(space, context, profile, text, error);
+        if (space->channels != 4)
+            profile_recognise(space);
+    }
+    if (status == STATUS_OK)
+        status = metadata_set_blob(&space->icc, icc, size, error);
+    if (profile != NULL)
+        cmsCloseProfile(profile);
+    if (context != NULL)
+        cmsDeleteContext(context);
+    return status;
+}
