@@ -258,9 +258,8 @@ enum status coefficients_check(uint32_t sum, const struct metadata *last, struct
     if (!sealed || wanted == sum)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "damaged coefficient file: its checksum is wrong; where it was changed on purpose, remove "
-                "the last page's "
-                "description");
+                "damaged coefficient file: its checksum is wrong; where it was changed on purpose, "
+                "remove the last page's description");
 }
 
 int coefficients_page_count(const struct shape *shape)

@@ -39,13 +39,11 @@ static enum status run_blur(struct run *run, const void *params, const struct va
 const struct stage stage_blur = {
     .name = "blur",
     .brief = "Gaussian blur",
-    .manual =
-        "Smooths with a sampled, normalised Gaussian along x and along y. The result differs from a "
-        "full, untruncated Gaussian's by at most 1e-5 of full scale. From SIGMA 6 on it runs on a coarser "
-        "grid, where the time grows far less than SIGMA. With truncate=N the Gaussian is cut off at the "
-        "radius "
-        "floor(N * SIGMA + 0.5) and applied on the full grid, as scipy.ndimage.gaussian_filter does, where N "
-        "is 4. Pixels beyond the border follow --edge.",
+    .manual = "Smooths with a sampled, normalised Gaussian along x and along y. The result differs from a "
+              "full, untruncated Gaussian's by at most 1e-5 of full scale. From SIGMA 6 on it runs on a "
+              "coarser grid, where the time grows far less than SIGMA. With truncate=N the Gaussian is cut "
+              "off at the radius floor(N * SIGMA + 0.5) and applied on the full grid, as "
+              "scipy.ndimage.gaussian_filter does, where N is 4. Pixels beyond the border follow --edge.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gaussian),

@@ -62,11 +62,10 @@ static enum status border_shape(const void *params, const struct shape *in, stru
 const struct stage stage_border = {
     .name = "border",
     .brief = "a border around the picture",
-    .manual =
-        "Adds N pixels on every side of the picture, or W at its left and right and H at its top and "
-        "bottom. This is --extend to a canvas that is larger by these pixels; its help explains color=, and "
-        "each stage has its own color=. "
-        "Samples are copied unchanged, but 64-bit floats become 32-bit.",
+    .manual = "Adds N pixels on every side of the picture, or W at its left and right and H at its top and "
+              "bottom. This is --extend to a canvas that is larger by these pixels; its help explains "
+              "color=, and each stage has its own color=. Samples are copied unchanged, but 64-bit floats "
+              "become 32-bit.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct canvas),

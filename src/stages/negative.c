@@ -174,20 +174,14 @@ static struct stage_caps negative_caps(const void *params)
 const struct stage stage_negative = {
     .name = "negative",
     .brief = "film negative to positive, by density",
-    .manual =
-        "Makes a positive of a scanned film negative: the logarithm of BASE / sample, as a share of its "
-        "largest "
-        "value, for each channel. So the orange mask of colour film disappears, and scans with any gamma "
-        "give the "
-        "same. Alpha is unchanged.\n\n"
-        "Without numbers the lightest sample of each channel, ignoring 0.1% of them, is the film base and "
-        "the "
-        "darkest one becomes white. Crop the holder and the sprocket holes off before. For the frames of a "
-        "roll "
-        "to have the same colours, give the base of one that shows unexposed film to all: -v and --report "
-        "print "
-        "--negative=R,G,B,R,G,B, the base and the densest values that were found. --levels after it changes "
-        "contrast and gamma. Large pictures are read twice.",
+    .manual = "Makes a positive of a scanned film negative: the logarithm of BASE / sample, as a share of "
+              "its largest value, for each channel. So the orange mask of colour film disappears, and scans "
+              "with any gamma give the same. Alpha is unchanged.\n\n"
+              "Without numbers the lightest sample of each channel, ignoring 0.1% of them, is the film base "
+              "and the darkest one becomes white. Crop the holder and the sprocket holes off before. For the "
+              "frames of a roll to have the same colours, give the base of one that shows unexposed film to "
+              "all: -v and --report print --negative=R,G,B,R,G,B, the base and the densest values that were "
+              "found. --levels after it changes contrast and gamma. Large pictures are read twice.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct negative),

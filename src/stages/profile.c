@@ -177,22 +177,19 @@ static struct stage_caps profile_caps(const void *params)
 const struct stage stage_profile = {
     .name = "profile",
     .brief = "convert colours to another profile",
-    .manual =
-        "Converts colours from what the file means by them, so that the picture looks the same, and embeds "
-        "the "
-        "new profile. A file's meaning is its ICC profile; else PNG's cICP; else PNG's gAMA and cHRM; else "
-        "sRGB, or linear sRGB if samples are floats. Light of PQ and HLG above 203 cd/m2 is brighter than "
-        "white.\n\n"
-        "srgb is for everything that ignores profiles; p3 is Display P3, which phones and new screens show; "
-        "adobe is compatible with Adobe RGB (1998); gray has sRGB's curve; auto is srgb, or gray of gray "
-        "pictures. FILE.icc is a profile of RGB or "
-        "gray; a gray one makes a gray picture, one of RGB three channels. Alpha is unchanged.\n\n"
-        "Profiles of curves and a matrix are converted exactly. All others are a table of 33x33x33 colours, "
-        "which Little CMS computes; values beyond 0 and full scale are clipped there. intent= and "
-        "blackpoint=yes mean what they mean in Little CMS, and change nothing between the four built-in "
-        "profiles. Colours that the new profile cannot hold are clipped when they are written as integers. A "
-        "NaN "
-        "makes all colours of its pixel NaN.",
+    .manual = "Converts colours from what the file means by them, so that the picture looks the same, and "
+              "embeds the new profile. A file's meaning is its ICC profile; else PNG's cICP; else PNG's gAMA "
+              "and cHRM; else sRGB, or linear sRGB if samples are floats. Light of PQ and HLG above 203 "
+              "cd/m2 is brighter than white.\n\n"
+              "srgb is for everything that ignores profiles; p3 is Display P3, which phones and new screens "
+              "show; adobe is compatible with Adobe RGB (1998); gray has sRGB's curve; auto is srgb, or gray "
+              "of gray pictures. FILE.icc is a profile of RGB or gray; a gray one makes a gray picture, one "
+              "of RGB three channels. Alpha is unchanged.\n\n"
+              "Profiles of curves and a matrix are converted exactly. All others are a table of 33x33x33 "
+              "colours, which Little CMS computes; values beyond 0 and full scale are clipped there. intent= "
+              "and blackpoint=yes mean what they mean in Little CMS, and change nothing between the four "
+              "built-in profiles. Colours that the new profile cannot hold are clipped when they are written "
+              "as integers. A NaN makes all colours of its pixel NaN.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct profile),

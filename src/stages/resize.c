@@ -293,27 +293,25 @@ static enum status run_resize(struct run *run, const void *params, const struct 
 const struct stage stage_resize = {
     .name = "resize",
     .brief = "any size, antialiased",
-    .manual =
-        "WIDTHxHEIGHT keeps the picture's proportions: by default the result is the largest that fits "
-        "inside, even if that enlarges the picture. fit=cover fills WIDTHxHEIGHT and crops the rest, "
-        "equally on both sides; fit=exact stretches the picture to WIDTHxHEIGHT. With one side alone "
-        "(640x, x480) the other one follows; 50% halves both. Sides are rounded to whole pixels.\n\n"
-        "only=shrink never enlarges, as ImageMagick's > after the size, which is understood, too "
-        "('800x800>', in quotes): a picture that fits inside keeps its size and its samples. With "
-        "fit=cover the result is smaller than WIDTHxHEIGHT if the picture is; with fit=exact each side "
-        "is limited by itself.\n\n"
-        "A pixel's sample is at its centre: output pixel d is at (d + 0.5) * W / WIDTH - 0.5 of the "
-        "input. If the picture shrinks, the filter is stretched by W / WIDTH, so that fine detail does not "
-        "alias. lanczos (a = 3) is the sharpest, and rings a little at hard edges; bicubic is Keys' with a "
-        "= -0.5; bilinear is a triangle and never rings; box is the mean of the samples whose centres an "
-        "output pixel covers. A side that keeps its size is not filtered.\n\n"
-        "A JPEG that shrinks to a quarter or less along both sides is decoded at 1/2, 1/4 or 1/8 if this is "
-        "the first stage or follows --crop, which takes about half the time. At least twice the size of the "
-        "result remains, so "
-        "that it differs by one or two counts of 255. full=yes decodes all pixels, and so do filter=box, "
-        "--linear and --range.\n\n"
-        "At the border the filter is cut off and normalised, independent of --edge. For powers of two "
-        "--scale is faster and follows --edge.",
+    .manual = "WIDTHxHEIGHT keeps the picture's proportions: by default the result is the largest that fits "
+              "inside, even if that enlarges the picture. fit=cover fills WIDTHxHEIGHT and crops the rest, "
+              "equally on both sides; fit=exact stretches the picture to WIDTHxHEIGHT. With one side alone "
+              "(640x, x480) the other one follows; 50% halves both. Sides are rounded to whole pixels.\n\n"
+              "only=shrink never enlarges, as ImageMagick's > after the size, which is understood, too "
+              "('800x800>', in quotes): a picture that fits inside keeps its size and its samples. With "
+              "fit=cover the result is smaller than WIDTHxHEIGHT if the picture is; with fit=exact each side "
+              "is limited by itself.\n\n"
+              "A pixel's sample is at its centre: output pixel d is at (d + 0.5) * W / WIDTH - 0.5 of the "
+              "input. If the picture shrinks, the filter is stretched by W / WIDTH, so that fine detail does "
+              "not alias. lanczos (a = 3) is the sharpest, and rings a little at hard edges; bicubic is "
+              "Keys' with a = -0.5; bilinear is a triangle and never rings; box is the mean of the samples "
+              "whose centres an output pixel covers. A side that keeps its size is not filtered.\n\n"
+              "A JPEG that shrinks to a quarter or less along both sides is decoded at 1/2, 1/4 or 1/8 if "
+              "this is the first stage or follows --crop, which takes about half the time. At least twice "
+              "the size of the result remains, so that it differs by one or two counts of 255. full=yes "
+              "decodes all pixels, and so do filter=box, --linear and --range.\n\n"
+              "At the border the filter is cut off and normalised, independent of --edge. For powers of two "
+              "--scale is faster and follows --edge.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct params),

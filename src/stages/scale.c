@@ -217,22 +217,20 @@ static enum status run_scale(struct run *run, const void *params, const struct v
 const struct stage stage_scale = {
     .name = "scale",
     .brief = "enlarge or reduce by a power of two",
-    .manual =
-        "Pixels are little squares with their sample at the centre: output pixel d is at (d + 0.5) / "
-        "FACTOR - 0.5 of the input. The result is W * FACTOR wide, or W / FACTOR' rounded up when it "
-        "shrinks by FACTOR'.\n\n"
-        "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
-        "nearest copies the pixel that covers the place, up and down, and never averages; lanczos (a = 3) "
-        "keeps the most detail and rings a little at hard edges. Going down, the other filters are "
-        "stretched by FACTOR' unless antialias=no. Pixels beyond the border follow --edge.\n\n"
-        "grid=corners first interpolates, with the same filter, the (W + 1) x (H + 1) samples where pixels "
-        "meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated from the "
-        "corners, at (d + 0.5) / FACTOR of them. The result is softer, and has the same size and position "
-        "as with centers. Both steps run as one. filter=nearest has no corners.\n\n"
-        "As the first stage or after --crop, 1/4 and smaller factors decode a JPEG at 1/2, 1/4 or 1/8, as "
-        "--resize does. "
-        "full=yes decodes all pixels, and so do antialias=no, grid=corners, bspline, nearest, --linear and "
-        "--range.",
+    .manual = "Pixels are little squares with their sample at the centre: output pixel d is at (d + 0.5) / "
+              "FACTOR - 0.5 of the input. The result is W * FACTOR wide, or W / FACTOR' rounded up when it "
+              "shrinks by FACTOR'.\n\n"
+              "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
+              "nearest copies the pixel that covers the place, up and down, and never averages; lanczos (a = "
+              "3) keeps the most detail and rings a little at hard edges. Going down, the other filters are "
+              "stretched by FACTOR' unless antialias=no. Pixels beyond the border follow --edge.\n\n"
+              "grid=corners first interpolates, with the same filter, the (W + 1) x (H + 1) samples where "
+              "pixels meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated "
+              "from the corners, at (d + 0.5) / FACTOR of them. The result is softer, and has the same size "
+              "and position as with centers. Both steps run as one. filter=nearest has no corners.\n\n"
+              "As the first stage or after --crop, 1/4 and smaller factors decode a JPEG at 1/2, 1/4 or 1/8, "
+              "as --resize does. full=yes decodes all pixels, and so do antialias=no, grid=corners, bspline, "
+              "nearest, --linear and --range.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct scale),

@@ -203,16 +203,13 @@ const struct stage stage_trim = {
     .name = "trim",
     .brief = "cut a uniform border away",
     .manual = "Cuts off the rows and columns at each side whose pixels all have the colour of a corner: at "
-              "the top and the "
-              "left that of the top left pixel, at the right of the top right one, at the bottom of the "
-              "bottom left one. "
-              "Colours may differ by TOLERANCE in each channel, which allows for the noise of JPEG and of "
-              "scanners; alpha "
-              "counts as a channel, and colours of transparent pixels do not. Samples that stay are copied "
-              "unchanged, as by "
+              "the top and the left that of the top left pixel, at the right of the top right one, at "
+              "the bottom of the bottom left one. Colours may differ by TOLERANCE in each channel, "
+              "which allows for the noise of JPEG and of scanners; alpha counts as a channel, and "
+              "colours of transparent pixels do not. Samples that stay are copied unchanged, as by "
               "--crop. -v and --report give the part, as --crop takes it.\n\n"
-              "A picture of one colour stays as it is, with a warning. The file is read twice, so it cannot "
-              "be a pipe.",
+              "A picture of one colour stays as it is, with a warning. The file is read twice, so it "
+              "cannot be a pipe.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct trim),

@@ -51,7 +51,8 @@ def make_files(folder, rng):
     (folder / "series").mkdir()
     for i in (1, 2):  # of one kind, moved
         tifffile.imwrite(folder / f"series/0{i}.tif", tifffile.imread(folder / "samples/scene.tif")[i:i + 200, :200], photometric="rgb")
-    shutil.copytree(folder / "samples/shots", folder / "macro")
+    for name in ("macro", "shots"):
+        shutil.copytree(folder / "samples/shots", folder / name)
     for name, level in (("dark", 10), ("flat", 120)):
         tifffile.imwrite(folder / f"{name}.tif", np.full((200, 200, 3), level, np.uint8), photometric="rgb")
     for name in ("darks", "flats", "lights"):
