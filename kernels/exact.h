@@ -7,7 +7,7 @@
  *   4. The CPU and the GPU variant of a kernel sum in the same order: the taps of a filter in ascending order, from 0 on,
  *      first along y, then along x. A weight of 0 changes nothing, so a window may be longer than a filter.
  *   5. Functions that devices round differently, such as exp(), sin() and pow(), are series in these operations (power.h,
- *      roots.h, warp.cl).
+ *      warp.cl).
  *
  * Denormal numbers are kept.
  *

@@ -65,6 +65,15 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
     }
 }
 
+/* Returns where the column at x is loaded: columns outside the image have weight 0 unless the axis wraps, and the nearest
+ * one inside takes their place. So groups at the left and right border need no more time than others: with the tables'
+ * weights in these columns, too, a blur took 1.16 times as long on an H200. */
+INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
+{
+    const int last = (at.width - 1) / LANES * LANES;
+    return x >= 0 && x <= last || x_table[0].wraps ? x : clamp(x, 0, last);
+}
+
 /* Returns true if all samples of the work-item's columns are inside the image, where weights are the same everywhere. */
 INLINE bool columns_inside(const struct geometry at, const struct window along_y, int x, int y)
 {
@@ -172,8 +181,9 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     for (int i = 0; i < FILTERS * OUTPUTS; i++)
         column[i] = 0.0f;
     /* Along y: the work-item's column, with constant weights or, near the border, those in the tables. */
-    if (columns_inside(src_at, along_y, first, y)) {
-        filter_columns(column, PLANES_ARG(src), weights_y, along_y, first, y, z);
+    const int near = column_inside(src_at, x_table, first);
+    if (columns_inside(src_at, along_y, near, y)) {
+        filter_columns(column, PLANES_ARG(src), weights_y, along_y, near, y, z);
     } else {
         add_block(column, PLANES_ARG(src), y_table, x_table[0].wraps, first, y, z);
 #if FILTERS == 2
@@ -214,10 +224,8 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
-        if (y + r < dst_at.first_row)
+        if ((uint)(y + r - dst_at.first_row) >= (uint)dst_at.rows)
             continue;
-        if (y + r >= dst_at.first_row + dst_at.rows)
-            break;
         if (epilogue.op != COPY || epilogue.alpha_channel >= 0)
             sum[r] = apply_epilogue(epilogue, sum[r], load(PLANES_ARG(src), x, y + r, z), z, dst_at.channels);
         store(PLANES_ARG(dst), x, y + r, z, sum[r]);

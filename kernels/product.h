@@ -30,7 +30,7 @@
  *     | of rows  | ------> |  of all needed | ------> | of the       |
  *     |          |         |  columns       |         | block        | */
 #pragma once
-#include "roots.h"
+#include "planes.h"
 
 #define ROWS 8 /* outputs of a block along y: PRODUCT_ROWS of src/filters/axis.h */
 
@@ -69,7 +69,7 @@ struct epilogue {
 /* Returns the length of the vector (a, b). */
 static inline vec length_of(vec a, vec b)
 {
-    return root(mad(a, a, b * b));
+    return sqrt(mad(a, a, b * b));
 }
 
 /* Returns the result of the last operation on `value` of the product. z is its plane in a picture of `channels` planes. */
