@@ -134,7 +134,7 @@ def test_background_leaves_missing_values_out(tmp_path, rng, form, memory):
     blur = [ndimage.gaussian_filter(plane.astype(float), 10, mode="nearest", truncate=8) for plane in (np.where(there, spoilt[..., 0], 0), there)]
     actual, warned = run_stage(tmp_path, spoilt, "--background 10,method=divide", form, memory)
     assert f"{(~there).sum()} values are NaN or infinite" in warned
-    assert np.abs(actual[..., 0] - 0.5 * spoilt[..., 0] * blur[1] / blur[0])[there].max() <= 1e-4
+    assert np.abs(actual[there, 0] - 0.5 * spoilt[there, 0] * blur[1][there] / blur[0][there]).max() <= 1e-4
     assert equal(actual, run_stage(tmp_path, spoilt, "--background 10,method=divide", form, memory, 16)[0]).all()
 
 
