@@ -104,7 +104,8 @@ def test_resize(tmp_path, rng, name, percent):
         assert made.shape[:2] == size
         assert (f"{file}.jpg: is decoded at 1/{by}," in said) == (by > 1), (file, by, said)
         shifts.append(assert_like(made, samples, name, by, (file, percent, by)))
-    assert np.abs(np.mean(shifts, axis=0)).max() < 0.01 and np.abs(shifts).max() < 0.04, shifts  # outputs of 20 pixels are rounded
+    # 20 pixels, rounded to 8 bits, say less of a shift than 100.
+    assert np.abs(np.mean(shifts, axis=0)).max() < 0.01 and np.abs(shifts).max() < (0.04 if percent > 6 else 0.08), shifts
 
 
 @pytest.mark.some(4)

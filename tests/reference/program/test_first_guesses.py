@@ -60,7 +60,7 @@ GUESSES = {
     "climg in.png --threads 2 --blur 1 out.png": "climg in.png --jobs 2 --blur 1 out.png", "climg in.png --edge black --blur 2 out.png":
     "climg in.png --edge clamp --blur 2 out.png", "climg in.png --depth 12 out.png": "climg in.png --depth 8 out.png",
     "climg in.png --format gif -o out.bin": "climg in.png --format JPEG -o out.bin", "climg in.png --blur 1 --overwrite out.png":
-    "climg in.png --blur 1 --yes out.png", "climg in.png --device cuda --blur 1 out.png": "climg --list-devices",
+    "climg in.png --blur 1 --yes out.png", "climg in.png --device vulkan --blur 1 out.png": "climg --list-devices",
     "climg in.png –blur 2 out.png": "climg in.png --blur 2 out.png", "climg in.png --BLUR 2 out.png": "climg in.png --blur 2 out.png",
     "climg in.png --lanczos 50% out.png": "climg in.png --resize 50% out.png", "climg in.png --nlmeans out.png": "climg in.png --denoise out.png",
     "climg in.png --max 3 out.png": "climg in.png --rank 3 out.png", "climg in.png --register in.png out.png": "climg in.png --align in.png out.png",

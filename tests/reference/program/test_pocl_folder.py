@@ -85,7 +85,7 @@ def test_what_others_may_have_put_there(tmp_path, env, trap):
     if trap != "everybody's above":
         assert done.returncode == 0 and f"PoCL keeps what it compiles in {own_folder(env, 1)}, " in done.stderr
     else:
-        assert "PoCL keeps" not in done.stderr and done.returncode == 1
+        assert "PoCL keeps" not in done.stderr and (done.returncode == 1 or "PoCL" not in done.stdout)  # a GPU may be there
         (tmp_path / "tmp").chmod(0o1777)  # as /tmp is
         assert run(env, "--list-devices").returncode == 0
 
