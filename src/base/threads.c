@@ -15,9 +15,9 @@
 
 enum status thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct error *error)
 {
-    /* Faults of the thread itself stay unblocked. Linux kills a process with a blocked fault without calling
-     * its handler. */
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+    /* Faults of the thread itself stay unblocked: Linux kills a process with a blocked fault without calling
+     * its handler, and so does abort() of glibc 2.41. */
+    static const int faults[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
     sigset_t all, before;
     sigfillset(&all);
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)

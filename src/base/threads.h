@@ -16,8 +16,8 @@
 #include <stddef.h>
 
 /* Runs work(context) in a new thread, which the caller joins with pthread_join. The thread blocks all signals
- * except its own faults (SIGSEGV, SIGBUS, SIGILL, SIGFPE), so that the signal thread of main.c receives them.
- */
+ * except its own faults (SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE), so that the signal thread of main.c
+ * receives them. */
 enum status thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct error *error);
 
 /* ---------------------------------------------------------------- queue */
