@@ -313,6 +313,76 @@ def test_gray_weighs_by_primaries(tmp_path, rng):
         assert np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(given.shape[:2]) - given @ matrix[1]).max() < 1e-4
 
 
+def icc_of(path):
+    with Image.open(path) as image:
+        return image.info["icc_profile"]
+
+
+def shown(path):
+    """8 bit of sRGB, as a viewer with Little CMS shows a file."""
+    srgb = ImageCms.createProfile("sRGB")
+    with Image.open(path) as image:
+        source = ImageCms.ImageCmsProfile(io.BytesIO(image.info["icc_profile"]))
+        return np.asarray(ImageCms.profileToProfile(image, source, srgb, renderingIntent=1, outputMode="RGB", flags=NO_SHORTCUTS)).astype(int)
+
+
+@pytest.mark.parametrize("name", ["out.png", "out.tif", "out.jpg"])
+@pytest.mark.parametrize("kind", ["matrix", "printer"])
+def test_gray_looks_as_bright(tmp_path, rng, kind, name):
+    """Grays of a picture of RGB look the same after --gray: a profile of gray has their curve."""
+    curve = draw_curve(rng, 4)
+    icc = iccfile.printer() if kind == "printer" else iccfile.rgb(4, draw_columns(rng), [curve] * 3)
+    ramp = np.repeat(np.tile(np.arange(256, dtype=np.uint8), (16, 1))[..., None], 3, axis=2)
+    Image.fromarray(ramp).save(tmp_path / "in.png", icc_profile=icc)
+    for words in (["--gray"], ["--linear", "--gray"], ["--gray=G"], ["--profile", "adobe", "--gray"], ["--gray", "--flip", "h", "--flip", "h"]):
+        harness.run("-y", "in.png", *words, *(["--quality", "100"] if name == "out.jpg" else []), name, cwd=tmp_path)
+        assert icc_of(tmp_path / name)[16:20] == b"GRAY"
+        bright = shown(tmp_path / "in.png") @ [0.2126, 0.7152, 0.0722]  # a printer's grays are tinted
+        assert np.abs(shown(tmp_path / name)[..., 1] - bright)[:, 8:].max() <= (3 if kind == "printer" else 2), words
+
+
+def test_gray_of_light(tmp_path, rng):
+    """With --linear the light of the output, by its own profile, is the sum of the light of the channels."""
+    matrix = to_xyz(BUILTIN["adobe"][0])
+    given = write(tmp_path / "in.tif", draw_picture(rng, 3), None, 16)
+    harness.run("in.tif", "--profile", "adobe", "--depth", "16", "wide.tif", cwd=tmp_path)
+    harness.run("wide.tif", "--linear", "--gray", "--depth", "float", "out.tif", cwd=tmp_path)
+    with harness.tifffile.TiffFile(tmp_path / "out.tif") as tiff:
+        icc = tiff.pages[0].tags["InterColorProfile"].value
+    got = light(harness.read_tiff(tmp_path / "out.tif").reshape(*given.shape[:2], 1), icc)[..., 0]
+    wide = harness.read_tiff(tmp_path / "wide.tif") / 65535
+    assert np.abs(got - decode(wide, 563 / 256) @ matrix[1]).max() < 1e-4
+
+
+def test_gray_of_srgb(tmp_path, rng):
+    """sRGB's grays have the profile of --profile gray, also of cICP; without a profile there is none; gray with a profile of RGB gets it, too."""
+    samples = np.rint(draw_picture(rng, 3) * 255).astype(np.uint8)
+    srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    Image.fromarray(samples).save(tmp_path / "in.png")
+    harness.run("in.png", "--profile", "gray", "gray.png", cwd=tmp_path)
+    harness.run("in.png", "--gray", "none.png", cwd=tmp_path)
+    with Image.open(tmp_path / "none.png") as image:
+        assert "icc_profile" not in image.info
+    (tmp_path / "c.png").write_bytes(with_chunks((tmp_path / "in.png").read_bytes(), [(b"cICP", bytes((1, 13, 0, 1)))]))
+    Image.fromarray(samples).save(tmp_path / "s.png", icc_profile=srgb)
+    Image.fromarray(samples[..., 0]).save(tmp_path / "g.tif", icc_profile=srgb)
+    for name, words in (("c.png", ["--gray"]), ("s.png", ["--gray"]), ("g.tif", ["--invert"]), ("g.tif", []), ("in.png", ["--profile", "srgb", "--gray"])):
+        harness.run("-y", name, *words, "out.png", cwd=tmp_path)
+        assert icc_of(tmp_path / "out.png") == icc_of(tmp_path / "gray.png"), name
+
+
+def test_gray_of_pq(tmp_path):
+    """A signal of 58% is white; what is brighter is white, too."""
+    ramp = np.repeat(np.tile(np.arange(256, dtype=np.uint8), (4, 1))[..., None], 3, axis=2)
+    png = io.BytesIO()
+    Image.fromarray(ramp).save(png, "PNG")
+    (tmp_path / "in.png").write_bytes(with_chunks(png.getvalue(), [(b"cICP", bytes((9, 16, 0, 1)))]))
+    harness.run("in.png", "--gray", "out.png", cwd=tmp_path)
+    p = (ramp[0, :, 0] / 255) ** (1 / 78.84375)
+    nits = 10000 * (np.clip(p - 0.8359375, 0, None) / (18.8515625 - 18.6875 * p)) ** (1 / 0.1593017578125)
+    assert np.abs(shown(tmp_path / "out.png")[0, :, 1] - 255 * encode(np.clip(nits / 203, 0, 1), None)).max() <= 2
+
+
 def print_colours(rng):
     """CMYK without colours that all programs clip in their own ways."""
     inks = rng.integers(0, 200, (40, 56, 4)).astype(np.uint8)
