@@ -13,6 +13,8 @@ import PIL.PngImagePlugin
 import tifffile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "reference"))
+import iccfile  # noqa: E402
 
 
 def tiffs(rng):
@@ -152,6 +154,17 @@ def metadata(rng):
         yield name, stream.getvalue()
 
 
+def profiles():
+    """Profiles of matrices, gray and tables, after a byte that chooses the conversion (profile.c)."""
+    curves = [iccfile.curve(2.2), iccfile.curve(0, 0.2, 1), iccfile.parametric(3, *iccfile.SRGB)]
+    columns = [(0.436, 0.222, 0.014), (0.385, 0.717, 0.097), (0.1432, 0.061, 0.7139)]
+    made = [iccfile.rgb(version, columns, curves[:version - 1] + curves[2:] * (4 - version)) for version in (2, 4)]
+    made += [iccfile.gray(2, curves[0]), iccfile.gray(4, curves[1], "Lab "), iccfile.printer(3), iccfile.printer(2, "CMYK")]
+    for i, icc in enumerate(made):
+        for options in (0, 1 + 4 + 8, 2 + 16 + 32, 3 + 8 + 16 + 32 + 64):
+            yield f"{i}-{options}", bytes([options]) + icc
+
+
 def command_lines():
     """Every stage and option, with a value."""
     text = subprocess.run([ROOT / "build" / "climg", "--complete=--"], capture_output=True, text=True, check=True).stdout
@@ -174,9 +187,9 @@ def main():
     folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(1)
     said = list(metadata(rng))
     choices = {name: rng.bytes(8) for name, _ in said}
-    for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_update", [(name, choices[name] + data) for name, data in said]),
+    for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_follow", [(name, choices[name] + data) for name, data in said]),
                         ("images", [*tiffs(rng), *pngs(rng), *webps(rng), *netpbm(rng), *y4m(rng)]), ("jpeg", list(jpegs(rng))), ("pieces", list(pieces(rng))), ("arguments", list(command_lines())),
-                        ("lists", list(lists())), ("streams", list(streams(rng)))):
+                        ("lists", list(lists())), ("profile", list(profiles())), ("streams", list(streams(rng)))):
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for name, data in files:
             (folder / kind / name).write_bytes(data)
