@@ -245,6 +245,21 @@ def test_linear(tmp_path, rng, icc):
     assert np.abs(np.clip(results, 0, 1)[0] - np.clip(results, 0, 1)[1]).max() < (1e-4 if icc == "matrix" else 2e-3)
 
 
+@pytest.mark.parametrize("target", ["p3", "gray", "lightness.icc"])
+def test_linear_lightness(tmp_path, rng, target):
+    """A gray profile whose samples are L*: without and with --linear what the formula of L* says, in both directions."""
+    (tmp_path / "lightness.icc").write_bytes(iccfile.gray(4, iccfile.curve(), "Lab "))
+    source = iccfile.gray(2, iccfile.curve(1.8), "Lab ")
+    given = write(tmp_path / "in.tif", draw_picture(rng, 1), source, 16)
+    lightness = 100 * given ** (round(1.8 * 256) / 256)
+    f = (lightness + 16) / 116
+    expected = lightness / 100 if target == "lightness.icc" else encode(np.where(lightness > 8, f ** 3, lightness * 27 / 24389), None)
+    for words in ([], ["--linear"]):
+        harness.run("-y", *words, "in.tif", "--profile", target, "--depth", "float", "out.tif", cwd=tmp_path)
+        out = harness.read_tiff(tmp_path / "out.tif").reshape(*given.shape[:2], -1)
+        assert np.abs(out - expected).max() < 1.5e-3, words
+
+
 def test_nan(tmp_path):
     picture = np.full((3, 5, 3), 0.5, np.float32)
     picture[1, 2, 1] = np.nan
