@@ -21,17 +21,20 @@ static void insist_finite(const float *values, size_t count)
         insist(isfinite(values[i]), "a table that is not finite");
 }
 
-/* Converts a row of inks, or of L*a*b* by the profile of the TIFF. */
+/* Converts a row of inks, or of L*a*b*. */
 static void try_inks(enum inks inks, int options, const struct blob *icc)
 {
-    enum { WIDTH = 16, CHANNELS = 4, WIDE = 2 };
-    unsigned char row[WIDTH * CHANNELS * WIDE], rgb[WIDTH * 3 * WIDE];
+    enum { WIDTH = 16, ROW = WIDTH * 4 * 2 };
+    const struct image_info info = {.width = WIDTH,
+                                    .inks = inks,
+                                    .type = options & IS_WIDE ? SAMPLE_UINT16 : SAMPLE_UINT8,
+                                    .metadata = {.icc = *icc}};
+    unsigned char row[ROW], rgb[ROW];
     struct ink_conversion *conversion;
     struct error error = {.text = ""};
     for (size_t i = 0; i < sizeof row; i++)
         row[i] = (unsigned char)(97 * i);
-    if (inks_open(inks, options & IS_WIDE ? WIDE : 1, WIDTH, icc, colour_space_builtin(COLOUR_SRGB),
-                  &conversion, &error) == STATUS_OK)
+    if (inks_open(&info, colour_space_builtin(COLOUR_SRGB), &conversion, &error) == STATUS_OK)
         inks_convert(conversion, row, rgb, WIDTH);
     else
         insist(error.text[0], "a failure that says nothing");

@@ -11,13 +11,14 @@ import zlib
 
 import numpy as np
 import pytest
+import skimage.color
 from PIL import Image, ImageCms
 
 import harness
 import iccfile
 
 lcms = ctypes.CDLL("liblcms2.so.2")
-for function in ("cmsOpenProfileFromMem", "cmsCreateTransform"):
+for function in ("cmsOpenProfileFromMem", "cmsCreateTransform", "cmsCreateLab4Profile"):
     getattr(lcms, function).restype = ctypes.c_void_p
 PROPHOTO = ((0.7977, 0.288, 0), (0.1352, 0.7119, 0), (0.0313, 0.0001, 0.8249))  # XYZ
 INTENTS = {"perceptual": 0, "relative": 1, "saturation": 2, "absolute": 3}
@@ -448,25 +449,67 @@ def test_cmyk_without_profile(tmp_path, rng):
         assert np.abs(harness.read_samples(tmp_path / "out.tif") / full - expected).max() <= 0.51 / full + 1e-6
 
 
-@pytest.mark.parametrize("photometric", [8, 9])
-@pytest.mark.parametrize("bits", [8, 16])
-def test_lab(tmp_path, rng, photometric, bits):
-    """CIE L*a*b*, whose a* and b* are signed, and ICC's: the grays and colours of sRGB, by the formulas."""
+LAB_ENCODINGS = [(photometric, bits) for photometric in (8, 9) for bits in (8, 16)]
+
+
+def write_lab(path, lab, photometric, bits, tags=()):
+    """CIE L*a*b*, whose a* and b* are signed, or (9) ICC's. Returns L*a*b* as stored."""
+    unit, full = (1, 255) if bits == 8 else (256, 65535 if photometric == 8 else 65280)
+    numbers = np.rint(lab * [full / 100, unit, unit]).astype(int)
+    offset = 0 if photometric == 8 else 128 * unit
+    harness.tifffile.imwrite(path, ((numbers + [0, offset, offset]) & (2 ** bits - 1)).astype(f"u{bits // 8}"),
+                             photometric="cielab" if photometric == 8 else "icclab", extratags=tags)
+    return numbers / [full / 100, unit, unit]
+
+
+def white_tag(white):
+    return [(318, 5, 2, tuple(number for v in white for number in (round(v * 1e6), 1000000)), True)] if white else []
+
+
+@pytest.mark.parametrize("white", [None, (0.3127, 0.329), (0.44758, 0.40745)])
+@pytest.mark.parametrize("photometric, bits", LAB_ENCODINGS)
+def test_lab(tmp_path, rng, photometric, bits, white):
+    """The grays and colours of sRGB, by the formulas: relative to WhitePoint, or to D50 without it."""
     rgb = rng.integers(0, 256, (20, 30, 3)) / 255
+    relative_to = np.array(iccfile.D50 if white is None else (white[0] / white[1], 1, (1 - sum(white)) / white[1]))
     cones = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]])
     matrix = to_xyz(BUILTIN["srgb"][0])
-    adapted = np.linalg.solve(cones, np.diag((cones @ iccfile.D50) / (cones @ matrix.sum(axis=1))) @ cones) @ matrix
-    ratio = decode(rgb, None) @ adapted.T / iccfile.D50
+    adapted = np.linalg.solve(cones, np.diag((cones @ relative_to) / (cones @ matrix.sum(axis=1))) @ cones) @ matrix
+    ratio = decode(rgb, None) @ adapted.T / relative_to
     f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
     lab = np.stack([116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])], axis=-1)
-    unit, full = (1, 255) if bits == 8 else (256, 65535 if photometric == 8 else 65280)
-    numbers = np.rint(np.stack([lab[..., 0] * full / 100, lab[..., 1] * unit, lab[..., 2] * unit], axis=-1)).astype(int)
-    numbers[..., 1:] += 0 if photometric == 8 else 128 * unit
-    harness.tifffile.imwrite(tmp_path / "in.tif", (numbers & (255 if bits == 8 else 65535)).astype(np.uint8 if bits == 8 else np.uint16), photometric="cielab" if photometric == 8 else "icclab")
+    write_lab(tmp_path / "in.tif", lab, photometric, bits, white_tag(white))
     harness.run("in.tif", "out.png", cwd=tmp_path)
     out = harness.read_samples(tmp_path / "out.png") / (2 ** bits - 1)
-    again = decode(out, None) @ adapted.T / iccfile.D50
+    again = decode(out, None) @ adapted.T / relative_to
     assert np.abs(np.cbrt(again) - np.cbrt(ratio)).max() < (0.015 if bits == 8 else 0.002)
+
+
+def test_lab_of_scikit_image(tmp_path, rng):
+    """Its L*a*b* are relative to D65."""
+    rgb = rng.integers(0, 256, (20, 30, 3)).astype(np.uint8)
+    write_lab(tmp_path / "in.tif", skimage.color.rgb2lab(rgb), 8, 16, white_tag((0.3127, 0.329)))
+    harness.run("in.tif", "--depth", "8", "out.png", cwd=tmp_path)
+    assert np.abs(harness.read_samples(tmp_path / "out.png").astype(int) - rgb).max() <= 1
+
+
+@pytest.mark.parametrize("photometric, bits", LAB_ENCODINGS)
+def test_lab_profile(tmp_path, rng, photometric, bits):
+    """A profile of L*a*b*, here of half its chroma, counts more than WhitePoint; one of RGB does not count."""
+    nodes = 3
+    half = [v for i in range(nodes ** 3) for v in (i // 9 / 2, *((128 / 255 + (i // k % 3 / 2 * 65535 / 65280 - 128 / 255) / 2) * 65280 / 65535 for k in (3, 1)))]
+    half = iccfile.profile(2, "spac", "Lab ", "Lab ", {"A2B0": iccfile.lut(3, 3, nodes, half)})
+    for icc, share in ((half, 0.5), (draw_matrix(rng), 1)):
+        lab = np.stack([rng.uniform(45, 65, (9, 11)), *rng.uniform(-18, 18, (2, 9, 11))], axis=-1)
+        tags = [(34675, 7, len(icc), icc, True)]
+        stored = write_lab(tmp_path / "in.tif", lab, photometric, bits, tags + (white_tag((0.44758, 0.40745)) if share < 1 else []))
+        harness.run("-y", "in.tif", "out.png", cwd=tmp_path)
+        back = np.empty_like(lab, np.float32)
+        out = np.ascontiguousarray(harness.read_samples(tmp_path / "out.png") / (2 ** bits - 1), np.float32)
+        transform = lcms.cmsCreateTransform(opened(icc_of(tmp_path / "out.png")), pixel_type(3), ctypes.c_void_p(lcms.cmsCreateLab4Profile(None)), 0x4A001C, 1,
+                                            NO_SHORTCUTS)
+        lcms.cmsDoTransform(ctypes.c_void_p(transform), out.ctypes.data_as(ctypes.c_void_p), back.ctypes.data_as(ctypes.c_void_p), out.size // 3)
+        assert np.abs(back - stored * [1, share, share]).max() < (1 if bits == 8 else 0.1), share
 
 
 def test_strip_converts(tmp_path, rng):
