@@ -35,7 +35,9 @@ def tiffs(rng):
             ("tiles", np.tile(colour, (4, 4, 1)), {"tile": (16, 16)}), ("planes", colour.transpose(2, 0, 1), {
                 "photometric": "rgb", "planarconfig": "separate"}), ("big", gray, {"bigtiff": True}),
             ("16", gray.astype(">u2") * 257, {"byteorder": ">"}), ("float", gray.astype(np.float32) / 255, {}),
-            ("half", gray.astype(np.float16), {}), ("pages", np.stack([gray] * 3), {"photometric": "minisblack"})):
+            ("half", gray.astype(np.float16), {}), ("cmyk", np.dstack([colour, gray]), {"photometric": "separated", "extratags": [(34675, 7, 0, iccfile.printer(2, "CMYK"), True)]}),
+            ("lab", colour, {"photometric": "cielab", "extratags": [(318, 5, 2, (3127, 10000, 3290, 10000), True)]}),
+            ("icclab", colour.astype(np.uint16) * 257, {"photometric": "icclab"}), ("pages", np.stack([gray] * 3), {"photometric": "minisblack"})):
         stream = io.BytesIO()
         tifffile.imwrite(stream, samples, **options)
         yield f"{name}.tif", stream.getvalue()
@@ -47,6 +49,9 @@ def pngs(rng):
         stream = io.BytesIO()
         picture.save(stream, "PNG", dpi=(300, 300))
         yield f"{mode}.png", stream.getvalue()
+    stream = io.BytesIO()
+    picture.save(stream, "PNG", icc_profile=iccfile.printer(2))
+    yield "profile.png", stream.getvalue()
     for name, picture in (("palette", picture.convert("P")), ("bits", picture.convert("1"))):
         stream = io.BytesIO()
         picture.save(stream, "PNG")
@@ -58,7 +63,7 @@ def webps(rng):
     for channels in (3, 4):
         pictures = [PIL.Image.fromarray(rng.integers(0, 256, (9, 11, channels), np.uint8)) for _ in range(2)]
         for name, options in (("lossy", {"quality": 30}), ("lossless", {"lossless": True, "exif": b"MM\0*\0\0\0\10" + bytes(6), "xmp": b"<x/>"}),
-                              ("frames", {"save_all": True, "append_images": pictures[1:]})):
+                              ("profile", {"icc_profile": iccfile.printer(2)}), ("frames", {"save_all": True, "append_images": pictures[1:]})):
             stream = io.BytesIO()
             pictures[0].save(stream, "WEBP", **options)
             yield f"{name}-{channels}.webp", stream.getvalue()
