@@ -118,11 +118,11 @@ struct colour_end {
 /* A conversion for the device: value ─▶ in-curves ─▶ matrix or table ─▶ out-curves. */
 struct colour_link {
     int in, out;                  /* channels of colour */
-    bool has_grid;                /* a table instead of a matrix */
     float matrix[3][3];           /* [out][in] */
     int32_t decode[3], encode[3]; /* start of the curve in `floats`; -1: none */
-    int32_t grid;                 /* start of GRID_NODES^3 nodes of four floats, the last channel fastest */
-    float *floats;                /* curves, then the grid */
+    /* Start of a table of GRID_NODES^3 nodes of four floats, the last channel fastest; -1: the matrix. */
+    int32_t grid;
+    float *floats; /* curves, then the grid */
     size_t count;
 };
 

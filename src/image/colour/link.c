@@ -185,7 +185,6 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
         link->encode[c] = (int32_t)link->count;
         curve_fill(link->floats + link->count, true, shaper_value, &to[c]);
     }
-    link->has_grid = true;
     link->grid = (int32_t)link->count;
     float axis[3][GRID_NODES];
     for (int c = 0; c < 3; c++)
@@ -304,6 +303,7 @@ enum status colour_link_find(struct colour_end from, struct colour_end to, enum 
                                      .out = to.space->channels,
                                      .decode = {-1, -1, -1},
                                      .encode = {-1, -1, -1},
+                                     .grid = -1,
                                      .floats = allocate_zeroed(6 * CURVE_TABLE_SIZE + GRID_SIZE,
                                                                sizeof(float), "a colour conversion", error)};
         }
