@@ -124,7 +124,7 @@ static inline float4 interpolate(__global const float *restrict grid, float r, f
     return mad(part[2], e - d, mad(part[1], d - c, mad(part[0], c - a, a)));
 }
 
-/* Replaces the colours by those of the grid. They are copied, so that the compiler keeps them in registers for the matrix. */
+/* Looks the colours up in the grid. The copy leaves `value` in registers for the matrix. */
 static inline void apply_grid(__global const float *restrict grid, lanes *value)
 {
     lanes v[3] = {value[0], value[1], value[2]};

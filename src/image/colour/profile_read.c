@@ -77,8 +77,8 @@ static void set_native(struct colour_space *space, double native[3][3])
     }
 }
 
-/* Sets the luminance of the channels. XYZ in a profile are adapted to D50. Their luminance is that of the
- * primaries after `chad`, or else Bradford's transform from the white of a version 2 profile, is undone. */
+/* Sets the luminance of the channels. XYZ in a profile are adapted to D50: `chad` is undone first, or else
+ * Bradford's transform from the white of a version 2 profile. */
 static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
 {
     const cmsCIEXYZ *chad = cmsReadTag(profile, cmsSigChromaticAdaptationTag);

@@ -168,8 +168,8 @@ static inline bool change_moves(const struct change *change)
  * removed. */
 enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error);
 
-/* Makes the metadata those of a picture in that space: embeds its profile, or for one or two channels of a
- * space of RGB the profile of its grays, and drops PNG's chunks of colour. */
+/* Describes a picture in that space: embeds its profile, or for one or two channels of a space of RGB the
+ * profile of its grays, and drops PNG's chunks of colour. */
 enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space, int channels,
                                struct error *error);
 

@@ -135,7 +135,7 @@ def check(folder, rng, source, target, intent="relative", black="no", channels=3
             assert tiff.pages[0].tags["InterColorProfile"].value == target
 
 
-@pytest.mark.parametrize("number", range(harness.some(6, 40)))
+@pytest.mark.parametrize("number", range(harness.some(6, 200)))
 def test_matrices(tmp_path, rng, number):
     check(tmp_path, rng, draw_matrix(rng), draw_matrix(rng), intent=str(rng.choice(list(INTENTS))), black=str(rng.choice(["yes", "no"])))
 
