@@ -1,7 +1,6 @@
 /* Conversions between colour spaces (src/image/colour/colour.h):
  *
- *     convert_matrix  value -> curve of its channel -> 3x3 matrix -> curve of its channel
- *     convert_grid    value -> curve -> table of 33^3 nodes, by tetrahedral interpolation -> curve
+ *     value -> curve of its channel -> 3x3 matrix, or table of 33^3 nodes by tetrahedral interpolation -> curve
  *
  * A curve may be absent. Colour is divided by alpha before and multiplied by it after the conversion; alpha is copied. If
  * one colour of a pixel is NaN, all are. Gray is one channel, on either side.
@@ -26,7 +25,7 @@ typedef int ints;
 struct conversion {
     int in, out, alpha;       /* channels of colour, and 1 if alpha follows */
     int decode[3], encode[3]; /* start of the curve in the floats; -1: none */
-    int grid;                 /* start of the grid */
+    int grid;                 /* start of the grid; -1: the matrix */
     float matrix[9];          /* [out][in] */
 };
 
@@ -86,27 +85,12 @@ static inline void store_colours(PLANES_OUT(dst), int x, int y, int z, __global 
 #endif
 }
 
-NOINLINE void convert_matrix_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict floats,
-                                 const struct conversion how, WORK_ITEM_PARAMS)
+static inline void apply_matrix(const struct conversion how, lanes *value)
 {
-#pragma unroll 1
-    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
-        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
-        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-            return;
-        lanes v[3], light[3];
-        const lanes alpha = load_colours(PLANES_ARG(src), x, y, z, floats, how, v);
+    const lanes r = value[0], g = value[1], b = value[2];
 #pragma unroll
-        for (int c = 0; c < 3; c++)
-            light[c] = mad(how.matrix[3 * c + 2], v[2], mad(how.matrix[3 * c + 1], v[1], how.matrix[3 * c] * v[0]));
-        store_colours(PLANES_ARG(dst), x, y, z, floats, how, light, alpha);
-    }
-}
-
-__kernel void convert_matrix(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict floats,
-                             const struct conversion how)
-{
-    convert_matrix_run(PLANES_ARG(src), PLANES_ARG(dst), floats, how, WORK_ITEM_ARGS);
+    for (int c = 0; c < 3; c++)
+        value[c] = mad(how.matrix[3 * c + 2], b, mad(how.matrix[3 * c + 1], g, how.matrix[3 * c] * r));
 }
 
 /* Interpolates in the grid at (r, g, b), which is clipped to 0...1. The cube of eight nodes around it is six tetrahedra. Its
@@ -140,8 +124,25 @@ static inline float4 interpolate(__global const float *restrict grid, float r, f
     return mad(part[2], e - d, mad(part[1], d - c, mad(part[0], c - a, a)));
 }
 
-NOINLINE void convert_grid_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict floats,
-                               const struct conversion how, WORK_ITEM_PARAMS)
+/* Looks the colours up in the grid. The copy leaves `value` in registers for the matrix. */
+static inline void apply_grid(__global const float *restrict grid, lanes *value)
+{
+    lanes v[3] = {value[0], value[1], value[2]};
+    float *const red = (float *)&v[0], *const green = (float *)&v[1], *const blue = (float *)&v[2];
+#pragma unroll 1
+    for (int i = 0; i < LANES; i++) {
+        const float r = red[i], g = green[i], b = blue[i];
+        const float nan = r + g + b;
+        const float4 found = interpolate(grid, r, g, b);
+        red[i] = nan == nan ? found.x : nan;
+        green[i] = nan == nan ? found.y : nan;
+        blue[i] = nan == nan ? found.z : nan;
+    }
+    value[0] = v[0], value[1] = v[1], value[2] = v[2];
+}
+
+NOINLINE void convert_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict floats,
+                          const struct conversion how, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -150,22 +151,15 @@ NOINLINE void convert_grid_run(PLANES_IN(src), PLANES_OUT(dst), __global const f
             return;
         lanes v[3];
         const lanes alpha = load_colours(PLANES_ARG(src), x, y, z, floats, how, v);
-        float *const red = (float *)&v[0], *const green = (float *)&v[1], *const blue = (float *)&v[2];
-#pragma unroll 1
-        for (int i = 0; i < LANES; i++) {
-            const float r = red[i], g = green[i], b = blue[i];
-            const float nan = r + g + b;
-            const float4 found = interpolate(floats + how.grid, r, g, b);
-            red[i] = nan == nan ? found.x : nan;
-            green[i] = nan == nan ? found.y : nan;
-            blue[i] = nan == nan ? found.z : nan;
-        }
+        if (how.grid >= 0)
+            apply_grid(floats + how.grid, v);
+        else
+            apply_matrix(how, v);
         store_colours(PLANES_ARG(dst), x, y, z, floats, how, v, alpha);
     }
 }
 
-__kernel void convert_grid(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict floats,
-                           const struct conversion how)
+__kernel void convert(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict floats, const struct conversion how)
 {
-    convert_grid_run(PLANES_ARG(src), PLANES_ARG(dst), floats, how, WORK_ITEM_ARGS);
+    convert_run(PLANES_ARG(src), PLANES_ARG(dst), floats, how, WORK_ITEM_ARGS);
 }

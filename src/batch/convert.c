@@ -112,7 +112,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_update(metadata, &change, error);
     if (status == STATUS_OK && change.space != NULL)
-        status = metadata_set_space(metadata, change.space, error);
+        status = metadata_set_space(metadata, change.space, page->out.channels, error);
     if (status == STATUS_OK && change.space != NULL && strip && change.space->is_srgb)
         blob_free(&metadata->icc); /* a picture without a profile is sRGB */
     /* The range, by which a program can compute the input's values. */

@@ -74,8 +74,9 @@ struct writer {
     const struct format *format;
     struct writer_options options;
     struct output output;   /* output.file is at its start */
-    unsigned char *bits;    /* some rows of a bilevel page; owned by writer.c, else NULL */
     struct image_info info; /* of the current page; the format can hold it */
+    unsigned char *rows;    /* writer.c: some rows as bits or without alpha, owned; else NULL */
+    bool has_alpha;         /* writer.c: rows have alpha, which `info` has not */
     bool begun;             /* a page was begun */
     bool copied;            /* the output is a copy of the input's bytes */
 };

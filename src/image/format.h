@@ -16,7 +16,7 @@ struct capacity {
     unsigned channels; /* set of numbers of channels of a picture: bit 1u << 3 is RGB. 0 for video */
     bool bits;         /* gray pictures of one bit for each pixel (writer_options.bilevel) */
     bool masks;        /* pictures of two or four channels whose last one is not alpha */
-    bool flat;         /* no alpha: transparent pixels are blended with white when they are written */
+    bool flat;         /* no alpha: pictures that have it are blended with white before they are written */
     bool pages;        /* more than one page */
     bool video;        /* frames of several pages (struct video) */
     bool texts;        /* metadata: texts and most other fields */

@@ -146,8 +146,7 @@ static enum status open_inks(struct reader *reader, struct error *error)
         return fail(error, STATUS_FAILED, "CMYK and L*a*b* of %s samples are not supported",
                     sample_name(info->type));
     reader->ink_row = allocate(row_size(info), "a row of inks", error);
-    if (reader->ink_row == NULL || inks_open(info->inks, sample_size(info->type), info->width,
-                                             &info->metadata.icc, target, &reader->inks, error) != STATUS_OK)
+    if (reader->ink_row == NULL || inks_open(info, target, &reader->inks, error) != STATUS_OK)
         return STATUS_FAILED;
     if (!inks_have_profile(reader->inks))
         metadata_warn(&info->metadata,
@@ -155,6 +154,7 @@ static enum status open_inks(struct reader *reader, struct error *error)
     reader->plain = false;
     reader->converted = *info;
     reader->converted.channels = 3;
+    reader->converted.metadata.has_chromaticities = false;
     reader->converted.metadata.icc = target->icc; /* which a copy of the metadata copies */
     return STATUS_OK;
 }

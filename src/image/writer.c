@@ -92,8 +92,8 @@ static enum status writer_check_page(const struct writer *writer, const struct i
                 colours[info->channels - 1], sample_name(info->type), format_names(&page, "or").text);
 }
 
-/* Returns the number of rows that are packed to bits at once, 64 KiB of them. */
-static size_t bits_rows(const struct writer *writer)
+/* Returns the number of rows that are converted at once, 64 KiB of them. */
+static size_t rows_at_once(const struct writer *writer)
 {
     return 1 + ((size_t)64 << 10) / writer_row_size(&writer->options, &writer->info);
 }
@@ -114,22 +114,52 @@ static bool pack_bits(const unsigned char *samples, uint32_t width, unsigned cha
     return difference == 0;
 }
 
-/* Writes rows of a bilevel page. */
-static enum status write_bits(struct writer *writer, const unsigned char *rows, size_t pitch, uint32_t count,
-                              struct error *error)
+/* Blends a row with white, as on paper: colour * alpha + white * (1 - alpha), integers rounded. `info` is
+ * without alpha. */
+static void blend_with_white(const struct image_info *info, const unsigned char *row, unsigned char *to)
+{
+    const size_t colours = (size_t)info->channels;
+    for (size_t x = 0; x < info->width; x++)
+        for (size_t c = 0; c < colours; c++) {
+            const size_t from = x * (colours + 1) + c, alpha = x * (colours + 1) + colours,
+                         i = x * colours + c;
+            if (info->type == SAMPLE_FLOAT) {
+                const float *v = (const float *)row;
+                ((float *)to)[i] = v[from] * v[alpha] + (1 - v[alpha]);
+            } else if (info->type == SAMPLE_UINT16) {
+                const uint16_t *v = (const uint16_t *)row;
+                const uint32_t full = UINT16_MAX;
+                ((uint16_t *)to)[i] =
+                    (uint16_t)((v[from] * (uint32_t)v[alpha] + full * (full - v[alpha]) + full / 2) / full);
+            } else {
+                const uint32_t full = UINT8_MAX;
+                to[i] = (unsigned char)((row[from] * (uint32_t)row[alpha] + full * (full - row[alpha]) +
+                                         full / 2) /
+                                        full);
+            }
+        }
+}
+
+/* Writes rows as bits or without alpha. */
+static enum status write_converted(struct writer *writer, const unsigned char *rows, size_t pitch,
+                                   uint32_t count, struct error *error)
 {
     const struct writer_class *class = writer->format->writer;
-    const size_t size = writer_row_size(&writer->options, &writer->info), room = bits_rows(writer);
+    const size_t size = writer_row_size(&writer->options, &writer->info), room = rows_at_once(writer);
     enum status status = STATUS_OK;
     for (uint32_t some; status == STATUS_OK && count > 0; count -= some) {
         some = count < room ? count : (uint32_t)room;
-        for (uint32_t y = 0; y < some; y++, rows += pitch)
-            if (!pack_bits(rows, writer->info.width, class->black_is_one ? 255 : 0, writer->bits + y * size))
+        for (uint32_t y = 0; y < some; y++, rows += pitch) {
+            unsigned char *to = writer->rows + y * size;
+            if (writer->has_alpha)
+                blend_with_white(&writer->info, rows, to);
+            else if (!pack_bits(rows, writer->info.width, class->black_is_one ? 255 : 0, to))
                 return fail(
                     error, STATUS_FAILED,
                     "has values between black and white, which 1-bit samples do not hold; end the chain "
                     "with --threshold otsu or, in uneven light, --threshold sauvola");
-        status = class->write(writer, writer->bits, size, some, error);
+        }
+        status = class->write(writer, writer->rows, size, some, error);
     }
     return status;
 }
@@ -138,14 +168,20 @@ enum status writer_begin_page(struct writer *writer, const struct image_info *in
 {
     enum status status = writer_check_page(writer, info, error);
     writer->info = *info; /* the caller still owns its metadata */
-    free(writer->bits);
-    writer->bits = NULL;
-    if (status == STATUS_OK && writer->options.bilevel) {
-        writer->bits = allocate(bits_rows(writer) * writer_row_size(&writer->options, info), "a row", error);
-        status = writer->bits != NULL ? STATUS_OK : STATUS_FAILED;
+    writer->has_alpha = info->alpha && writer->format->holds.flat && !writer->options.bilevel;
+    if (writer->has_alpha) {
+        writer->info.channels--;
+        writer->info.alpha = false;
+    }
+    free(writer->rows);
+    writer->rows = NULL;
+    if (status == STATUS_OK && (writer->options.bilevel || writer->has_alpha)) {
+        writer->rows =
+            allocate(rows_at_once(writer) * writer_row_size(&writer->options, &writer->info), "a row", error);
+        status = writer->rows != NULL ? STATUS_OK : STATUS_FAILED;
     }
     if (status == STATUS_OK)
-        status = writer->format->writer->begin_page(writer, info, error);
+        status = writer->format->writer->begin_page(writer, &writer->info, error);
     writer->begun = writer->begun || status == STATUS_OK;
     return named(writer, status, error);
 }
@@ -154,8 +190,8 @@ enum status writer_write(struct writer *writer, const void *rows, size_t pitch, 
                          struct error *error)
 {
     return named(writer,
-                 writer->options.bilevel ? write_bits(writer, rows, pitch, count, error)
-                                         : writer->format->writer->write(writer, rows, pitch, count, error),
+                 writer->rows != NULL ? write_converted(writer, rows, pitch, count, error)
+                                      : writer->format->writer->write(writer, rows, pitch, count, error),
                  error);
 }
 
@@ -199,6 +235,6 @@ void writer_close(struct writer *writer)
         return;
     writer->format->writer->close(writer);
     output_abandon(&writer->output);
-    free(writer->bits);
+    free(writer->rows);
     free(writer);
 }

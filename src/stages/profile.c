@@ -154,7 +154,7 @@ static enum status run_profile(struct run *run, const void *params, const struct
         for (int i = 0; i < 3; i++)
             how.matrix[3 * c + i] = link->matrix[c][i];
     }
-    struct work work = run_work(run, "colour", link->has_grid ? "convert_grid" : "convert_matrix", dst);
+    struct work work = run_work(run, "colour", "convert", dst);
     work.vector_width = VECTOR_WINDOW;
     work.outlined = true;
     work.depth = in->shape.images;

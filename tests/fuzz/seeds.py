@@ -13,6 +13,8 @@ import PIL.PngImagePlugin
 import tifffile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "reference"))
+import iccfile  # noqa: E402
 
 
 def tiffs(rng):
@@ -33,7 +35,9 @@ def tiffs(rng):
             ("tiles", np.tile(colour, (4, 4, 1)), {"tile": (16, 16)}), ("planes", colour.transpose(2, 0, 1), {
                 "photometric": "rgb", "planarconfig": "separate"}), ("big", gray, {"bigtiff": True}),
             ("16", gray.astype(">u2") * 257, {"byteorder": ">"}), ("float", gray.astype(np.float32) / 255, {}),
-            ("half", gray.astype(np.float16), {}), ("pages", np.stack([gray] * 3), {"photometric": "minisblack"})):
+            ("half", gray.astype(np.float16), {}), ("cmyk", np.dstack([colour, gray]), {"photometric": "separated", "extratags": [(34675, 7, 0, iccfile.printer(2, "CMYK"), True)]}),
+            ("lab", colour, {"photometric": "cielab", "extratags": [(318, 5, 2, (3127, 10000, 3290, 10000), True)]}),
+            ("icclab", colour.astype(np.uint16) * 257, {"photometric": "icclab"}), ("pages", np.stack([gray] * 3), {"photometric": "minisblack"})):
         stream = io.BytesIO()
         tifffile.imwrite(stream, samples, **options)
         yield f"{name}.tif", stream.getvalue()
@@ -45,6 +49,9 @@ def pngs(rng):
         stream = io.BytesIO()
         picture.save(stream, "PNG", dpi=(300, 300))
         yield f"{mode}.png", stream.getvalue()
+    stream = io.BytesIO()
+    picture.save(stream, "PNG", icc_profile=iccfile.printer(2))
+    yield "profile.png", stream.getvalue()
     for name, picture in (("palette", picture.convert("P")), ("bits", picture.convert("1"))):
         stream = io.BytesIO()
         picture.save(stream, "PNG")
@@ -56,7 +63,7 @@ def webps(rng):
     for channels in (3, 4):
         pictures = [PIL.Image.fromarray(rng.integers(0, 256, (9, 11, channels), np.uint8)) for _ in range(2)]
         for name, options in (("lossy", {"quality": 30}), ("lossless", {"lossless": True, "exif": b"MM\0*\0\0\0\10" + bytes(6), "xmp": b"<x/>"}),
-                              ("frames", {"save_all": True, "append_images": pictures[1:]})):
+                              ("profile", {"icc_profile": iccfile.printer(2)}), ("frames", {"save_all": True, "append_images": pictures[1:]})):
             stream = io.BytesIO()
             pictures[0].save(stream, "WEBP", **options)
             yield f"{name}-{channels}.webp", stream.getvalue()
@@ -152,6 +159,17 @@ def metadata(rng):
         yield name, stream.getvalue()
 
 
+def profiles():
+    """Profiles of matrices, gray and tables, after a byte that chooses the conversion (profile.c)."""
+    curves = [iccfile.curve(2.2), iccfile.curve(0, 0.2, 1), iccfile.parametric(3, *iccfile.SRGB)]
+    columns = [(0.436, 0.222, 0.014), (0.385, 0.717, 0.097), (0.1432, 0.061, 0.7139)]
+    made = [iccfile.rgb(version, columns, curves[:version - 1] + curves[2:] * (4 - version)) for version in (2, 4)]
+    made += [iccfile.gray(2, curves[0]), iccfile.gray(4, curves[1], "Lab "), iccfile.printer(3), iccfile.printer(2, "CMYK")]
+    for i, icc in enumerate(made):
+        for options in (0, 1 + 4 + 8, 2 + 16 + 32, 3 + 8 + 16 + 32 + 64):
+            yield f"{i}-{options}", bytes([options]) + icc
+
+
 def command_lines():
     """Every stage and option, with a value."""
     text = subprocess.run([ROOT / "build" / "climg", "--complete=--"], capture_output=True, text=True, check=True).stdout
@@ -174,9 +192,9 @@ def main():
     folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(1)
     said = list(metadata(rng))
     choices = {name: rng.bytes(8) for name, _ in said}
-    for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_update", [(name, choices[name] + data) for name, data in said]),
+    for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_follow", [(name, choices[name] + data) for name, data in said]),
                         ("images", [*tiffs(rng), *pngs(rng), *webps(rng), *netpbm(rng), *y4m(rng)]), ("jpeg", list(jpegs(rng))), ("pieces", list(pieces(rng))), ("arguments", list(command_lines())),
-                        ("lists", list(lists())), ("streams", list(streams(rng)))):
+                        ("lists", list(lists())), ("profile", list(profiles())), ("streams", list(streams(rng)))):
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for name, data in files:
             (folder / kind / name).write_bytes(data)

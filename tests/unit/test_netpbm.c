@@ -272,14 +272,14 @@ static void what_a_kind_cannot_hold_is_refused(void **state)
          {.channels = 1},
          "image: PPM does not hold gray of 8 bit samples; write JPEG, PAM, PGM, PNM, PNG, TIFF, WebP or Y4M"},
         {"pnm",
-         {.channels = 2, .alpha = true, .type = SAMPLE_UINT16},
-         "image: PNM does not hold gray with alpha of 16 bit samples; write PAM, PNG or TIFF"},
+         {.channels = 1, .type = SAMPLE_FLOAT},
+         "image: PNM does not hold gray of float samples; write PFM or TIFF"},
         {"pam",
          {.channels = 1, .type = SAMPLE_FLOAT},
          "image: PAM does not hold gray of float samples; write PFM or TIFF"},
         {"pfm",
-         {.channels = 4, .alpha = true, .type = SAMPLE_FLOAT},
-         "image: PFM does not hold RGB with alpha of float samples; write TIFF"},
+         {.channels = 3, .type = SAMPLE_UINT16},
+         "image: PFM does not hold RGB of 16 bit samples; write PAM, PNM, PPM, PNG or TIFF"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct writer_options options = {.format = format_by_word(cases[i].word)};

@@ -11,7 +11,7 @@
 #ifndef CLIMG_IMAGE_COLOUR_COLOUR_H
 #define CLIMG_IMAGE_COLOUR_COLOUR_H
 
-#include "image/metadata/metadata.h"
+#include "image/image.h"
 
 /* Floats of a curve's table: 1 if the curve is mirrored below 0, or 0 if it is constant there; its value at
  * 0; CURVE_STEPS values for each factor of two from 2^-24 to 2^8; the value at 2^8 (kernels/curve.h). With
@@ -83,10 +83,10 @@ void colour_space_release(const struct colour_space *space);
  * size. */
 struct ink_conversion;
 
-/* Opens a conversion of rows by a profile (ICC, may be absent) to a space of RGB. `size`: bytes of a sample.
- * *opened is closed by the caller also after a failure. */
-enum status inks_open(enum inks inks, size_t size, uint32_t width, const struct blob *icc,
-                      const struct colour_space *target, struct ink_conversion **opened, struct error *error);
+/* Opens a conversion of rows of a file by its profile, which may be absent, to a space of RGB. *opened is
+ * closed by the caller also after a failure. */
+enum status inks_open(const struct image_info *info, const struct colour_space *target,
+                      struct ink_conversion **opened, struct error *error);
 
 /* False: CMYK is converted without its profile, which is missing or damaged. */
 bool inks_have_profile(const struct ink_conversion *conversion);
@@ -118,11 +118,11 @@ struct colour_end {
 /* A conversion for the device: value ─▶ in-curves ─▶ matrix or table ─▶ out-curves. */
 struct colour_link {
     int in, out;                  /* channels of colour */
-    bool has_grid;                /* a table instead of a matrix */
     float matrix[3][3];           /* [out][in] */
     int32_t decode[3], encode[3]; /* start of the curve in `floats`; -1: none */
-    int32_t grid;                 /* start of GRID_NODES^3 nodes of four floats, the last channel fastest */
-    float *floats;                /* curves, then the grid */
+    /* Start of a table of GRID_NODES^3 nodes of four floats, the last channel fastest; -1: the matrix. */
+    int32_t grid;
+    float *floats; /* curves, then the grid */
     size_t count;
 };
 

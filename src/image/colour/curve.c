@@ -9,6 +9,7 @@
 
 #include "base/exact.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,10 +190,12 @@ void curve_fill(float *table, bool is_mirrored, double (*function)(const void *c
 {
     enum { FIRST = -24 };
     table[0] = is_mirrored;
-    table[1] = (float)function(context, 0);
-    for (int i = 0; i < CURVE_TABLE_SIZE - 2; i++)
-        table[2 + i] = (float)function(
-            context, ldexp(1 + i % CURVE_STEPS / (double)CURVE_STEPS, FIRST + i / CURVE_STEPS));
+    for (int i = -1; i < CURVE_TABLE_SIZE - 2; i++) {
+        const double v =
+            i < 0 ? 0 : ldexp(1 + i % CURVE_STEPS / (double)CURVE_STEPS, FIRST + i / CURVE_STEPS);
+        /* Exponents are up to 32767: finite, so that no NaN comes from a difference in the kernel. */
+        table[2 + i] = (float)fmin(function(context, v), FLT_MAX);
+    }
 }
 
 bool curve_tables_equal(const float *a, const float *b)

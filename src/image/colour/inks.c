@@ -3,9 +3,13 @@
  *
  * Little CMS converts by the file's profile, relative colorimetric with black point compensation, as
  * programs for print show it. Without a profile CMYK is (1 - C)(1 - K), and so on: far from what a press
- * prints, but black and white are right. L*a*b* has the white D50 (TIFF 6.0, section 23, and Adobe's TIFF
- * Technical Note 4); it becomes floats first, as Little CMS has no type of TIFF's signed a* and b*. */
-#include "image/colour/lcms.h"
+ * prints, but black and white are right.
+ *
+ * L*a*b* is relative to a white. TIFF 6.0, section 23, leaves it open (and forbids the tag WhitePoint),
+ * Adobe's later note on ICCLab and libtiff read that tag, and Photoshop writes D50 without it. So these
+ * count: an ICC profile of L*a*b*, WhitePoint, D50. From another white, XYZ are adapted to D50 by Bradford's
+ * transform. L*a*b* becomes floats first, as Little CMS has no type of TIFF's signed a* and b*. */
+#include "image/colour/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,33 +21,42 @@ struct ink_conversion {
     cmsContext context;
     cmsHTRANSFORM transform; /* NULL: the simple way */
     float *lab;              /* a row of L*a*b* */
+    bool adapts;             /* L*a*b* has a white other than D50 */
+    cmsCIEXYZ white;
+    double adapt[3][3]; /* of XYZ, from the white to D50 */
 };
 
-/* Opens the profile of the inks, or of L*a*b*. NULL: it has none, or one that cannot be used. */
+static bool inks_are_lab(const struct ink_conversion *conversion)
+{
+    return conversion->inks == INKS_CIELAB || conversion->inks == INKS_ICCLAB;
+}
+
+/* Opens the file's profile. NULL: it has none, or one that cannot be used. */
 static cmsHPROFILE open_source(struct ink_conversion *conversion, const struct blob *icc)
 {
-    if (conversion->inks == INKS_CIELAB || conversion->inks == INKS_ICCLAB)
-        return cmsCreateLab4ProfileTHR(conversion->context, NULL);
+    const cmsColorSpaceSignature wanted = inks_are_lab(conversion) ? cmsSigLabData : cmsSigCmykData;
     cmsHPROFILE profile = icc->data != NULL ? cmsOpenProfileFromMemTHR(conversion->context, icc->data,
                                                                        (cmsUInt32Number)icc->size)
                                             : NULL;
     /* Little CMS samples it in 83,521 colours. */
-    if (profile != NULL && cmsGetColorSpace(profile) == cmsSigCmykData && !lcms_has_many_elements(profile, 0))
+    if (profile != NULL && cmsGetColorSpace(profile) == wanted &&
+        cmsGetDeviceClass(profile) != cmsSigLinkClass && !lcms_has_many_elements(profile, 0))
         return profile;
     if (profile != NULL)
         cmsCloseProfile(profile);
     return NULL;
 }
 
-static void open_ink_transform(struct ink_conversion *conversion, const struct blob *icc,
+/* Opens the transform from a profile, which is closed; NULL is allowed. */
+static void open_ink_transform(struct ink_conversion *conversion, cmsHPROFILE from,
                                const struct colour_space *target)
 {
     const bool is_wide = conversion->size == 2;
-    const bool is_lab = conversion->inks == INKS_CIELAB || conversion->inks == INKS_ICCLAB;
-    cmsHPROFILE from = open_source(conversion, icc);
+    const cmsUInt32Number type = inks_are_lab(conversion) ? TYPE_Lab_FLT
+                                 : is_wide                ? TYPE_CMYK_16
+                                                          : TYPE_CMYK_8;
     cmsHPROFILE to =
         cmsOpenProfileFromMemTHR(conversion->context, target->icc.data, (cmsUInt32Number)target->icc.size);
-    const cmsUInt32Number type = is_lab ? TYPE_Lab_FLT : is_wide ? TYPE_CMYK_16 : TYPE_CMYK_8;
     if (from != NULL && to != NULL)
         conversion->transform = cmsCreateTransformTHR(
             conversion->context, from, type, to, is_wide ? TYPE_RGB_16 : TYPE_RGB_8,
@@ -54,24 +67,38 @@ static void open_ink_transform(struct ink_conversion *conversion, const struct b
         cmsCloseProfile(to);
 }
 
-enum status inks_open(enum inks inks, size_t size, uint32_t width, const struct blob *icc,
-                      const struct colour_space *target, struct ink_conversion **opened, struct error *error)
+/* Opens the transform from L*a*b* of a white; x 0: D50. */
+static void open_lab_transform(struct ink_conversion *conversion, const double white[2],
+                               const struct colour_space *target)
+{
+    open_ink_transform(conversion, cmsCreateLab4ProfileTHR(conversion->context, NULL), target);
+    conversion->adapts = white[0] > 0;
+    if (conversion->adapts) {
+        const double xyz[3] = {white[0] / white[1], 1, (1 - white[0] - white[1]) / white[1]};
+        conversion->white = (cmsCIEXYZ){xyz[0], xyz[1], xyz[2]};
+        profile_adapt_white(xyz, conversion->adapt);
+    }
+}
+
+enum status inks_open(const struct image_info *info, const struct colour_space *target,
+                      struct ink_conversion **opened, struct error *error)
 {
     struct ink_conversion *conversion = allocate_zeroed(1, sizeof *conversion, "colours", error);
     *opened = conversion;
     if (conversion == NULL)
         return STATUS_FAILED;
-    conversion->inks = inks;
-    conversion->size = size;
+    conversion->inks = info->inks;
+    conversion->size = sample_size(info->type);
     conversion->context = lcms_open(conversion->text);
-    conversion->lab = allocate((size_t)width * 3 * sizeof(float), "a row of colours", error);
-    if (conversion->context != NULL && conversion->lab != NULL)
-        open_ink_transform(conversion, icc, target);
+    conversion->lab = allocate((size_t)info->width * 3 * sizeof(float), "a row of colours", error);
     if (conversion->lab == NULL)
         return STATUS_FAILED;
-    return conversion->transform == NULL && (inks == INKS_CIELAB || inks == INKS_ICCLAB)
-               ? lcms_fail(conversion->text, error)
-               : STATUS_OK;
+    if (conversion->context != NULL)
+        open_ink_transform(conversion, open_source(conversion, &info->metadata.icc), target);
+    if (conversion->context != NULL && conversion->transform == NULL && inks_are_lab(conversion))
+        open_lab_transform(conversion, info->white, target);
+    return conversion->transform == NULL && inks_are_lab(conversion) ? lcms_fail(conversion->text, error)
+                                                                     : STATUS_OK;
 }
 
 bool inks_have_profile(const struct ink_conversion *conversion)
@@ -103,6 +130,26 @@ static void decode_lab(const struct ink_conversion *conversion, const unsigned c
     }
 }
 
+/* Makes L*a*b* relative to D50. */
+static void adapt_lab(const struct ink_conversion *conversion, uint32_t width)
+{
+    for (float *lab = conversion->lab; lab < conversion->lab + (size_t)width * 3; lab += 3) {
+        cmsCIELab value = {lab[0], lab[1], lab[2]};
+        cmsCIEXYZ xyz;
+        cmsLab2XYZ(&conversion->white, &xyz, &value);
+        const double v[3] = {xyz.X, xyz.Y, xyz.Z};
+        double to[3];
+        for (int i = 0; i < 3; i++)
+            to[i] = conversion->adapt[i][0] * v[0] + conversion->adapt[i][1] * v[1] +
+                    conversion->adapt[i][2] * v[2];
+        xyz = (cmsCIEXYZ){to[0], to[1], to[2]};
+        cmsXYZ2Lab(NULL, &value, &xyz);
+        lab[0] = (float)value.L;
+        lab[1] = (float)value.a;
+        lab[2] = (float)value.b;
+    }
+}
+
 /* Converts CMYK without a profile. */
 static void convert_simply(const struct ink_conversion *conversion, const unsigned char *row,
                            unsigned char *rgb, uint32_t width)
@@ -124,8 +171,10 @@ static void convert_simply(const struct ink_conversion *conversion, const unsign
 void inks_convert(const struct ink_conversion *conversion, unsigned char *row, unsigned char *rgb,
                   uint32_t width)
 {
-    if (conversion->inks == INKS_CIELAB || conversion->inks == INKS_ICCLAB) {
+    if (inks_are_lab(conversion)) {
         decode_lab(conversion, row, width);
+        if (conversion->adapts)
+            adapt_lab(conversion, width);
         cmsDoTransform(conversion->transform, conversion->lab, rgb, width);
         return;
     }

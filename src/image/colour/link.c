@@ -185,7 +185,6 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
         link->encode[c] = (int32_t)link->count;
         curve_fill(link->floats + link->count, true, shaper_value, &to[c]);
     }
-    link->has_grid = true;
     link->grid = (int32_t)link->count;
     float axis[3][GRID_NODES];
     for (int c = 0; c < 3; c++)
@@ -210,8 +209,9 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
     return STATUS_OK;
 }
 
-/* Value of one channel of a gray space's conversion. */
+/* One channel of a gray space's conversion. */
 struct gray_channel {
+    const struct link_entry *entry;
     cmsHTRANSFORM transform;
     int channel;
     double deadline; /* a time of lcms_seconds; values after it are 0 */
@@ -220,20 +220,23 @@ struct gray_channel {
 static double gray_value(const void *context, double v)
 {
     const struct gray_channel *gray = context;
-    const float in = v < 1 ? (float)v : 1;
+    const struct colour_end *from = &gray->entry->from, *to = &gray->entry->to;
+    const float in = (float)fmin(from->is_linear ? curve_encode(&from->space->curves[0], v) : v, 1);
     float out[3];
     if (lcms_seconds() > gray->deadline)
         return 0;
     cmsDoTransform(gray->transform, &in, out, 1);
-    return round_value(out[gray->channel]);
+    const double value = round_value(out[gray->channel]);
+    return to->is_linear ? curve_decode(&to->space->curves[gray->channel], value) : value;
 }
 
 /* Fills a curve for each output channel of a gray space. Values above 1 count as 1. */
-static enum status fill_gray(struct colour_link *link, cmsHTRANSFORM transform, struct error *error)
+static enum status fill_gray(struct link_entry *entry, cmsHTRANSFORM transform, struct error *error)
 {
+    struct colour_link *link = &entry->link;
     const double deadline = lcms_seconds() + LCMS_SECONDS_MAX;
     for (int c = 0; c < link->out; c++, link->count += CURVE_TABLE_SIZE) {
-        const struct gray_channel gray = {transform, c, deadline};
+        const struct gray_channel gray = {entry, transform, c, deadline};
         link->matrix[c][0] = 1;
         link->encode[c] = (int32_t)link->count;
         curve_fill(link->floats + link->count, false, gray_value, &gray);
@@ -271,13 +274,8 @@ static enum status compute_link(struct link_entry *entry, struct error *error)
     cmsHTRANSFORM transform = context ? open_transform(entry, context) : NULL;
     if (transform == NULL)
         status = lcms_fail(text, error);
-    if (status == STATUS_OK && link->in == 1 && !from->is_linear && !to->is_linear)
-        status = fill_gray(link, transform, error);
-    else if (status == STATUS_OK && link->in == 1)
-        status = fail(error, STATUS_FAILED,
-                      "this conversion of gray needs Little CMS, and is not possible with --linear");
-    else if (status == STATUS_OK)
-        status = fill_grid(entry, transform, error);
+    else
+        status = (link->in == 1 ? fill_gray : fill_grid)(entry, transform, error);
     if (transform != NULL)
         cmsDeleteTransform(transform);
     if (context != NULL)
@@ -305,6 +303,7 @@ enum status colour_link_find(struct colour_end from, struct colour_end to, enum 
                                      .out = to.space->channels,
                                      .decode = {-1, -1, -1},
                                      .encode = {-1, -1, -1},
+                                     .grid = -1,
                                      .floats = allocate_zeroed(6 * CURVE_TABLE_SIZE + GRID_SIZE,
                                                                sizeof(float), "a colour conversion", error)};
         }

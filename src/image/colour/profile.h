@@ -23,6 +23,9 @@ const double *profile_cicp_primaries(int number);
 enum status profile_write(const char *name, const double *xy, const struct tone_curve *curve, double peak,
                           struct blob *icc, struct error *error);
 
+/* Computes the linear Bradford transform of XYZ from a white to D50 (ICC.1:2022, annex E). */
+void profile_adapt_white(const double white[3], double adapt[3][3]);
+
 /* Sets matrix and luminance from primaries (SMPTE RP 177), without the rounding of a profile. */
 void profile_set_primaries(struct colour_space *space, const double *xy);
 

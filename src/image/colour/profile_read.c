@@ -48,8 +48,7 @@ static void multiply(double a[3][3], double b[3][3], double product[3][3])
             product[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
 }
 
-/* Computes the linear Bradford transform from a white to D50 (ICC.1:2022, annex E). */
-static void adapt_white(const double white[3], double adapt[3][3])
+void profile_adapt_white(const double white[3], double adapt[3][3])
 {
     double bradford[3][3] = {{0.8951, 0.2664, -0.1614}, {-0.7502, 1.7135, 0.0367}, {0.0389, -0.0685, 1.0296}};
     double back[3][3], scaled[3][3];
@@ -78,8 +77,8 @@ static void set_native(struct colour_space *space, double native[3][3])
     }
 }
 
-/* Sets the luminance of the channels. XYZ in a profile are adapted to D50. Their luminance is that of the
- * primaries after `chad`, or else Bradford's transform from the white of a version 2 profile, is undone. */
+/* Sets the luminance of the channels. XYZ in a profile are adapted to D50: `chad` is undone first, or else
+ * Bradford's transform from the white of a version 2 profile. */
 static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
 {
     const cmsCIEXYZ *chad = cmsReadTag(profile, cmsSigChromaticAdaptationTag);
@@ -91,7 +90,7 @@ static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
         adapt[i][2] = chad[i].Z;
     }
     if (chad == NULL && white != NULL)
-        adapt_white((double[3]){white->X, white->Y, white->Z}, adapt);
+        profile_adapt_white((double[3]){white->X, white->Y, white->Z}, adapt);
     if (lcms_invert(adapt, back))
         multiply(back, space->to_xyz, native);
     else
@@ -115,7 +114,7 @@ void profile_set_primaries(struct colour_space *space, const double *xy)
             columns[i][c] *= light;
     }
     set_native(space, columns);
-    adapt_white(white, adapt);
+    profile_adapt_white(white, adapt);
     multiply(adapt, columns, space->to_xyz);
 }
 

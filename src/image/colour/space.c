@@ -93,8 +93,8 @@ static const struct colour_space *make_gray(const struct colour_space *rgb)
     return space;
 }
 
-/* Opens a space: an earlier one of the same bytes, or a new one. `curve` may be NULL; else it replaces those
- * of the profile and has the number `number`, and primaries replace the matrix. */
+/* Opens a space: an earlier one of the same bytes, or a new one. `curve` may be NULL; else it replaces the
+ * profile's curves and has the number `number`, and primaries replace the matrix. */
 static enum status open_space(const void *icc, size_t size, const double *xy, const struct tone_curve *curve,
                               int number, double peak, const struct colour_space **space, struct error *error)
 {
@@ -156,7 +156,7 @@ enum status colour_space_load_file(const char *path, const struct colour_space *
     return status;
 }
 
-/* Opens a space of primaries (NULL: gray) and a curve. `number` is that of the curve. */
+/* Opens a space of primaries (NULL: gray) and a curve. `number` identifies the curve. */
 static enum status open_made(const char *name, const double *xy, const struct tone_curve *curve, int number,
                              const struct colour_space **space, struct error *error)
 {

@@ -114,8 +114,6 @@ struct jpeg_writer {
     /* libjpeg's request_virt_barray, which request_array replaces. */
     jvirt_barray_ptr (*request)(j_common_ptr, int, boolean, JDIMENSION, JDIMENSION, JDIMENSION);
 
-    unsigned char *flat; /* a row without alpha, owned; NULL if rows have no alpha */
-
     /* Arguments of the step that encodes rows. */
     const unsigned char *rows;
     size_t pitch;   /* bytes from row to row */
@@ -220,26 +218,13 @@ static enum status encode_start(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Blends a row with white, as on paper: colour * alpha + white * (1 - alpha), rounded. `colours` is the
- * number of channels without alpha. */
-static void blend_with_white(const unsigned char *row, int colours, uint32_t width, unsigned char *to)
-{
-    const unsigned full = UINT8_MAX;
-    for (uint32_t x = 0; x < width; x++, row += colours + 1, to += colours)
-        for (int c = 0; c < colours; c++)
-            to[c] = (unsigned char)((row[c] * row[colours] + full * (full - row[colours]) + full / 2) / full);
-}
-
 /* The step that encodes writer->count rows. */
 static enum status encode_rows(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
     (void)error;
     for (uint32_t i = 0; i < writer->count; i++) {
-        const unsigned char *from = writer->rows + i * writer->pitch;
-        JSAMPROW row = writer->flat != NULL ? writer->flat : (JSAMPROW)(uintptr_t)from; /* drops const */
-        if (writer->flat != NULL)
-            blend_with_white(from, writer->coding.channels, writer->base.info.width, writer->flat);
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(writer->rows + i * writer->pitch); /* drops const */
         jpeg_write_scanlines(&writer->session.jpeg.out, &row, 1);
     }
     return STATUS_OK;
@@ -261,10 +246,6 @@ static enum status jpeg_begin_page(struct writer *base, const struct image_info 
         return fail(error, STATUS_FAILED, "JPEG holds at most %ld pixels along an axis; write PNG or TIFF",
                     (long)JPEG_MAX_DIMENSION);
     writer->coding = choose_coding(&base->options, info);
-    if (info->alpha)
-        writer->flat = allocate((size_t)info->width * (size_t)writer->coding.channels, "a row", error);
-    if (info->alpha && writer->flat == NULL)
-        return STATUS_FAILED;
     enum status status = jpeg_metadata_write(base->output.file, info, true, error);
     if (status == STATUS_OK)
         status = jpeg_session_open_write(&writer->session, base->output.file, error);
@@ -291,7 +272,6 @@ static void jpeg_close_writer(struct writer *base)
 {
     struct jpeg_writer *writer = (struct jpeg_writer *)base;
     jpeg_session_close(&writer->session);
-    free(writer->flat);
 }
 
 static const struct writer_class jpeg_writer_class = {

@@ -168,9 +168,9 @@ static inline bool change_moves(const struct change *change)
  * removed. */
 enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error);
 
-/* Makes the metadata those of a picture in that space: embeds its profile and drops PNG's chunks of colour.
- */
-enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space,
+/* Describes a picture in that space: embeds its profile, or for one or two channels of a space of RGB the
+ * profile of its grays, and drops PNG's chunks of colour. */
+enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space, int channels,
                                struct error *error);
 
 /* Returns a name for messages: "IPTC", "tag 65000". Valid until the next call in this thread. */

@@ -163,25 +163,42 @@ static void update_tags(struct metadata *metadata, const struct change *change)
 
 /* ---------------------------------------------------------------- all of it */
 
-/* Drops an ICC profile if gray became RGB or the reverse. Drops cICP if the picture is replaced or has
- * another number of channels. */
-static void update_colours(struct metadata *metadata, const struct change *change)
+/* Gray gets a profile of gray instead of one of RGB, or of cICP for RGB; RGB loses one of gray. Drops cICP if
+ * the picture is replaced or has another number of channels. */
+static enum status update_colours(struct metadata *metadata, const struct change *change, struct error *error)
 {
+    const bool was_gray = change->in_channels <= 2, is_gray = change->out_channels <= 2;
+    const bool loses_cicp =
+        metadata->has_cicp && (change->replaced || change->in_channels != change->out_channels);
+    const struct colour_space *space;
+    struct error ignored;
     if (change->space != NULL) /* metadata_set_space replaces all of it */
-        return;
-    if (metadata->icc.data != NULL && (change->in_channels <= 2) != (change->out_channels <= 2)) {
+        return STATUS_OK;
+    if (loses_cicp)
+        metadata_leave_out(metadata, "cICP");
+    metadata->has_cicp = metadata->has_cicp && !change->replaced;
+    const bool is_of_rgb = metadata->has_cicp ? !was_gray : icc_is_for(&metadata->icc, 3);
+    if (is_gray && is_of_rgb && colour_space_of_file(metadata, 3, &space, &ignored) == STATUS_OK &&
+        space != NULL) {
+        const enum status status = metadata_set_space(metadata, space, change->out_channels, error);
+        colour_space_release(space);
+        return status;
+    }
+    metadata->has_cicp = metadata->has_cicp && !loses_cicp;
+    if (metadata->icc.data != NULL && (was_gray != is_gray || (is_gray && is_of_rgb))) {
         blob_free(&metadata->icc);
         metadata_leave_out(metadata, "the ICC profile");
     }
-    if (metadata->has_cicp && (change->replaced || change->in_channels != change->out_channels)) {
-        metadata->has_cicp = false;
-        metadata_leave_out(metadata, "cICP");
-    }
+    return STATUS_OK;
 }
 
-enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space,
+enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space, int channels,
                                struct error *error)
 {
+    if (channels <= 2 && space->gray != NULL)
+        space = space->gray->is_srgb ? colour_space_builtin(COLOUR_GRAY) : space->gray;
+    if (space == NULL || (channels <= 2 && space->channels == 3))
+        return fail_memory(error, "out of memory for a colour space");
     exif_set_space(&metadata->exif, space->is_srgb);
     metadata->srgb = metadata->has_cicp = metadata->has_chromaticities = false;
     metadata->gamma = 0;
@@ -215,7 +232,8 @@ enum status metadata_update(struct metadata *metadata, const struct change *chan
         exif_update(metadata, change);
         update_resolution(metadata, change);
     }
-    update_colours(metadata, change);
+    if (status == STATUS_OK)
+        status = update_colours(metadata, change, error);
     update_tags(metadata, change);
     xmp_update(metadata, change);
     texts_update(metadata, change);

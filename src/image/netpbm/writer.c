@@ -161,8 +161,8 @@ static const char *const pam[] = {"pam", NULL}, *const pfm[] = {"pfm", NULL}, *c
 enum {
     INTEGERS = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
     FLOATS = 1u << SAMPLE_FLOAT,
-    GRAY = 1u << 1,
-    RGB = 1u << 3,
+    GRAY = 1u << 1 | 1u << 2,
+    RGB = 1u << 3 | 1u << 4,
 };
 
 const struct format format_pam = {
@@ -178,7 +178,7 @@ const struct format format_pam = {
 const struct format format_pbm = {
     .name = "PBM",
     .extensions = pbm,
-    .holds = {.channels = GRAY, .bits = true, .pages = true},
+    .holds = {.channels = 1u << 1, .bits = true, .pages = true},
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
 };
@@ -186,7 +186,7 @@ const struct format format_pbm = {
 const struct format format_pfm = {
     .name = "PFM",
     .extensions = pfm,
-    .holds = {.types = FLOATS, .channels = GRAY | RGB, .pages = true},
+    .holds = {.types = FLOATS, .channels = CHANNELS_ALL, .flat = true, .pages = true},
     .recognise = is_pfm,
     .reader = &netpbm_reader_class,
     .writer = &pfm_writer_class,
@@ -195,7 +195,7 @@ const struct format format_pfm = {
 const struct format format_pgm = {
     .name = "PGM",
     .extensions = pgm,
-    .holds = {.types = INTEGERS, .channels = GRAY, .pages = true},
+    .holds = {.types = INTEGERS, .channels = GRAY, .flat = true, .pages = true},
     .recognise = is_pgm,
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
@@ -205,7 +205,7 @@ const struct format format_pgm = {
 const struct format format_pnm = {
     .name = "PNM",
     .extensions = pnm,
-    .holds = {.types = INTEGERS, .channels = GRAY | RGB, .bits = true, .pages = true},
+    .holds = {.types = INTEGERS, .channels = CHANNELS_ALL, .bits = true, .flat = true, .pages = true},
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
 };
@@ -213,7 +213,7 @@ const struct format format_pnm = {
 const struct format format_ppm = {
     .name = "PPM",
     .extensions = ppm,
-    .holds = {.types = INTEGERS, .channels = RGB, .pages = true},
+    .holds = {.types = INTEGERS, .channels = RGB, .flat = true, .pages = true},
     .recognise = is_ppm,
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,

@@ -362,6 +362,7 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
 {
     const uint16_t compression = layout->compression;
     uint16_t extras = 0, *types, predictor;
+    const float *white;
 
     info->width = layout->width;
     info->height = layout->height;
@@ -378,6 +379,11 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     if (layout->inks != INKS_NONE) {
         info->alpha = info->premultiplied = false;
         info->type = layout->bits == 8 ? SAMPLE_UINT8 : SAMPLE_UINT16;
+        if (TIFFGetField(tiff, TIFFTAG_WHITEPOINT, &white) && white[0] > 0 && white[1] > 0 &&
+            white[0] + white[1] < 1) {
+            info->white[0] = white[0];
+            info->white[1] = white[1];
+        }
     }
     info->palette = layout->palette;
     info->inverted = layout->inverted;

@@ -11,13 +11,14 @@ import zlib
 
 import numpy as np
 import pytest
+import skimage.color
 from PIL import Image, ImageCms
 
 import harness
 import iccfile
 
 lcms = ctypes.CDLL("liblcms2.so.2")
-for function in ("cmsOpenProfileFromMem", "cmsCreateTransform"):
+for function in ("cmsOpenProfileFromMem", "cmsCreateTransform", "cmsCreateLab4Profile"):
     getattr(lcms, function).restype = ctypes.c_void_p
 PROPHOTO = ((0.7977, 0.288, 0), (0.1352, 0.7119, 0), (0.0313, 0.0001, 0.8249))  # XYZ
 INTENTS = {"perceptual": 0, "relative": 1, "saturation": 2, "absolute": 3}
@@ -134,7 +135,7 @@ def check(folder, rng, source, target, intent="relative", black="no", channels=3
             assert tiff.pages[0].tags["InterColorProfile"].value == target
 
 
-@pytest.mark.parametrize("number", range(harness.some(6, 40)))
+@pytest.mark.parametrize("number", range(harness.some(6, 200)))
 def test_matrices(tmp_path, rng, number):
     check(tmp_path, rng, draw_matrix(rng), draw_matrix(rng), intent=str(rng.choice(list(INTENTS))), black=str(rng.choice(["yes", "no"])))
 
@@ -245,6 +246,21 @@ def test_linear(tmp_path, rng, icc):
     assert np.abs(np.clip(results, 0, 1)[0] - np.clip(results, 0, 1)[1]).max() < (1e-4 if icc == "matrix" else 2e-3)
 
 
+@pytest.mark.parametrize("target", ["p3", "gray", "lightness.icc"])
+def test_linear_lightness(tmp_path, rng, target):
+    """A gray profile whose samples are L*: without and with --linear what the formula of L* says, in both directions."""
+    (tmp_path / "lightness.icc").write_bytes(iccfile.gray(4, iccfile.curve(), "Lab "))
+    source = iccfile.gray(2, iccfile.curve(1.8), "Lab ")
+    given = write(tmp_path / "in.tif", draw_picture(rng, 1), source, 16)
+    lightness = 100 * given ** (round(1.8 * 256) / 256)
+    f = (lightness + 16) / 116
+    expected = lightness / 100 if target == "lightness.icc" else encode(np.where(lightness > 8, f ** 3, lightness * 27 / 24389), None)
+    for words in ([], ["--linear"]):
+        harness.run("-y", *words, "in.tif", "--profile", target, "--depth", "float", "out.tif", cwd=tmp_path)
+        out = harness.read_tiff(tmp_path / "out.tif").reshape(*given.shape[:2], -1)
+        assert np.abs(out - expected).max() < 1.5e-3, words
+
+
 def test_nan(tmp_path):
     picture = np.full((3, 5, 3), 0.5, np.float32)
     picture[1, 2, 1] = np.nan
@@ -313,6 +329,76 @@ def test_gray_weighs_by_primaries(tmp_path, rng):
         assert np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(given.shape[:2]) - given @ matrix[1]).max() < 1e-4
 
 
+def icc_of(path):
+    with Image.open(path) as image:
+        return image.info["icc_profile"]
+
+
+def shown(path):
+    """8 bit of sRGB, as a viewer with Little CMS shows a file."""
+    srgb = ImageCms.createProfile("sRGB")
+    with Image.open(path) as image:
+        source = ImageCms.ImageCmsProfile(io.BytesIO(image.info["icc_profile"]))
+        return np.asarray(ImageCms.profileToProfile(image, source, srgb, renderingIntent=1, outputMode="RGB", flags=NO_SHORTCUTS)).astype(int)
+
+
+@pytest.mark.parametrize("name", ["out.png", "out.tif", "out.jpg"])
+@pytest.mark.parametrize("kind", ["matrix", "printer"])
+def test_gray_looks_as_bright(tmp_path, rng, kind, name):
+    """Grays of a picture of RGB look the same after --gray: a profile of gray has their curve."""
+    curve = draw_curve(rng, 4)
+    icc = iccfile.printer() if kind == "printer" else iccfile.rgb(4, draw_columns(rng), [curve] * 3)
+    ramp = np.repeat(np.tile(np.arange(256, dtype=np.uint8), (16, 1))[..., None], 3, axis=2)
+    Image.fromarray(ramp).save(tmp_path / "in.png", icc_profile=icc)
+    for words in (["--gray"], ["--linear", "--gray"], ["--gray=G"], ["--profile", "adobe", "--gray"], ["--gray", "--flip", "h", "--flip", "h"]):
+        harness.run("-y", "in.png", *words, *(["--quality", "100"] if name == "out.jpg" else []), name, cwd=tmp_path)
+        assert icc_of(tmp_path / name)[16:20] == b"GRAY"
+        bright = shown(tmp_path / "in.png") @ [0.2126, 0.7152, 0.0722]  # a printer's grays are tinted
+        assert np.abs(shown(tmp_path / name)[..., 1] - bright)[:, 8:].max() <= (3 if kind == "printer" else 2), words
+
+
+def test_gray_of_light(tmp_path, rng):
+    """With --linear the light of the output, by its own profile, is the sum of the light of the channels."""
+    matrix = to_xyz(BUILTIN["adobe"][0])
+    given = write(tmp_path / "in.tif", draw_picture(rng, 3), None, 16)
+    harness.run("in.tif", "--profile", "adobe", "--depth", "16", "wide.tif", cwd=tmp_path)
+    harness.run("wide.tif", "--linear", "--gray", "--depth", "float", "out.tif", cwd=tmp_path)
+    with harness.tifffile.TiffFile(tmp_path / "out.tif") as tiff:
+        icc = tiff.pages[0].tags["InterColorProfile"].value
+    got = light(harness.read_tiff(tmp_path / "out.tif").reshape(*given.shape[:2], 1), icc)[..., 0]
+    wide = harness.read_tiff(tmp_path / "wide.tif") / 65535
+    assert np.abs(got - decode(wide, 563 / 256) @ matrix[1]).max() < 1e-4
+
+
+def test_gray_of_srgb(tmp_path, rng):
+    """sRGB's grays have the profile of --profile gray, also of cICP; without a profile there is none; gray with a profile of RGB gets it, too."""
+    samples = np.rint(draw_picture(rng, 3) * 255).astype(np.uint8)
+    srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    Image.fromarray(samples).save(tmp_path / "in.png")
+    harness.run("in.png", "--profile", "gray", "gray.png", cwd=tmp_path)
+    harness.run("in.png", "--gray", "none.png", cwd=tmp_path)
+    with Image.open(tmp_path / "none.png") as image:
+        assert "icc_profile" not in image.info
+    (tmp_path / "c.png").write_bytes(with_chunks((tmp_path / "in.png").read_bytes(), [(b"cICP", bytes((1, 13, 0, 1)))]))
+    Image.fromarray(samples).save(tmp_path / "s.png", icc_profile=srgb)
+    Image.fromarray(samples[..., 0]).save(tmp_path / "g.tif", icc_profile=srgb)
+    for name, words in (("c.png", ["--gray"]), ("s.png", ["--gray"]), ("g.tif", ["--invert"]), ("g.tif", []), ("in.png", ["--profile", "srgb", "--gray"])):
+        harness.run("-y", name, *words, "out.png", cwd=tmp_path)
+        assert icc_of(tmp_path / "out.png") == icc_of(tmp_path / "gray.png"), name
+
+
+def test_gray_of_pq(tmp_path):
+    """A signal of 58% is white; what is brighter is white, too."""
+    ramp = np.repeat(np.tile(np.arange(256, dtype=np.uint8), (4, 1))[..., None], 3, axis=2)
+    png = io.BytesIO()
+    Image.fromarray(ramp).save(png, "PNG")
+    (tmp_path / "in.png").write_bytes(with_chunks(png.getvalue(), [(b"cICP", bytes((9, 16, 0, 1)))]))
+    harness.run("in.png", "--gray", "out.png", cwd=tmp_path)
+    p = (ramp[0, :, 0] / 255) ** (1 / 78.84375)
+    nits = 10000 * (np.clip(p - 0.8359375, 0, None) / (18.8515625 - 18.6875 * p)) ** (1 / 0.1593017578125)
+    assert np.abs(shown(tmp_path / "out.png")[0, :, 1] - 255 * encode(np.clip(nits / 203, 0, 1), None)).max() <= 2
+
+
 def print_colours(rng):
     """CMYK without colours that all programs clip in their own ways."""
     inks = rng.integers(0, 200, (40, 56, 4)).astype(np.uint8)
@@ -363,25 +449,67 @@ def test_cmyk_without_profile(tmp_path, rng):
         assert np.abs(harness.read_samples(tmp_path / "out.tif") / full - expected).max() <= 0.51 / full + 1e-6
 
 
-@pytest.mark.parametrize("photometric", [8, 9])
-@pytest.mark.parametrize("bits", [8, 16])
-def test_lab(tmp_path, rng, photometric, bits):
-    """CIE L*a*b*, whose a* and b* are signed, and ICC's: the grays and colours of sRGB, by the formulas."""
+LAB_ENCODINGS = [(photometric, bits) for photometric in (8, 9) for bits in (8, 16)]
+
+
+def write_lab(path, lab, photometric, bits, tags=()):
+    """CIE L*a*b*, whose a* and b* are signed, or (9) ICC's. Returns L*a*b* as stored."""
+    unit, full = (1, 255) if bits == 8 else (256, 65535 if photometric == 8 else 65280)
+    numbers = np.rint(lab * [full / 100, unit, unit]).astype(int)
+    offset = 0 if photometric == 8 else 128 * unit
+    harness.tifffile.imwrite(path, ((numbers + [0, offset, offset]) & (2 ** bits - 1)).astype(f"u{bits // 8}"),
+                             photometric="cielab" if photometric == 8 else "icclab", extratags=tags)
+    return numbers / [full / 100, unit, unit]
+
+
+def white_tag(white):
+    return [(318, 5, 2, tuple(number for v in white for number in (round(v * 1e6), 1000000)), True)] if white else []
+
+
+@pytest.mark.parametrize("white", [None, (0.3127, 0.329), (0.44758, 0.40745)])
+@pytest.mark.parametrize("photometric, bits", LAB_ENCODINGS)
+def test_lab(tmp_path, rng, photometric, bits, white):
+    """The grays and colours of sRGB, by the formulas: relative to WhitePoint, or to D50 without it."""
     rgb = rng.integers(0, 256, (20, 30, 3)) / 255
+    relative_to = np.array(iccfile.D50 if white is None else (white[0] / white[1], 1, (1 - sum(white)) / white[1]))
     cones = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]])
     matrix = to_xyz(BUILTIN["srgb"][0])
-    adapted = np.linalg.solve(cones, np.diag((cones @ iccfile.D50) / (cones @ matrix.sum(axis=1))) @ cones) @ matrix
-    ratio = decode(rgb, None) @ adapted.T / iccfile.D50
+    adapted = np.linalg.solve(cones, np.diag((cones @ relative_to) / (cones @ matrix.sum(axis=1))) @ cones) @ matrix
+    ratio = decode(rgb, None) @ adapted.T / relative_to
     f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
     lab = np.stack([116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])], axis=-1)
-    unit, full = (1, 255) if bits == 8 else (256, 65535 if photometric == 8 else 65280)
-    numbers = np.rint(np.stack([lab[..., 0] * full / 100, lab[..., 1] * unit, lab[..., 2] * unit], axis=-1)).astype(int)
-    numbers[..., 1:] += 0 if photometric == 8 else 128 * unit
-    harness.tifffile.imwrite(tmp_path / "in.tif", (numbers & (255 if bits == 8 else 65535)).astype(np.uint8 if bits == 8 else np.uint16), photometric="cielab" if photometric == 8 else "icclab")
+    write_lab(tmp_path / "in.tif", lab, photometric, bits, white_tag(white))
     harness.run("in.tif", "out.png", cwd=tmp_path)
     out = harness.read_samples(tmp_path / "out.png") / (2 ** bits - 1)
-    again = decode(out, None) @ adapted.T / iccfile.D50
+    again = decode(out, None) @ adapted.T / relative_to
     assert np.abs(np.cbrt(again) - np.cbrt(ratio)).max() < (0.015 if bits == 8 else 0.002)
+
+
+def test_lab_of_scikit_image(tmp_path, rng):
+    """Its L*a*b* are relative to D65."""
+    rgb = rng.integers(0, 256, (20, 30, 3)).astype(np.uint8)
+    write_lab(tmp_path / "in.tif", skimage.color.rgb2lab(rgb), 8, 16, white_tag((0.3127, 0.329)))
+    harness.run("in.tif", "--depth", "8", "out.png", cwd=tmp_path)
+    assert np.abs(harness.read_samples(tmp_path / "out.png").astype(int) - rgb).max() <= 1
+
+
+@pytest.mark.parametrize("photometric, bits", LAB_ENCODINGS)
+def test_lab_profile(tmp_path, rng, photometric, bits):
+    """A profile of L*a*b*, here of half its chroma, counts more than WhitePoint; one of RGB does not count."""
+    nodes = 3
+    half = [v for i in range(nodes ** 3) for v in (i // 9 / 2, *((128 / 255 + (i // k % 3 / 2 * 65535 / 65280 - 128 / 255) / 2) * 65280 / 65535 for k in (3, 1)))]
+    half = iccfile.profile(2, "spac", "Lab ", "Lab ", {"A2B0": iccfile.lut(3, 3, nodes, half)})
+    for icc, share in ((half, 0.5), (draw_matrix(rng), 1)):
+        lab = np.stack([rng.uniform(45, 65, (9, 11)), *rng.uniform(-18, 18, (2, 9, 11))], axis=-1)
+        tags = [(34675, 7, len(icc), icc, True)]
+        stored = write_lab(tmp_path / "in.tif", lab, photometric, bits, tags + (white_tag((0.44758, 0.40745)) if share < 1 else []))
+        harness.run("-y", "in.tif", "out.png", cwd=tmp_path)
+        back = np.empty_like(lab, np.float32)
+        out = np.ascontiguousarray(harness.read_samples(tmp_path / "out.png") / (2 ** bits - 1), np.float32)
+        transform = lcms.cmsCreateTransform(opened(icc_of(tmp_path / "out.png")), pixel_type(3), ctypes.c_void_p(lcms.cmsCreateLab4Profile(None)), 0x4A001C, 1,
+                                            NO_SHORTCUTS)
+        lcms.cmsDoTransform(ctypes.c_void_p(transform), out.ctypes.data_as(ctypes.c_void_p), back.ctypes.data_as(ctypes.c_void_p), out.size // 3)
+        assert np.abs(back - stored * [1, share, share]).max() < (1 if bits == 8 else 0.1), share
 
 
 def test_strip_converts(tmp_path, rng):

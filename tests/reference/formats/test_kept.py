@@ -253,6 +253,7 @@ def test_maker_is_named_beside_climg(tmp_path):
 def test_what_no_format_keeps_is_named(tmp_path):
     """In TIFF: the page's name, tags by their names or numbers, a profile of other colours."""
     profile = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    profile[16:20] = b"CMYK"
     extras = [(285, "s", 0, "first", True), (65000, "H", 1, 7, True), (286, "f", 1, 1.5, True), (34675, "B", len(profile), tuple(profile), True)]
     tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8), np.uint8), metadata=None, extratags=extras)
     said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.png").err.split("left out: ")[1]

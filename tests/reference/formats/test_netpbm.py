@@ -59,6 +59,21 @@ def test_pnm(tmp_path, rng, suffix, dtype):
         assert np.array_equal(harness.read_tiff(tmp_path / "back.tif"), samples)
 
 
+@pytest.mark.parametrize("name, dtype", [("ppm", np.uint8), ("ppm", np.uint16), ("pgm", np.uint16), ("pnm", np.uint8), ("pfm", np.float32)])
+def test_alpha_on_white(tmp_path, rng, name, dtype):
+    """Formats without alpha have the picture on white, with a warning; so in 64 KiB pieces."""
+    colours = 1 if name == "pgm" else 3
+    full = 1 if dtype == np.float32 else np.iinfo(dtype).max
+    samples = (rng.uniform(0, full, (300, 207, colours + 1))).astype(dtype)
+    tifffile.imwrite(tmp_path / "in.tif", samples, photometric="rgb" if colours == 3 else "minisblack", extrasamples=["unassalpha"])
+    said = harness.run(tmp_path / "in.tif", tmp_path / f"out.{name}").err
+    assert f"warning: its alpha is lost, as {name.upper()} has none: the picture is put on white" in said
+    v, alpha = samples[..., :-1].astype(float), samples[..., -1:].astype(float) / full
+    harness.run(tmp_path / f"out.{name}", tmp_path / "back.tif")
+    back = harness.read_tiff(tmp_path / "back.tif").reshape(v.shape)
+    assert back.dtype == dtype and np.abs(back - (v * alpha + full * (1 - alpha))).max() <= (1e-6 if dtype == np.float32 else 0.501)
+
+
 @pytest.mark.parametrize("maxval", [1, 2, 3, 15, 100, 254, 256, 1023, 4095, 65534])
 def test_maxvals(tmp_path, rng, maxval):
     """Rescales like pamdepth: to the nearest count of v / maxval. All maxvals: tests/unit/test_netpbm.c."""
