@@ -44,7 +44,7 @@ struct aux_output {
     const char *path;    /* "-" is stdout; NULL: not given */
 };
 
-/* Of stages: one file of numbers and one image. */
+/* The files that stages write: one of numbers and one image. */
 enum { MATRIX_OUTPUT = 3, MAP_OUTPUT, AUX_OUTPUTS };
 
 /* A file of the command and its role. One of the last four fields is set. */

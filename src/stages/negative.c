@@ -87,8 +87,8 @@ static enum status run_negative(struct run *run, const void *params, const struc
     const struct planes *dst = &out->planes[0];
     const double scale = shape->full - shape->zero;
     const cl_int channels = shape->channels, alpha = shape_alpha(shape), colours = channels - shape->alpha;
-    float found[8];            /* of each channel: the densest value, the base */
-    double values[6], logs[6]; /* of the bases, then of the densest values */
+    float found[8] = {0};                  /* of each channel: the densest value, the base */
+    double values[8] = {0}, logs[8] = {0}; /* of the bases, then of the densest values */
     char report[sizeof run->results.text] = "--negative=";
     cl_float4 base = {.s = {0}}, gain = base;
     enum status status = negative->search.find ? histogram_search(run, params, in, found, error) : STATUS_OK;
@@ -97,7 +97,7 @@ static enum status run_negative(struct run *run, const void *params, const struc
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < 2 * colours; i++) {
-        const int c = i % colours, is_base = i < colours, colour = film->count < 3 ? 0 : c;
+        const int c = i % colours, is_base = i < colours, colour = film->count < 3 || c == 3 ? 0 : c;
         char number[32];
         if (is_base ? film->count > 0 : !negative->search.find) {
             values[i] = amount_value(shape, &film->items[(is_base ? 0 : film->count / 2) + colour]);
