@@ -179,7 +179,9 @@ static inline bytes compare(bytes value, bytes base)
     const bytes index = above < (bytes)THRESHOLDS ? above : (bytes)THRESHOLDS;
 #ifdef SHUFFLE
     typedef char native __attribute__((vector_size(TILE_COLUMNS)));
-    const ulong table[] = {0x80c0e0f0f8fcfeff, 0, 0x80c0e0f0f8fcfeff, 0, 0x80c0e0f0f8fcfeff, 0, 0x80c0e0f0f8fcfeff, 0};
+    /* 0xff, 0xfe, 0xfc, ... 0x80, 0 in every 16 bytes, among which the instruction looks. */
+    const ulong table[] __attribute__((aligned(64))) = {0x80c0e0f0f8fcfeff, 0, 0x80c0e0f0f8fcfeff, 0,
+                                                        0x80c0e0f0f8fcfeff, 0, 0x80c0e0f0f8fcfeff, 0};
     return __builtin_astype(SHUFFLE(*(const native *)table, __builtin_astype(index, native)), bytes);
 #else
     return (bytes)0xff << index & MASK(index < (bytes)THRESHOLDS);
