@@ -98,10 +98,10 @@ static enum status run_negative(struct run *run, const void *params, const struc
         return status;
     for (int i = 0; i < 2 * colours; i++) {
         const int c = i % colours, is_base = i < colours, colour = film->count < 3 || c == 3 ? 0 : c;
-        char number[32];
         if (is_base ? film->count > 0 : !negative->search.find) {
             values[i] = amount_value(shape, &film->items[(is_base ? 0 : film->count / 2) + colour]);
         } else {
+            char number[32];
             const float least = is_base           ? -INFINITY
                                 : shape->full > 1 ? shape_value(shape, shape->zero + 1)
                                                   : (float)values[c] / 65536;
