@@ -13,15 +13,11 @@
 #define MAX_VALUE 255
 #define STEP      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
 
-/* Counts of 16 bits begin with BIAS instead of 0: a window has at most 255 x 255 values. Compared as signed numbers, which is
- * one instruction on CPUs, they then have the order of the counts. */
-#define BIAS 0x8000
-
 /* The filter. The output is the value at index `rank` of the window's sorted values. An array `reach` has the shape of a
  * disc: row k, counted from its middle, covers reach[k] columns on either side. Column k covers as many rows. */
 struct ranking {
     int radius, rank;
-    int column_bytes;  /* memory for histograms, of each column of a block */
+    int column_bytes;  /* further memory for each value of a row of a block */
     int width, height; /* outputs of a block */
     int across, down;  /* blocks of a plane */
 };
@@ -39,7 +35,8 @@ enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 struct block {
     int x, y, width, height, z; /* its outputs; z is the plane */
     int radius, rank;
-    int pitch;              /* width + 2 * radius: from row to row of `values` */
+    int columns;            /* width + 2 * radius */
+    int pitch;              /* distance of the rows of `values`, at least `columns` */
     __global uchar *values; /* height + 2 * radius rows; the first value is at (x - radius, y - radius) */
     __global uchar *memory; /* column_bytes * pitch bytes, aligned */
 };
@@ -73,17 +70,17 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
 static inline bool fill_row(const struct block *block, INPUT, int channels, int j)
 {
     const int n = src_at.width, x = block->x - block->radius, y = block->y - block->radius + j;
-    const int begin = clamp(-x, 0, block->pitch), end = clamp(n - x, begin, block->pitch); /* inside the image */
+    const int begin = clamp(-x, 0, block->columns), end = clamp(n - x, begin, block->columns); /* inside the image */
     __global uchar *values = block->values + (size_t)j * block->pitch;
     if (beyond_border(y, src_at.height)) {
-        for (int i = 0; i < block->pitch; i++)
+        for (int i = 0; i < block->columns; i++)
             values[i] = 0;
         return true;
     }
     const int row = clamp_row(src_at, edge(y, src_at.height));
     bool is_8bit = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
     /* Values to the left of the image, then values to the right of it. */
-    for (int i = begin > 0 ? 0 : end; i < block->pitch; i = i + 1 == begin ? end : i + 1)
+    for (int i = begin > 0 ? 0 : end; i < block->columns; i = i + 1 == begin ? end : i + 1)
         if (beyond_border(x + i, n))
             values[i] = 0;
         else
@@ -100,6 +97,9 @@ static inline void store_value(const struct block *block, OUTPUT, int channels, 
     else
         dst[offset(dst_at, x, y, block->z)] = value * STEP;
 }
+
+/* Returns the pitch for rows of `columns` values. */
+static inline int block_pitch(int columns);
 
 /* Filters a block. Squares do not use `reach`. */
 static inline void rank_block(const struct block *block, OUTPUT, int channels, __global const float *reach);
@@ -118,7 +118,8 @@ NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const flo
         block.y = dst_at.first_row + n / ranking.across % ranking.down * ranking.height;
         block.width = min(ranking.width, dst_at.width - block.x);
         block.height = min(ranking.height, dst_at.first_row + dst_at.rows - block.y);
-        block.pitch = block.width + 2 * ranking.radius;
+        block.columns = block.width + 2 * ranking.radius;
+        block.pitch = block_pitch(block.columns);
         block.memory = scratch + item * scratch_bytes;
         block.values = block.memory + ranking.column_bytes * block.pitch;
         bool is_8bit = alpha_channel < 0 || block.z % dst_at.channels != alpha_channel;

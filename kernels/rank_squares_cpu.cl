@@ -13,6 +13,10 @@
 
 #define TIER 16 /* bins of each tier: a vector */
 
+/* Counts of 16 bits begin with BIAS instead of 0: a window has at most 255 x 255 values. Compared as signed numbers, which is
+ * one instruction on CPUs, they then have the order of the counts. */
+#define BIAS 0x8000
+
 typedef ushort16 bins;
 
 /* For access to bins at an address that is not aligned. */
@@ -45,6 +49,11 @@ static inline void move_columns(__global bins *columns, const bins *one_value, _
             columns[(1 + r / TIER) * pitch + i] -= one_value[r % TIER];
         }
     }
+}
+
+static inline int block_pitch(int columns)
+{
+    return columns;
 }
 
 /* Filters a block of squares. Its memory has the tiers of all columns:

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
+#include "batch/conflicts.h"
 #include "batch/files.h"
 #include "batch/report.h"
 #include "batch/resume.h"

@@ -54,17 +54,4 @@ enum status list_each_folder(const struct list *list,
 /* Frees the jobs, which must be closed. May be called twice. */
 void list_free(struct list *list);
 
-/* Fails with STATUS_USAGE if an output would destroy a file:
- * - two jobs of different inputs have the same output, by any path or link, or in a folder that does not
- * distinguish upper and lower case;
- * - an output is an input, except its own with --in-place;
- * - --report, --trace, --timing or a stage's file is also an input, an output, or another of them;
- * - a stage or --files-from reads an output.
- * Marks the second and later jobs of a file that was named several times (is_duplicate). */
-enum status conflicts_check(struct list *list, const struct command *command, struct error *error);
-
-/* Fails with STATUS_USAGE if --report, --trace, --timing or a stage's file has an image's name: then the
- * option's value was forgotten. */
-enum status conflicts_check_names(const struct command *command, struct error *error);
-
 #endif

@@ -274,6 +274,9 @@ void run_drop_noise(struct run *run);
  * some counts. */
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count);
 
+/* Adds a result to run->results.text, unless another slice or the analysis has added the same. */
+void run_report(struct run *run, const char *text);
+
 /* Clears the results of the previous page. */
 void run_begin_page(struct run *run);
 

@@ -47,6 +47,30 @@ void amount_print(FILE *file, const struct amount *amount)
         fputc('%', file);
 }
 
+bool amounts_parse(const char *text, struct amounts *amounts)
+{
+    *amounts = (struct amounts){.count = 0};
+    if (strcmp(text, "auto") == 0)
+        return true;
+    const int max = sizeof amounts->items / sizeof amounts->items[0];
+    bool more = true;
+    while (more && amounts->count < max && amount_parse(&text, &amounts->items[amounts->count])) {
+        amounts->count++;
+        more = *text == ',';
+        text += more;
+    }
+    return !more && *text == '\0';
+}
+
+void amounts_print(FILE *file, const struct amounts *amounts)
+{
+    fputs(amounts->count == 0 ? "auto" : "", file);
+    for (int i = 0; i < amounts->count; i++) {
+        fputs(i > 0 ? "," : "", file);
+        amount_print(file, &amounts->items[i]);
+    }
+}
+
 float amount_value(const struct shape *shape, const struct amount *amount)
 {
     return amount->percent ? (float)(amount->number / 100) : shape_value(shape, amount->number);
@@ -241,9 +265,7 @@ void histogram_report(struct run *run, const char *stage, const struct histogram
     for (int i = 0; i < numbers * count_histograms(search, shape); i++)
         text_append(text, sizeof text, "%c%.6g", i == 0 ? ' ' : ',',
                     shape->zero + scale * found[2 * (i / numbers) + i % numbers]);
-    if (!strstr(run->results.text, text)) /* may be there from another slice or from the analysis */
-        text_append(run->results.text, sizeof run->results.text, "%s%s", run->results.text[0] ? "; " : "",
-                    text);
+    run_report(run, text);
 }
 
 const struct analysis histogram_analysis = {needs_analysis, rows_same, analysis_begin, analysis_add,

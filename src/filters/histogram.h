@@ -26,6 +26,17 @@ bool amount_is_fraction(const struct amount *amount);
 
 void amount_print(FILE *file, const struct amount *amount);
 
+/* Amounts divided by commas, or auto. */
+struct amounts {
+    int count; /* 0: auto */
+    struct amount items[6];
+};
+
+/* Parses "auto" or up to 6 amounts. Returns false for any other text. */
+bool amounts_parse(const char *text, struct amounts *amounts);
+
+void amounts_print(FILE *file, const struct amounts *amounts);
+
 /* Converts an amount to the 0..1 scale of the chain. Computed samples may be a few ulp above their exact
  * value. So a stage that compares samples with the result must increase it slightly: stages/threshold.c by
  * 2^-21 of its value, which is 4 to 8 ulp. */

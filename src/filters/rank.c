@@ -43,9 +43,10 @@ enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
  * kernel and of kernels/rank_blocks.h: more than one, as blocks differ in work. */
 enum { TILE = 128, TILES_ITEMS = 4 };
 
-/* kernels/rank_blocks.h: bytes of the histograms of a column, columns of a block, and of a vector of
- * rank_discs_cpu.cl. The histograms of a block of squares should stay in a core's second-level cache. */
-enum { COLUMN_BYTES = 17 * 32, BLOCK_WIDTH = 6 * TILE, DISC_COLUMNS = 32 };
+/* kernels/rank_blocks.h: bytes of the histograms of a column, and columns of a block. The histograms of a
+ * block of squares should stay in a core's second-level cache. For discs one byte; their rows begin at
+ * multiples of 64 bytes, at most two further, and a vector has 64. */
+enum { COLUMN_BYTES = 17 * 32, BLOCK_WIDTH = 6 * TILE, DISC_COLUMN_BYTES = 1, DISC_ALIGNMENT = 64 };
 
 /* Size of a block of kernels/rank_blocks.h in outputs, and the number of blocks of a plane. */
 struct blocks {
@@ -100,11 +101,9 @@ struct stage_caps rank_caps(const void *params)
 {
     const struct rank *rank = params;
     const bool is_quick = is_small_median(rank) || is_extreme(rank);
-    return (struct stage_caps){.maps_samples = true,
-                               .groups = true,
-                               .relative_cost = is_quick                   ? 0.5
-                                                : rank->shape == RANK_DISC ? 5 * rank->radius
-                                                                           : 10};
+    /* Measured with 8-bit samples on a CPU; others take 8 times as long at radius 5, 25 times at 50. */
+    const double cost = rank->shape == RANK_DISC ? 8 + rank->radius / 16.0 : 10;
+    return (struct stage_caps){.maps_samples = true, .groups = true, .relative_cost = is_quick ? 0.5 : cost};
 }
 
 /* Uploads the shape of the window: row_reach() of rows 0 to radius. */
@@ -253,11 +252,13 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
     const bool is_disc = rank->shape == RANK_DISC;
     const struct {
         cl_int radius, rank, column_bytes, width, height, across, down;
-    } ranking = {rank->radius,   wanted_rank(rank), is_disc ? 0 : COLUMN_BYTES, blocks->width, blocks->height,
-                 blocks->across, blocks->down};
+    } ranking = {rank->radius,  wanted_rank(rank), is_disc ? DISC_COLUMN_BYTES : COLUMN_BYTES,
+                 blocks->width, blocks->height,    blocks->across,
+                 blocks->down};
     const int count = blocks->across * blocks->down * depth, items = count_items(run, count);
-    const size_t columns = (size_t)blocks->width + 2 * (size_t)rank->radius,
-                 values = columns * ((size_t)blocks->height + 2 * (size_t)rank->radius) + DISC_COLUMNS,
+    const size_t halo = 2 * (size_t)rank->radius,
+                 columns = (size_t)blocks->width + halo + (is_disc ? 2 * DISC_ALIGNMENT : 0),
+                 values = columns * ((size_t)blocks->height + halo) + DISC_ALIGNMENT,
                  bytes = values + columns * (size_t)ranking.column_bytes;
     /* Scratch memory of a work-item: the histograms of the columns of a block, then its values. Vectors of
      * the last columns of a disc's block reach beyond these. */

@@ -13,45 +13,31 @@
 #include <math.h>
 #include <string.h>
 
-/* BLACK and WHITE. */
-struct ends {
-    bool automatic;             /* auto was given */
-    struct amount black, white; /* if not automatic */
-};
-
 struct levels {
     struct histogram_search_params search; /* must be first */
-    struct ends ends;
-    struct amount clip; /* percent of the samples that may be clipped at each end */
-    double gamma;       /* above 1 makes midtones lighter */
+    struct amounts ends;                   /* auto, or BLACK,WHITE */
+    struct amount clip;                    /* percent of the samples that may be clipped at each end */
+    double gamma;                          /* above 1 makes midtones lighter */
 };
 
 /* Parses "auto" or "BLACK,WHITE". Both must differ, even after rounding to float. */
 static enum status parse_ends(const char *text, void *field, struct error *error)
 {
-    struct ends ends = {.automatic = strcmp(text, "auto") == 0};
-    bool read = ends.automatic || (amount_parse(&text, &ends.black) && *text++ == ',' &&
-                                   amount_parse(&text, &ends.white) && *text == '\0');
-    if (!read || (!ends.automatic && ends.black.percent == ends.white.percent &&
-                  !(fabsf((float)ends.white.number - (float)ends.black.number) >= 1e-30F)))
+    struct amounts ends;
+    const struct amount *black = &ends.items[0], *white = &ends.items[1];
+    if (!amounts_parse(text, &ends) || (ends.count != 0 && ends.count != 2) ||
+        (ends.count == 2 && black->percent == white->percent &&
+         !(fabsf((float)white->number - (float)black->number) >= 1e-30F)))
         return fail(
             error, STATUS_USAGE,
             "expected auto or BLACK,WHITE: two different numbers up to 1e30, as in 10,245 or 5%%,95%%");
-    *(struct ends *)field = ends;
+    *(struct amounts *)field = ends;
     return STATUS_OK;
 }
 
-/* Prints "auto" or "BLACK,WHITE". */
 static void print_ends(FILE *file, const void *params)
 {
-    const struct ends *ends = &((const struct levels *)params)->ends;
-    if (ends->automatic) {
-        fputs("auto", file);
-        return;
-    }
-    amount_print(file, &ends->black);
-    fputc(',', file);
-    amount_print(file, &ends->white);
+    amounts_print(file, &((const struct levels *)params)->ends);
 }
 
 /* Parses "0.1%" or "0.1", both as percent. */
@@ -72,7 +58,7 @@ static void print_clip(FILE *file, const void *params)
 /* Callback `unused` of keys that only auto has. */
 static const char *needs_auto(const void *params)
 {
-    return ((const struct levels *)params)->ends.automatic ? NULL : "belongs to auto";
+    return ((const struct levels *)params)->ends.count == 0 ? NULL : "belongs to auto";
 }
 
 static const struct option options[] = {
@@ -124,7 +110,7 @@ static enum status levels_check(void *params, struct error *error)
 {
     struct levels *levels = params;
     (void)error;
-    levels->search.find = levels->ends.automatic ? find_ends : NULL;
+    levels->search.find = levels->ends.count == 0 ? find_ends : NULL;
     return STATUS_OK;
 }
 
@@ -141,8 +127,9 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     cl_float4 black, gain;
     enum status status = levels->search.find ? histogram_search(run, params, in, ends, error) : STATUS_OK;
     for (int c = 0; c < 4; c++) { /* dst = (src - black) * gain */
-        const float low = levels->search.find ? ends[2 * c] : amount_value(shape, &levels->ends.black);
-        const float high = levels->search.find ? ends[2 * c + 1] : amount_value(shape, &levels->ends.white);
+        const float low = levels->search.find ? ends[2 * c] : amount_value(shape, &levels->ends.items[0]);
+        const float high =
+            levels->search.find ? ends[2 * c + 1] : amount_value(shape, &levels->ends.items[1]);
         black.s[c] = low == high ? 0 : low;
         gain.s[c] = low == high ? 1 : 1 / (high - low);
     }
@@ -163,13 +150,13 @@ static enum status run_levels(struct run *run, const void *params, const struct 
 static struct stage_caps levels_caps(const void *params)
 {
     const struct levels *levels = params;
-    const struct amount *black = &levels->ends.black, *white = &levels->ends.white;
+    const struct amount *black = &levels->ends.items[0], *white = &levels->ends.items[1];
     const bool fraction = (black->percent || amount_is_fraction(black)) && amount_is_fraction(white);
     return (struct stage_caps){
         .groups = !levels->search.find,
         .new_values = true,
         .has_suspect_fraction =
-            !levels->ends.automatic &&
+            levels->ends.count > 0 &&
             (fraction || (white->percent && amount_is_fraction(black) && black->number > 0))};
 }
 

@@ -16,16 +16,17 @@ STAGES = {stage["name"]: stage for stage in HELP["stages"]}
 # Options that change what an output contains, and a few that only change how it is made.
 OPTIONS = {row["name"]: row for row in HELP["options"]
            if row["changes"] or row["name"] in ("compression", "device", "format", "memory-limit", "strip")}
+COMPARE = {row["name"] or "reference": row for option in HELP["options"] if option["name"] == "compare"
+           for row in option["keys"] if row["name"] != "form"}
 PATHS = {"input": {"type": "string", "description": "path of the picture"},
          "output": {"type": "string", "description": "path of the new file, which must not exist; its extension chooses the format"}}
 
 
 def schema(row):
     """The JSON schema of an option's value."""
-    kinds = {"flag": "boolean", "integer": "integer", "number": "number"}
-    result = {"type": kinds.get(row["type"], "string"), "description": row["help"]}
-    limits = {"minimum": row["minimum"], "maximum": row["maximum"], "enum": row["words"]}
-    return result | {key: value for key, value in limits.items() if value is not None and row["type"] not in ("text", "size")}
+    kind = {"flag": "boolean", "integer": "integer", "number": "number"}.get(row["type"], "string")
+    limits = {} if row["type"] in ("text", "size") else {"minimum": row["minimum"], "maximum": row["maximum"], "enum": row["words"]}
+    return {"type": kind, "description": row["help"]} | {key: value for key, value in limits.items() if value is not None}
 
 
 def rows_of(stage):
@@ -42,12 +43,14 @@ def tools():
     steps = {"type": "array", "description": "stages in the order in which they run; each has a name and what its own tool takes",
              "items": {"type": "object", "properties": {"stage": {"enum": list(STAGES)}}, "required": ["stage"]}}
     yield tool("info", "what a picture is: format, size, samples, colour, texts", {"input": PATHS["input"]}, ["input"])
+    yield tool("compare", "how much a picture differs from a reference: PSNR and SSIM of each channel, the largest difference",
+               {"input": PATHS["input"]} | {name: schema(row) for name, row in COMPARE.items()}, ["input", "reference"])
     yield tool("chain", "several stages, or none to convert", PATHS | {"stages": steps, "options": options}, ["input", "output", "stages"])
     for stage in STAGES.values():
         if stage["in"] == "image":
-            required = ["value"] if stage["primary"] and stage["primary"]["needs_value"] else []
+            required = ["input", "output", *(["value"] if stage["primary"] and stage["primary"]["needs_value"] else [])]
             properties = {name: schema(row) for name, row in rows_of(stage).items()} | {"options": options}
-            yield tool(stage["name"], f"{stage['brief']}. {stage['manual']}", PATHS | properties, ["input", "output", *required])
+            yield tool(stage["name"], f"{stage['brief']}. {stage['manual']}", PATHS | properties, required)
 
 
 def new_file(path):
@@ -64,25 +67,23 @@ def text_of(row, value, keys=()):
     return text
 
 
-def step_argument(step):
-    """Returns --STAGE=VALUE,KEY=VALUE."""
-    name = step.pop("stage")
-    rows = rows_of(STAGES[name])
-    texts = {key: text_of(rows[key], value, rows) for key, value in step.items()}
-    parts = [text if key == "value" else f"{key}={text}" for key, text in sorted(texts.items(), key=lambda each: each[0] != "value")]
+def argument(name, rows, given):
+    """Returns --NAME=VALUE,KEY=VALUE."""
+    keys = sorted(given, key=list(rows).index)  # ValueError if one is unknown
+    parts = [("" if key in ("value", "reference") else f"{key}=") + text_of(rows[key], given[key], rows) for key in keys]
     return f"--{name}" + ("=" + ",".join(parts) if parts else "")
 
 
 def command(name, given):
     """Returns climg's arguments for a call. Raises KeyError or ValueError for a wrong one."""
     source = os.path.abspath(given.pop("input"))
-    if name == "info":
-        return ["--info=json", source]
+    if name in ("info", "compare"):
+        return ["--info=json" if name == "info" else argument(name, COMPARE, given) + ",form=json", source]
     output, options = new_file(given.pop("output")), given.pop("options", {})
-    steps = given.pop("stages") if name == "chain" else [{"stage": name, **{key: given.pop(key) for key in list(given)}}]
+    steps = [(step.pop("stage"), step) for step in given.pop("stages")] if name == "chain" else [(name, given)]
     switches = [f"--{key}" if OPTIONS[key]["type"] == "flag" else f"--{key}={text_of(OPTIONS[key], value)}"
                 for key, value in options.items() if value is not False]
-    return ["--report=-", *switches, source, *map(step_argument, steps), "--output", output]
+    return ["--report=-", *switches, source, *(argument(stage, rows_of(STAGES[stage]), step) for stage, step in steps), "--output", output]
 
 
 def answer(request):
@@ -99,7 +100,7 @@ def answer(request):
     try:
         words = [CLIMG, *command(given["name"], given.get("arguments") or {})]
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        text, failed = done.stdout + done.stderr, done.returncode != 0
+        text, failed = done.stdout + done.stderr, done.returncode not in (0, 4)  # 4: pictures differ
     except (KeyError, ValueError, TypeError, AttributeError) as problem:
         text, failed = f"wrong arguments: {problem}", True
     return {"content": [{"type": "text", "text": text}], "isError": failed}
@@ -109,8 +110,7 @@ TOOLS = list(tools())
 for line in sys.stdin:
     reply = {"jsonrpc": "2.0", "id": None}
     try:
-        message = json.loads(line)
-        if "id" not in message:
+        if "id" not in (message := json.loads(line)):
             continue  # a notification
         reply["id"] = message["id"]
         reply["result"] = answer(message)

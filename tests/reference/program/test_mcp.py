@@ -77,6 +77,19 @@ def test_conversation(client, tmp_path):
     assert not failed and (tmp_path / "d.tif").exists()
 
 
+def test_compare(client, tmp_path, rng):
+    pngfile.write_png(tmp_path / "b.png", rng.integers(0, 256, (40, 50, 3), dtype=np.uint8))
+    assert json.loads(client.call("compare", input="a.png", reference="other.png")[1])["equal"] is True
+    failed, text = client.call("compare", input="a.png", reference="b.png", **{"min-psnr": 30, "diff": "new.png"})
+    line = json.loads(text.splitlines()[0])
+    assert not failed and line["passes"] is False and len(line["psnr_channels"]) == 3 and (tmp_path / "new.png").exists()
+    assert "exists" in client.call("compare", input="a.png", reference="b.png", diff="other.png")[1]
+    for arguments in ({}, {"reference": "missing.png"}, {"reference": "b.png,diff=x.png"}, {"reference": "b.png", "form": "text"}):
+        assert client.call("compare", input="a.png", **arguments)[0], arguments
+    assert client.call("chain", input="a.png", output="d.png", stages=[{"stage": "compare", "reference": "b.png"}])[0]
+    assert not (tmp_path / "x.png").exists() and not (tmp_path / "d.png").exists()
+
+
 def test_nothing_is_overwritten(client, tmp_path):
     os.symlink("a.png", tmp_path / "link.png")
     os.symlink("nowhere", tmp_path / "broken.png")

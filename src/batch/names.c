@@ -1,0 +1,89 @@
+/* Reads the list of --files-from: a name a line, or with --null a name before each NUL. Lists that editors of
+ * Windows write are read, too; other lists that are no names are refused. */
+#include "batch/names.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAMES_MOST = 4000000 }; /* protects against endless lists */
+
+/* The list of --files-from. */
+struct names {
+    FILE *file;
+    int separator;       /* newline, or NUL with --null */
+    size_t count;        /* number of lines read so far */
+    char name[PATH_MAX]; /* the last line */
+};
+
+/* True if the text begins with a byte order mark of UTF-16. */
+static bool is_utf16(const char *name, size_t length)
+{
+    return length >= 2 && (memcmp(name, "\xff\xfe", 2) == 0 || memcmp(name, "\xfe\xff", 2) == 0);
+}
+
+/* Removes the CR at the end of a line, and the byte order mark of UTF-8 at the beginning of the list, which
+ * editors of Windows write. A name of an existing file is not changed. */
+static void drop_windows_marks(struct names *names, size_t length)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    if (access(names->name, F_OK) == 0)
+        return;
+    if (length > 0 && names->name[length - 1] == '\r')
+        names->name[length - 1] = '\0';
+    if (names->count == 1 && strncmp(names->name, mark, strlen(mark)) == 0)
+        memmove(names->name, names->name + strlen(mark), strlen(names->name + strlen(mark)) + 1);
+}
+
+/* Reads the next line into names->name. *more is false at the end of the list. Fails for lines that are no
+ * names. */
+static enum status next_name(struct names *names, bool *more, struct error *error)
+{
+    size_t length = 0;
+    int c = getc_unlocked(names->file);
+    *more = c != EOF;
+    names->count += *more;
+    for (; c != EOF && c != names->separator; c = getc_unlocked(names->file)) {
+        if (c == '\0')
+            return fail(error, STATUS_FAILED, "line %zu contains a NUL; %s", names->count,
+                        is_utf16(names->name, length) ? "the list is UTF-16: save it as UTF-8"
+                                                      : "--null reads such lists");
+        if (length == sizeof names->name - 1)
+            return fail(error, STATUS_FAILED, "line %zu is longer than any file name%s", names->count,
+                        names->separator == '\0' ? "" : "; --null reads lists separated by NUL");
+        names->name[length++] = (char)c;
+    }
+    names->name[length] = '\0';
+    if (ferror(names->file))
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    if (names->separator != '\0')
+        drop_windows_marks(names, length);
+    return names->count <= NAMES_MOST
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "more than %d names; split the list", NAMES_MOST);
+}
+
+enum status names_each(const struct settings *settings,
+                       enum status (*visit)(void *context, const char *name, struct error *error),
+                       void *context, struct error *error)
+{
+    bool standard = strcmp(settings->files_from, "-") == 0, more = true;
+    struct names names = {.file = standard ? stdin : fopen(settings->files_from, "r"),
+                          .separator = settings->null ? '\0' : '\n'};
+    const char *name = standard ? "standard input" : settings->files_from;
+    if (!names.file)
+        return fail(error, STATUS_FAILED, "--files-from %s: cannot open: %s", name, strerror(errno));
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && more) {
+        status = next_name(&names, &more, error);
+        if (status != STATUS_OK)
+            error_prefix(error, name);
+        else if (more && names.name[0] != '\0')
+            status = visit(context, names.name, error);
+    }
+    if (!standard)
+        fclose(names.file);
+    return status;
+}
