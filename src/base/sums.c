@@ -13,7 +13,7 @@ uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size)
     return before;
 }
 
-void isal_leave(void)
+void avx_clear_upper(void)
 {
     /* Compiled with AVX, our own code has no SSE instructions that could be slow. Other processors have no
      * such registers. */
@@ -26,7 +26,7 @@ void isal_leave(void)
 uint32_t isal_crc32(uint32_t before, const void *bytes, size_t size)
 {
     const uint32_t sum = crc32_gzip_refl(before, bytes, size);
-    isal_leave();
+    avx_clear_upper();
     return sum;
 }
 
