@@ -32,7 +32,7 @@ bool text_to_integer(const char *text, long long *value);
 bool text_to_real(const char *text, double *value);
 
 /* Parses the number at *cursor, as text_to_real does, and moves past it. On failure *cursor is unchanged. */
-bool text_take_real(const char **cursor, double *value);
+bool text_parse_real(const char **cursor, double *value);
 
 /* Replace control characters by ?, as a file name may contain any and terminals obey them: in a copy that is
  * printed, or in the text. */

@@ -56,7 +56,7 @@ enum status option_parse_number(const char *text, double *number, struct error *
     /* Reject common mistakes with advice: a unit, ImageMagick's RADIUSxSIGMA with radius 0, a decimal comma.
      */
     const char *rest = text;
-    const bool has_number = text_take_real(&rest, &value);
+    const bool has_number = text_parse_real(&rest, &value);
     for (size_t i = 0; has_number && i < sizeof units / sizeof units[0]; i++)
         if (strcmp(rest, units[i]) == 0)
             return fail(error, STATUS_USAGE, "not a number alone; did you mean %.*s?", (int)(rest - text),
