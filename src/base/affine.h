@@ -19,7 +19,7 @@ static inline struct affine affine_scaling(double x, double y)
 }
 
 /* Returns the map that applies `first`, then `second`: the product of the matrices second * first. */
-static inline struct affine affine_through(const struct affine *first, const struct affine *second)
+static inline struct affine affine_then(const struct affine *first, const struct affine *second)
 {
     const struct affine a = *second, b = *first;
     return (struct affine){a.xx * b.xx + a.xy * b.yx,     a.xx * b.xy + a.xy * b.yy,
@@ -29,7 +29,7 @@ static inline struct affine affine_through(const struct affine *first, const str
 
 /* Returns the same map for coordinates whose origin is `before` pixels further left and up, in source and
  * destination. 0.5 converts from an origin at the centre of the first pixel to its top left corner. */
-static inline struct affine affine_counted(const struct affine *map, double before)
+static inline struct affine affine_move_origin(const struct affine *map, double before)
 {
     struct affine counted = *map;
     counted.x += before - (map->xx + map->xy) * before;

@@ -184,7 +184,7 @@ static enum status register_next(struct align *align, const char *path, const st
             memcpy(copy.values, gray.values, size);
             status = registration_find(NULL, workers, (enum model)align->model, levels, &copy, found, error);
         }
-        found->affine = affine_through(map, &found->affine);
+        found->affine = affine_then(map, &found->affine);
     }
     if (status == STATUS_OK && found->confidence >= align->confidence) {
         *map = found->affine;
