@@ -1,9 +1,9 @@
 /* Parsing of numbers and lists, replacement of control characters, UTF-8 and Latin-1.
  *
- * Numbers are checked against a grammar first and then converted by strtod and strtoll, since these also
- * accept "nan", "0x1p4" and leading blanks. strtod reads a decimal point because the program never calls
- * setlocale: its locale is "C". Bytes are classified by comparisons, as isdigit and isprint depend on the
- * locale, too. */
+ * Numbers are checked against a grammar before strtod and strtoll convert them, since these also accept
+ * "nan", "0x1p4" and leading blanks. strtod reads a decimal point because the program never calls setlocale:
+ * its locale is "C". Bytes are classified by comparisons, as isdigit and isprint depend on the locale,
+ * too. */
 #include "base/text.h"
 
 #include <math.h>
