@@ -28,15 +28,15 @@ const struct option environment_variables[] = {
     {.name = "CLIMG_TILE", .type = OPTION_INTEGER, FIELD(tile), .min = 1, .max = INFINITY, .hidden = true,
      .help = "columns of a tile, of stages that work in tiles, rounded up to a multiple of 64"},
     {.name = "CLIMG_GROUP", .type = OPTION_INTEGER, FIELD(group), .min = 1, .max = INFINITY, .hidden = true,
-     .help = "at most that many small images at once; 1: each by itself"},
+     .help = "maximum number of small images in a group; 1: no groups"},
     {.name = "CLIMG_SYSTEM_CACHE", .type = OPTION_TEXT, FIELD(system_cache), .fallback = "/var/cache", .hidden = true,
-     .help = "the folder in whose climg/ programs for all users are"},
+     .help = "the folder that contains climg/, the programs compiled for all users"},
     {.name = "CLIMG_CLOSE", .type = OPTION_FLAG, FIELD(close), .hidden = true,
      .help = "give everything back at the end, instead of leaving it to the system"},
     {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(stores_programs), .hidden = true,
      .help = "keep built programs in climg's cache, as --warm does"},
     {.name = "CLIMG_ASK", .type = OPTION_TEXT, FIELD(only_stages), .hidden = true,
-     .help = "only these stages, divided by commas, in --selftest (samples: what has no stage) and --warm; what passes is not remembered then"},
+     .help = "stages for --selftest and --warm, separated by commas (samples: test cases without a stage); a pass is not remembered then"},
     {0},
 };
 /* clang-format on */
