@@ -1,8 +1,8 @@
 /* Parsing, printing and comparing of values by option tables.
  *
- * A stage's value PRIMARY[,key=value]... is split at its commas; pieces without a known key are joined to the
- * primary again, so that "--convolve 1,2,1" works. Messages are "--scale 3: problem", with the words or keys
- * that are valid. Each type has a parser, which gets the label "--scale 3" for its messages. */
+ * A stage's value PRIMARY[,key=value]... is split at its commas. Pieces without a key are joined to the
+ * primary again, so that "--convolve 1,2,1" works. Each type has a parser. Its messages begin with the label
+ * "--scale 3" and name the valid words or keys. */
 #include "settings/option.h"
 
 #include <assert.h>
