@@ -45,7 +45,8 @@ void serializer_free(struct launch_serializer *serializer)
     pthread_rwlock_destroy(&serializer->lock);
 }
 
-enum status serializer_join(struct launch_serializer *serializer, cl_command_queue queue, struct error *error)
+enum status serializer_add_queue(struct launch_serializer *serializer, cl_command_queue queue,
+                                 struct error *error)
 {
     struct serializer_queue *one = allocate(sizeof *one, "the list of queues", error);
     if (!one)
@@ -57,7 +58,7 @@ enum status serializer_join(struct launch_serializer *serializer, cl_command_que
     return STATUS_OK;
 }
 
-void serializer_leave(struct launch_serializer *serializer, cl_command_queue queue)
+void serializer_remove_queue(struct launch_serializer *serializer, cl_command_queue queue)
 {
     pthread_rwlock_wrlock(&serializer->lock);
     struct serializer_queue **link = &serializer->queues;

@@ -30,9 +30,9 @@ void serializer_free(struct launch_serializer *serializer);
 
 /* Register a queue before its first launch and unregister it before its release. Unregistering an
  * unknown queue is safe. */
-enum status serializer_join(struct launch_serializer *serializer, cl_command_queue queue,
-                            struct error *error);
-void serializer_leave(struct launch_serializer *serializer, cl_command_queue queue);
+enum status serializer_add_queue(struct launch_serializer *serializer, cl_command_queue queue,
+                                 struct error *error);
+void serializer_remove_queue(struct launch_serializer *serializer, cl_command_queue queue);
 
 /* A launch that is about to be enqueued. */
 struct launch_request {

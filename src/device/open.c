@@ -58,7 +58,7 @@ static enum status open_queues(struct device *device, struct error *error)
 {
     enum status status = open_queue(device, &device->queue, error);
     if (status == STATUS_OK)
-        status = serializer_join(programs_serializer(device), device->queue, error);
+        status = serializer_add_queue(programs_serializer(device), device->queue, error);
     if (status == STATUS_OK && !device->shares_memory)
         status = open_queue(device, &device->upload, error);
     if (status == STATUS_OK && !device->shares_memory)
@@ -108,7 +108,7 @@ void device_close(struct device *device)
 {
     const cl_command_queue queues[] = {device->upload, device->queue, device->download};
     if (device->store)
-        serializer_leave(programs_serializer(device), device->queue);
+        serializer_remove_queue(programs_serializer(device), device->queue);
     programs_free(device);
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         if (queues[i])
