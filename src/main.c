@@ -47,7 +47,7 @@ static void interrupted(int number)
 {
     sigset_t one;
     atomic_store(&ending, true);
-    if (!crashes_include(number))
+    if (!crashes_are_handled(number))
         pocl_cache_close();
     outputs_abandon();
     progress_interrupted(number);

@@ -106,15 +106,15 @@ const char *cl_error_name(cl_int code);
 void crashes_handle(void (*handler)(int), const sigset_t *blocked);
 
 /* True if crashes_handle handles this signal. */
-bool crashes_include(int number);
+bool crashes_are_handled(int number);
 
 /* Creates the context and the queues of a chosen device. Call device_close also after a failure. */
 enum status device_open(struct device *device, struct error *error);
 
 /* Chooses a device by name (device_choose) and opens it. Unless `force`, fails for a device that failed
  * --selftest. Call device_close also after a failure. */
-enum status device_find(const char *name, const struct environment *environment, bool force,
-                        struct device *device, struct error *error);
+enum status device_open_named(const char *name, const struct environment *environment, bool force,
+                              struct device *device, struct error *error);
 
 /* Opens a copy of an open device for another thread: same context and programs, own queues. The original
  * may be closed first. */

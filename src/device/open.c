@@ -19,7 +19,7 @@ static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
 static struct sigaction on_crash; /* set by crashes_handle, before there are threads */
 
-bool crashes_include(int number)
+bool crashes_are_handled(int number)
 {
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
         if (crashes[i] == number)
@@ -79,8 +79,8 @@ enum status device_open(struct device *device, struct error *error)
     return status == STATUS_OK ? open_queues(device, error) : status;
 }
 
-enum status device_find(const char *name, const struct environment *environment, bool force,
-                        struct device *device, struct error *error)
+enum status device_open_named(const char *name, const struct environment *environment, bool force,
+                              struct device *device, struct error *error)
 {
     enum status status = device_choose(name, environment, device, error);
     if (status == STATUS_OK && !force)

@@ -247,7 +247,7 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
 enum status selftest(const struct settings *settings, FILE *out, struct error *error)
 {
     struct device device = {0};
-    enum status status = device_find(settings->device, &settings->environment, true, &device, error);
+    enum status status = device_open_named(settings->device, &settings->environment, true, &device, error);
     if (status == STATUS_OK)
         status = test_device(&device, settings->verbose, out, error);
     device_close(&device);
