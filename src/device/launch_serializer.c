@@ -3,8 +3,8 @@
  *
  * A launch whose grid is known enqueues under the read lock, so such launches run concurrently. A launch that
  * makes PoCL create a cache entry takes the write lock: it waits until all registered queues are empty,
- * enqueues, and waits for itself. The list is searched linearly, as it has one element per program, kernel
- * and group size, some tens in a long batch. */
+ * enqueues, and waits for itself. The list is searched linearly: it has one element per program, kernel and
+ * group size, some tens in a long batch. */
 #include "device/launch_serializer.h"
 
 #include <stdlib.h>
@@ -121,7 +121,7 @@ cl_int serializer_end(struct launch_serializer *serializer, const struct launch_
     if (code == CL_SUCCESS)
         code = serializer->failure;
 
-    /* Record the grid. If memory is out, the next such launch is exclusive, too. */
+    /* Record the grid. Without memory for it, the next launch over it is exclusive, too. */
     if (request->exclusive && code == CL_SUCCESS) {
         struct largest_grid *one = find_largest(serializer, request);
         if (!one && (one = malloc(sizeof *one))) {
