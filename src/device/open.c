@@ -27,9 +27,8 @@ bool crashes_are_handled(int number)
     return false;
 }
 
-/* Installs the handlers. Called again after each clCreateContext, as drivers install their own when they are
- * loaded: LLVM's handler only removes LLVM's files, and PoCL's skips integer divisions by zero, also in the
- * host's code. */
+/* Installs the handler. Called again after each clCreateContext, as drivers install handlers of their own:
+ * LLVM's only removes LLVM's files, and PoCL's skips integer divisions by zero, also in the host's code. */
 static void install_handler(void)
 {
     for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
