@@ -158,7 +158,7 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
     return status;
 }
 
-void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
+void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
 {
     struct estimate *noise = &run->results.noise;
     if (noise->levels > 0 || shape->images > MAX_GROUP_RESULTS)
@@ -187,7 +187,7 @@ void run_hold_noise(struct run *run, const void *params, const struct image_nois
     run->frames.count += i == run->frames.count;
 }
 
-void run_age_noise(struct run *run)
+void run_expire_noise(struct run *run)
 {
     for (int i = 0; i < run->frames.count; i++)
         run->frames.noises[i].is_old = true;
@@ -201,9 +201,9 @@ void run_drop_noise(struct run *run)
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count)
 {
     if (count == 0 || image >= MAX_GROUP_RESULTS ||
-        (run->results.missing_of && run->results.missing_of != params))
+        (run->results.missing_params && run->results.missing_params != params))
         return;
-    run->results.missing_of = params;
+    run->results.missing_params = params;
     run->results.nonfinite[image] += count;
 }
 
@@ -212,7 +212,7 @@ void run_begin_page(struct run *run)
     run->results.noise.levels = 0;
     run->results.alignment.found = false;
     run->results.text[0] = '\0';
-    run->results.missing_of = NULL;
+    run->results.missing_params = NULL;
     memset(run->results.nonfinite, 0, sizeof run->results.nonfinite);
 }
 

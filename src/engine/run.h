@@ -143,7 +143,7 @@ struct stage_scratch {
 struct page_results {
     struct estimate noise;
     struct alignment alignment;
-    const void *missing_of; /* params of the stage that counted NaN and infinite values; may be NULL */
+    const void *missing_params; /* params of the stage that counted NaN and infinite values; may be NULL */
     uint64_t nonfinite[MAX_GROUP_RESULTS]; /* number of such values, for each image of a group */
     char text[160];                        /* any other result, printable; may be empty */
 };
@@ -265,7 +265,7 @@ const struct held_noise *run_held_noise(const struct run *run, const void *param
 void run_hold_noise(struct run *run, const void *params, const struct image_noise *noise);
 
 /* Makes stages estimate their noise again, in the next frame that has an estimate. */
-void run_age_noise(struct run *run);
+void run_expire_noise(struct run *run);
 
 /* Drops all held noise. */
 void run_drop_noise(struct run *run);
@@ -288,7 +288,7 @@ struct analysis_result *run_begin_analysis_result(struct run *run, const void *p
 void run_end_analysis_results(struct run *run);
 
 /* Stores the noise of the images of a pyramid in run->results, unless an earlier stage has. */
-void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images);
+void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images);
 
 /* Adds the host time since `since` (clock_seconds) to a part of the timing. `what` is the name in
  * --trace. */
