@@ -310,7 +310,7 @@ static enum status rotate_end(void *context, const void *params, const char *wri
 }
 
 static const struct measurement rotate_measurement = {.needed = rotate_is_automatic,
-                                                      .enough = PAGE_ANGLE_ENOUGH,
+                                                      .sufficient_side = PAGE_ANGLE_SIDE,
                                                       .usual_stage = "rotate",
                                                       .usual_value = "1",
                                                       .size = sizeof(struct page_angle),
