@@ -125,7 +125,7 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
     return outputs;
 }
 
-void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work)
+void work_groups(const struct run *run, int halo, int items, int rows, size_t output_bytes, struct work *work)
 {
     /* Choose a group larger than both halos. If that exceeds the device's maximum, the launch fails with a
      * message. */
@@ -135,11 +135,11 @@ void work_groups(const struct run *run, int halo, int items, int rows, size_t ou
         group *= 2;
 
     /* Reduce outputs, then items, until the outputs fit into local memory. */
-    int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output);
-    while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output))
+    int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output_bytes);
+    while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output_bytes))
         group /= 2;
 
-    /* Set the launch. It divides the width by `lanes`, but here a work-item is one item. */
+    /* Set the grid. The launch divides the width by `lanes`, so multiply it to get one work-item per item. */
     int inner = group - 2 * halo;
     work->config.group[0] = group;
     work->config.outputs = outputs;
