@@ -194,7 +194,7 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
 
 /* ---------------------------------------------------------------- reports and traces */
 
-const char *side_name(const char *path)
+const char *aux_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard output" : path;
 }
@@ -202,10 +202,10 @@ const char *side_name(const char *path)
 /* Fails with the path, the file's purpose `what` and the text of errno. */
 static enum status cannot_write(const char *path, const char *what, struct error *error)
 {
-    return fail(error, STATUS_FAILED, "%s: cannot write %s: %s", side_name(path), what, strerror(errno));
+    return fail(error, STATUS_FAILED, "%s: cannot write %s: %s", aux_name(path), what, strerror(errno));
 }
 
-enum status side_check(const char *path, const char *what, struct error *error)
+enum status aux_check(const char *path, const char *what, struct error *error)
 {
     const char *slash = strrchr(path, '/');
     const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
@@ -228,7 +228,7 @@ enum status side_check(const char *path, const char *what, struct error *error)
     return writable ? STATUS_OK : cannot_write(path, what, error);
 }
 
-FILE *side_open(const char *path, const char *what, struct error *error)
+FILE *aux_open(const char *path, const char *what, struct error *error)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
     if (file == NULL)
@@ -236,7 +236,7 @@ FILE *side_open(const char *path, const char *what, struct error *error)
     return file;
 }
 
-enum status side_close(FILE *file, const char *path, const char *what, struct error *error)
+enum status aux_close(FILE *file, const char *path, const char *what, struct error *error)
 {
     bool failed = ferror(file) != 0;
     if ((file == stdout ? fflush(file) : fclose(file)) != 0 || failed)

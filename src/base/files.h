@@ -2,7 +2,7 @@
  *
  *     cache_   files under $XDG_CACHE_HOME/climg, or ~/.cache/climg if that is not set or relative
  *     spool_   temporary files without a name, for formats that seek when the input or output is a pipe
- *     side_    files that climg writes in addition to the outputs, such as reports and traces; "-" is stdout
+ *     aux_     files that climg writes in addition to the outputs, such as reports and traces; "-" is stdout
  *
  * Returned FILEs and allocations belong to the caller. Thread safety: any thread may call; a FILE belongs to
  * one thread. */
@@ -53,17 +53,17 @@ FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head
  * name its file. */
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error);
 
-/* Checks a path before work starts: fails if side_open would fail, but neither creates nor truncates the
+/* Checks a path before work starts: fails if aux_open would fail, but neither creates nor truncates the
  * file. `what` completes "cannot write WHAT". */
-enum status side_check(const char *path, const char *what, struct error *error);
+enum status aux_check(const char *path, const char *what, struct error *error);
 
 /* Opens the file for writing and truncates it; returns stdout for "-", NULL on failure. */
-FILE *side_open(const char *path, const char *what, struct error *error);
+FILE *aux_open(const char *path, const char *what, struct error *error);
 
-/* Closes the file, or flushes stdout. Fails if any write since side_open failed. */
-enum status side_close(FILE *file, const char *path, const char *what, struct error *error);
+/* Closes the file, or flushes stdout. Fails if any write since aux_open failed. */
+enum status aux_close(FILE *file, const char *path, const char *what, struct error *error);
 
 /* Returns the name for messages: the path, or "standard output". */
-const char *side_name(const char *path);
+const char *aux_name(const char *path);
 
 #endif

@@ -681,7 +681,7 @@ static enum status reject_aux_claim(const struct aux_output *aux, const struct c
 {
     if (earlier->aux)
         return fail(error, STATUS_USAGE, "the %s and the %s would both go to %s", earlier->aux->noun,
-                    aux->noun, side_name(aux->path));
+                    aux->noun, aux_name(aux->path));
     if (earlier->reader)
         return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", aux->option, aux->path,
                     earlier->reader);
