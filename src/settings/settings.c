@@ -464,7 +464,7 @@ bool settings_only_read(const struct settings *settings)
     return settings->info != INFO_ABSENT || settings->check || settings->compare != NULL;
 }
 
-bool settings_want_information(const struct settings *settings)
+bool settings_only_print(const struct settings *settings)
 {
     return settings->help != NULL || settings->version || settings->complete != NULL ||
            settings->generate != GENERATE_OPTION_ABSENT;

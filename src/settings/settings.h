@@ -175,7 +175,7 @@ struct reader_options settings_reader_options(const struct settings *settings);
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 
 /* True if --help, --version, --complete or --generate was given: the command only prints text. */
-bool settings_want_information(const struct settings *settings);
+bool settings_only_print(const struct settings *settings);
 
 /* ---------------------------------------------------------------- shards: shard.c */
 
