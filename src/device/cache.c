@@ -197,18 +197,24 @@ cl_program program_cache_load(const struct device *device, const char *file, con
 void program_cache_save(const struct device *device, const char *file, const char *options,
                         cl_program program)
 {
-    char about[32], *path = NULL;
     struct error ignored = {.text = ""};
+    char about[32], *path = NULL;
     size_t size = 0;
-    char *key = device_is_pocl(device) ? program_entry(file, options, about) : NULL;
-    if (key && clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
-        size = 0;
+    if (!device_is_pocl(device) ||
+        clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
+        size == 0)
+        return;
+
+    /* The data are the key and the binary. */
+    char *key = program_entry(file, options, about);
     const size_t first = key ? strlen(key) : 0;
-    unsigned char *data = size > 0 ? malloc(first + size) : NULL, *binary = data ? data + first : NULL;
-    if (data)
+    unsigned char *data = key ? malloc(first + size) : NULL;
+    if (data) {
+        unsigned char *binary = data + first;
         memcpy(data, key, first + 1); /* the binary overwrites the NUL */
-    if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
-        entry_save(device, about, data, first + size, &path, &ignored);
+        if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
+            entry_save(device, about, data, first + size, &path, &ignored);
+    }
     free(path);
     free(data);
     free(key);
