@@ -20,6 +20,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,20 +197,24 @@ static int choose_automatically(const struct device_table *table)
 
     /* Find the fastest device and the runner-up, which -v prints. */
     int first = -1, second = -1;
+    double first_cost = INFINITY, second_cost = INFINITY;
     for (int i = 0; startup.has_work && i < table->count; i++) {
         if (!allowed[i] || device_rank(&table->entries[i]) < RANK_CPU)
             continue;
-        if (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])) {
+        const double cost = device_cost(&table->entries[i]);
+        if (cost < first_cost) {
             second = first;
+            second_cost = first_cost;
             first = i;
-        } else if (second < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[second])) {
+            first_cost = cost;
+        } else if (cost < second_cost) {
             second = i;
+            second_cost = cost;
         }
     }
     if (startup.verbose && second >= 0)
         fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
-                device_cost(&table->entries[first]), short_name(&table->entries[second]),
-                device_cost(&table->entries[second]));
+                first_cost, short_name(&table->entries[second]), second_cost);
     return first >= 0 ? first : best_index(table, allowed);
 }
 
