@@ -1,5 +1,5 @@
-/* Events of launches and copies: records that become events of a timing (base/timing.h) when their commands
- * have finished; and a watch on compilers, for progress messages.
+/* Records of launches and copies, which become events of a timing (base/timing.h) once their commands have
+ * finished. Also reports when a compiler runs, for progress messages.
  *
  *     launch ─▶ profile_add ─▶ record ─▶ slice finished: profile_collect ─▶ timing_add_event
  *
