@@ -192,7 +192,7 @@ static enum status check_aux_outputs(const struct command *command, struct error
     if (status == STATUS_OK && settings->timing.file)
         status = aux_check(settings->timing.file, "the times", error);
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
-        const char *path = step_caps(&command->chain.steps[i]).writes;
+        const char *path = step_caps(&command->chain.steps[i]).output_file;
         status = path ? aux_check(path, "the matrix", error) : STATUS_OK;
     }
     return status;

@@ -128,8 +128,8 @@ struct stage_caps {
     const char *file;
 
     /* File that the stage writes in addition to the image. May be NULL. */
-    const char *writes;
-    bool writes_image; /* the written file is an image */
+    const char *output_file;
+    bool output_is_image; /* output_file is an image */
 
     /* Every output row depends on all input rows, although `rows` returns fewer. */
     bool needs_all_rows;
@@ -232,6 +232,7 @@ struct replacement {
  * Then a stage with numbers as parameters replaces this one. The stage's own `shape`, `rows` and `run` are
  * only used for estimates and --selftest; they return the input unchanged. */
 struct measurement {
+    /* True if the stage with these parameters needs the measurement. */
     bool (*needed)(const void *params);
     /* Pixels of the longer side that the measurement needs. If the stage is the first, the reader may reduce
      * the picture to that size. 0: the full size is needed. */

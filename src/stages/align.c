@@ -278,7 +278,7 @@ static struct stage_caps align_caps(const void *params)
 {
     const struct align *align = params;
     return (struct stage_caps){.file = reference_word(align) < WORDS ? NULL : align->path,
-                               .writes = align->matrix,
+                               .output_file = align->matrix,
                                .needs_upright = true,
                                .leaves_missing = align->options.outside == OUTSIDE_ZERO,
                                .new_geometry = true,
