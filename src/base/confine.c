@@ -302,8 +302,8 @@ static bool filter_install(void)
     if (ARCHITECTURE == 0)
         return false;
 
-    /* Refuse system calls of other architectures, such as those of 32-bit programs. Numbers of x32 begin at
-     * 2^30, so the test against CALL_NEWEST refuses them. */
+    /* Refuse system calls of other architectures, such as 32-bit x86. Numbers of x32 begin at 2^30, so the
+     * test against CALL_NEWEST refuses them. */
     filter_load(&filter, offsetof(struct seccomp_data, arch));
     filter_add(&filter, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     filter_add(&filter, BPF_RET | BPF_K, REFUSE, 0, 0);

@@ -302,7 +302,7 @@ void run_end_stage(struct run *run);
 /* Returns the planes of an image. If it has a raster instead, returns their geometry without memory. */
 struct planes value_planes(const struct value *image);
 
-/* Release the planes of a value, except those that are also in `kept`. */
+/* Release the planes of a value: all, or all but the planes that are also in `kept`. */
 void value_release(struct run *run, struct value *value);
 void value_release_except(struct run *run, struct value *value, const struct value *kept);
 

@@ -158,10 +158,10 @@ struct stage_caps {
      * chain may then receive and return these colours (value.opponent); unpacking and packing convert. */
     bool opponent;
 
-    /* As the first stage it accepts a picture that the reader reduced (shape.reduced), since it averages over
-     * the pixels anyway if it shrinks. Its output has the size and the positions that it would have for the
-     * full picture. moves_reduced: a stage that may precede such a stage; it accepts and returns reduced
-     * pictures. */
+    /* reads_reduced: accepts, as the first stage, a picture that the reader reduced (shape.reduced), since it
+     * averages over pixels anyway when it shrinks. Its output has the size and the positions that it would
+     * have for the full picture. moves_reduced: a stage that may precede such a stage; it accepts and returns
+     * reduced pictures. */
     bool reads_reduced, moves_reduced;
 
     /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
@@ -237,8 +237,7 @@ struct measurement {
     /* Pixels of the longer side that the measurement needs. If the stage is the first, the reader may reduce
      * the picture to that size. 0: the full size is needed. */
     int sufficient_side;
-    /* For --warm: name and value of the usual replacement, whose programs are compiled. NULL: nothing is
-     * replaced. */
+    /* For --warm, which compiles the programs of the usual replacement: its name and value. May be NULL. */
     const char *usual_stage, *usual_value;
     size_t size; /* bytes of the state, which is zeroed before `begin` */
     /* Starts the measurement of a picture; `info` describes its rows. */
@@ -341,7 +340,7 @@ struct stage {
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
     /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. Rows of
-     * a pyramid are those of its image, which the inverse transform returns. */
+     * a pyramid are counted in its image, which the inverse transform returns. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
     const struct analysis *analysis;       /* may be NULL */

@@ -53,7 +53,7 @@ static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 struct warming {
     struct settings *settings; /* settings of the worker, changed for each run */
     struct worker worker;
-    char kernel[32], reference[32]; /* paths of the files in memory that replace those of the examples */
+    char kernel[32], reference[32]; /* paths of files in memory: the kernel and the reference picture */
     FILE *out;
     size_t count, failed; /* examples: all, and those that failed */
 };

@@ -61,7 +61,7 @@ struct compare_option {
     const char *reference; /* a file, or a folder with files of the inputs' names */
     double min_psnr;       /* dB that each channel must reach; 0: all samples must be equal */
     double peak;           /* in units of the input's samples; 0: full scale, which is 1 for floats */
-    const char *diff;      /* file; NULL: none */
+    const char *diff;      /* file of the differences; may be NULL */
     int form;              /* enum compare_form */
 };
 
