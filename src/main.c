@@ -47,7 +47,7 @@ static void interrupted(int number)
 {
     sigset_t one;
     atomic_store(&ending, true);
-    if (!crashes_include(number))
+    if (!crashes_are_handled(number))
         pocl_cache_close();
     outputs_abandon();
     progress_interrupted(number);
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
     command.begin = begin;
     if (status == STATUS_OK && (settings->list_devices || settings->selftest || settings->warm))
         status = begin(&command, NULL, &error);
-    if (status == STATUS_OK && settings_want_information(settings))
+    if (status == STATUS_OK && settings_only_print(settings))
         status = help_write(stdout, settings, &error);
     else if (status == STATUS_OK && settings->info != INFO_ABSENT)
         status = written(info_write(&command, stdout, complain, &error), &error);

@@ -18,8 +18,8 @@ static inline struct affine affine_scaling(double x, double y)
     return (struct affine){.xx = x, .yy = y};
 }
 
-/* Returns the map that applies `first`, then `second`: the product of the matrices second * first. */
-static inline struct affine affine_through(const struct affine *first, const struct affine *second)
+/* Returns the map that applies `first`, then `second`: the matrix product second * first. */
+static inline struct affine affine_then(const struct affine *first, const struct affine *second)
 {
     const struct affine a = *second, b = *first;
     return (struct affine){a.xx * b.xx + a.xy * b.yx,     a.xx * b.xy + a.xy * b.yy,
@@ -27,14 +27,14 @@ static inline struct affine affine_through(const struct affine *first, const str
                            a.yx * b.xy + a.yy * b.yy,     a.yx * b.x + a.yy * b.y + a.y};
 }
 
-/* Returns the same map for coordinates whose origin is `before` pixels further left and up, in source and
- * destination. 0.5 converts from an origin at the centre of the first pixel to its top left corner. */
-static inline struct affine affine_counted(const struct affine *map, double before)
+/* Returns the same map for coordinates whose origin is `before` pixels further left and up, in its domain and
+ * its range. 0.5 moves the origin from the centre of the first pixel to its top left corner. */
+static inline struct affine affine_move_origin(const struct affine *map, double before)
 {
-    struct affine counted = *map;
-    counted.x += before - (map->xx + map->xy) * before;
-    counted.y += before - (map->yx + map->yy) * before;
-    return counted;
+    struct affine moved = *map;
+    moved.x += before - (map->xx + map->xy) * before;
+    moved.y += before - (map->yx + map->yy) * before;
+    return moved;
 }
 
 /* True if the map only scales and shifts: no rotation, shear or reflection. */
@@ -49,15 +49,15 @@ static inline bool affine_is_on_side(const struct affine *map)
     return map->xx == 0 && map->yy == 0;
 }
 
-/* Returns the pixels per unit along an axis of the output, whose next pixel is (across, down) pixels away in
- * the input; the input has x and y pixels per unit. Exact if one of the two is 0. */
+/* Returns the density (pixels per unit of length) along an axis of the output. One pixel along this axis is
+ * (across, down) pixels in the input, whose densities are x and y. Exact if `across` or `down` is 0. */
 static inline double affine_density(double across, double down, double x, double y)
 {
     return down == 0 ? x / fabs(across) : across == 0 ? y / fabs(down) : 1 / hypot(across / x, down / y);
 }
 
-/* Turns the pixels per unit of the input, along x and y, into those of the output, which the map leads from.
- */
+/* Replaces the densities of the input along x and y by the output's densities. The map leads from output to
+ * input positions. */
 static inline void affine_densities(const struct affine *map, double *x, double *y)
 {
     const double along_x = affine_density(map->xx, map->yx, *x, *y);
@@ -65,14 +65,15 @@ static inline void affine_densities(const struct affine *map, double *x, double 
     *x = along_x;
 }
 
-/* TIFF 6.0, Orientation: 2 to 4 mirror the picture, 5 to 8 exchange rows and columns and then mirror it. */
+/* True if the orientation exchanges rows and columns. Orientations are numbered as in TIFF 6.0: 2 to 4 mirror
+ * the picture, 5 to 8 exchange rows and columns and then mirror it. */
 static inline bool orientation_is_on_side(int orientation)
 {
     return orientation >= 5;
 }
 
-/* Returns the map from the picture as it is seen to the stored one, which is width x height pixels, in pixels
- * from the top left corners. */
+/* Returns the map from the upright picture to the stored one, which is width x height pixels. The origin of
+ * both is the top left corner. */
 static inline struct affine orientation_map(int orientation, double width, double height)
 {
     /* 1 if the picture begins at the right, or the bottom, of the stored one. */

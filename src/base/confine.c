@@ -1,17 +1,17 @@
 /* Landlock and a seccomp filter, by their system calls.
  *
- * Landlock names what may be opened: a list of files and folders with rights, which hold for everything below
- * a folder. A right that no rule gives is refused with EACCES. It cannot except a part of a folder, and it
- * needs no privileges. Each version of its interface (ABI) brought further rights; all that the kernel knows
- * are used. Version 1 refuses every rename into another folder, which PoCL needs for what it has compiled, so
- * Linux 5.19 (version 2) is the oldest kernel whose Landlock is used.
+ * Landlock takes a list of files and folders with rights. A folder's rights hold for everything below it;
+ * parts of it cannot be excluded. Everything else fails with EACCES. Landlock needs no privileges. Each
+ * version of its interface (ABI) added rights, and climg uses all that the kernel has. Version 1 refuses
+ * every rename into another folder, which PoCL needs for its compiled kernels. Therefore Linux 5.19 (version
+ * 2) is the oldest kernel whose Landlock is used.
  *
  * The seccomp filter is a list of system calls that are refused, in the language of packet filters (BPF).
- * They fail with EPERM and do not end the process, as drivers try calls to see what there is. A list of
- * allowed calls would be shorter to check and break with the next version of a driver.
+ * They fail with EPERM and do not end the process, as drivers probe for features by calls. A list of allowed
+ * calls would be shorter to review, but the next version of a driver may need another call.
  *
- * PoCL links what it compiles with /usr/bin/ld. Landlock allows that program alone; it is confined like
- * climg.
+ * PoCL links kernels with /usr/bin/ld. Landlock allows climg to start linkers and their loaders only; they
+ * are confined like climg.
  *
  * Not refused: reading of names, sizes and times of files (stat), and changes of time stamps. */
 #include "base/confine.h"
@@ -35,7 +35,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Rights that Debian 12's kernel headers lack: of versions 2, 3 and 5. */
+/* Rights of Landlock's versions 2, 3 and 5, which Debian 12's kernel headers lack. */
 enum {
     ACCESS_REFER = 1 << 13,
     ACCESS_TRUNCATE = 1 << 14,
@@ -51,15 +51,16 @@ struct ruleset {
 };
 
 /* Rules of the process. Set before there are threads. */
-static int rules = -1;   /* descriptor of Landlock's rules; -1: none */
-static int version;      /* of Landlock; 0: none */
+static int rules = -1;   /* descriptor of Landlock's rule set; -1: none */
+static int version;      /* version of Landlock; 0: not usable */
 static uint64_t handled; /* rights on files that need a rule */
-static int failure;      /* errno of rules that could not be made, for lack of descriptors or memory */
+static int failure;      /* errno of a rule that could not be added; 0: none */
 static bool is_on;
 
 /* ---------------------------------------------------------------- files */
 
-/* Read by climg's libraries, by OpenCL drivers of all makers and by the linker. Missing ones are ignored. */
+/* Paths that climg's libraries, OpenCL drivers of all makers and the linker read. Missing ones are
+ * ignored. */
 static const char *const readable[] = {
     /* libraries and programs */
     "/usr",
@@ -127,7 +128,7 @@ void confine_begin(void)
         version = 0;
         return;
     }
-    const int newest_right = version >= 5 ? 15 : version >= 3 ? 14 : 13;
+    const int newest_right = version >= 5 ? 15 : version >= 3 ? 14 : 13; /* bit of the last right */
     const struct ruleset ruleset = {
         .files = handled = (UINT64_C(2) << newest_right) - 1,
         .network = version >= 4 ? 3 : 0, /* TCP: bind, connect */
@@ -166,7 +167,7 @@ static void rule_add(int file, unsigned rights)
     const struct landlock_path_beneath_attr rule = {
         .allowed_access = access & handled & (known && S_ISDIR(there.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
         .parent_fd = file};
-    /* EBADFD: pipes need no rule. ENOMSG: it would give no right that is known to this kernel. */
+    /* EBADFD: pipes need no rule. ENOMSG: this kernel knows none of the rights. */
     if (!known || (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
                    errno != EBADFD && errno != ENOMSG))
         failure = errno;
@@ -202,20 +203,20 @@ static const uint32_t ARCHITECTURE = AUDIT_ARCH_AARCH64;
 static const uint32_t ARCHITECTURE = 0; /* no filter */
 #endif
 
-/* Numbers of calls that Debian 12's kernel headers do not have; the same on all machines. */
+/* Numbers of system calls that Debian 12's kernel headers lack, the same on all architectures. */
 enum {
     CALL_FCHMODAT2 = 452,
-    CALL_NEWEST = 462, /* mseal, of Linux 6.10: later ones are unknown to the list */
+    CALL_NEWEST = 462, /* mseal, of Linux 6.10; later ones fail with ENOSYS, as the list lacks them */
 };
 
-/* Calls that climg, image libraries and drivers have no use for. */
+/* System calls that climg, image libraries and drivers do not use. */
 static const int refused[] = {
 /* other processes */
 #ifndef __SANITIZE_ADDRESS__ /* whose leak checker uses it */
     SYS_ptrace,
 #endif
     SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_getfd, SYS_kcmp, SYS_process_madvise,
-    /* sockets; a pair of them, which reaches no other process, is allowed */
+    /* sockets; socketpair is allowed, as it reaches no other process */
     SYS_socket, SYS_connect, SYS_bind,
     /* identity */
     SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setgroups,
@@ -224,13 +225,13 @@ static const int refused[] = {
     SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2, SYS_move_mount, SYS_open_tree,
     SYS_fsopen, SYS_fspick, SYS_fsconfig, SYS_fsmount, SYS_mount_setattr, SYS_quotactl, SYS_swapon,
     SYS_swapoff, SYS_open_by_handle_at,
-    /* rights of files, by their names */
+    /* permissions and attributes of files */
     SYS_fchmodat, CALL_FCHMODAT2, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
     SYS_lremovexattr,
 #ifdef SYS_chmod
     SYS_chmod, SYS_chown, SYS_lchown,
 #endif
-    /* parts of the kernel that often had flaws */
+    /* parts of the kernel with a history of flaws */
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter,
     SYS_io_uring_register, SYS_keyctl, SYS_add_key, SYS_request_key,
     /* the machine */
@@ -240,21 +241,21 @@ static const int refused[] = {
 #ifdef SYS_iopl
     SYS_iopl, SYS_ioperm,
 #endif
-    /* execution of a file by its descriptor, which may have no name that Landlock could know */
+    /* execution by descriptor: the file may have no path, so no rule of Landlock could apply */
     SYS_execveat};
 
-/* Calls that fail as if the kernel did not have them, so that libraries take others: the flags of clone3
- * cannot be examined, and a memory file could be executed. */
-static const int unknown[] = {SYS_clone3, SYS_memfd_create};
+/* System calls that fail with ENOSYS, so that libraries fall back to others. A filter cannot read the flags
+ * of clone3, which are in memory, and files of memfd_create could be executed. */
+static const int hidden[] = {SYS_clone3, SYS_memfd_create};
 
-enum { REFUSED = sizeof refused / sizeof refused[0], UNKNOWN = sizeof unknown / sizeof unknown[0] };
+enum { REFUSED = sizeof refused / sizeof refused[0], HIDDEN = sizeof hidden / sizeof hidden[0] };
 
 static const uint32_t ALLOW = SECCOMP_RET_ALLOW, REFUSE = SECCOMP_RET_ERRNO | EPERM,
-                      UNKNOWN_CALL = SECCOMP_RET_ERRNO | ENOSYS;
+                      NO_CALL = SECCOMP_RET_ERRNO | ENOSYS;
 
-/* A filter that is being made: instructions in order. */
+/* A filter under construction: its instructions. */
 struct filter {
-    struct sock_filter code[2 * (REFUSED + UNKNOWN) + 32];
+    struct sock_filter code[2 * (REFUSED + HIDDEN) + 32];
     unsigned short length;
 };
 
@@ -264,8 +265,8 @@ static void filter_add(struct filter *filter, unsigned code, uint32_t value, uns
     filter->code[filter->length++] = (struct sock_filter){(unsigned short)code, then, otherwise, value};
 }
 
-/* Adds: if the loaded word fits `value`, return `result`. `test`: BPF_JEQ, BPF_JGT, or BPF_JSET for common
- * bits. */
+/* Adds a case that returns `result` if the loaded word passes the test against `value`: BPF_JEQ
+ * (equal), BPF_JGT (greater) or BPF_JSET (common bits). */
 static void filter_case(struct filter *filter, unsigned test, uint32_t value, uint32_t result)
 {
     filter_add(filter, BPF_JMP | test | BPF_K, value, 0, 1);
@@ -277,8 +278,9 @@ static void filter_load(struct filter *filter, size_t offset)
     filter_add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* Adds: of calls of that number, compare the low half of an argument with each value. Both machines are
- * little-endian. Loads the call's number again afterwards. */
+/* Adds instructions for one system call: refuse it if the low half of an argument passes the test against one
+ * of the values. The low half comes first, as both architectures are little-endian. The call's number is
+ * loaded again at the end. */
 static void filter_argument(struct filter *filter, uint32_t call, int argument, unsigned test,
                             const uint32_t *values, unsigned char count)
 {
@@ -289,48 +291,50 @@ static void filter_argument(struct filter *filter, uint32_t call, int argument, 
     filter_load(filter, offsetof(struct seccomp_data, nr));
 }
 
-/* Installs the filter. Returns false if the kernel or the machine has none. */
+/* Installs the filter. Returns false if climg has none for this architecture, or the kernel refuses it. */
 static bool filter_install(void)
 {
     static const uint32_t namespaces[] = {CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                           CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET};
-    static const uint32_t typing[] = {TIOCSTI, TIOCLINUX}; /* into the user's terminal */
+    static const uint32_t injections[] = {TIOCSTI, TIOCLINUX}; /* type into the user's terminal */
     struct filter filter = {.length = 0};
     // cppcheck-suppress knownConditionTrueFalse ; it depends on the machine
     if (ARCHITECTURE == 0)
         return false;
 
-    /* Refuse calls by the numbers of 32-bit programs. Numbers of x32 begin at 2^30, above the newest. */
+    /* Refuse system calls of other architectures, such as 32-bit x86. Numbers of x32 begin at 2^30, so the
+     * test against CALL_NEWEST refuses them. */
     filter_load(&filter, offsetof(struct seccomp_data, arch));
     filter_add(&filter, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     filter_add(&filter, BPF_RET | BPF_K, REFUSE, 0, 0);
     filter_load(&filter, offsetof(struct seccomp_data, nr));
-    filter_case(&filter, BPF_JGT, CALL_NEWEST, UNKNOWN_CALL);
+    filter_case(&filter, BPF_JGT, CALL_NEWEST, NO_CALL);
     for (size_t i = 0; i < REFUSED; i++)
         filter_case(&filter, BPF_JEQ, (uint32_t)refused[i], REFUSE);
-    for (size_t i = 0; i < UNKNOWN; i++)
-        filter_case(&filter, BPF_JEQ, (uint32_t)unknown[i], UNKNOWN_CALL);
+    for (size_t i = 0; i < HIDDEN; i++)
+        filter_case(&filter, BPF_JEQ, (uint32_t)hidden[i], NO_CALL);
     filter_argument(&filter, SYS_clone, 0, BPF_JSET, namespaces, 1);
-    filter_argument(&filter, SYS_ioctl, 1, BPF_JEQ, typing, 2);
+    filter_argument(&filter, SYS_ioctl, 1, BPF_JEQ, injections, 2);
     filter_add(&filter, BPF_RET | BPF_K, ALLOW, 0, 0);
 
     const struct sock_fprog program = {.len = filter.length, .filter = filter.code};
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
-/* ---------------------------------------------------------------- both */
+/* ---------------------------------------------------------------- enforcing the rules */
 
 enum status confine_apply(const char **note, struct error *error)
 {
     static char text[128];
-    /* This rule is for an inode that /proc would forget: the descriptor stays open. */
+    /* Allow /proc/self. Its descriptor stays open, since the rule is lost when /proc drops the inode. */
     const int self = rules >= 0 ? open("/proc/self", O_PATH | O_CLOEXEC) : -1;
     if (self >= 0)
         rule_add(self, CONFINE_READ);
     if (failure != 0)
         return fail(error, STATUS_FAILED, "cannot confine the process: %s%s", strerror(failure),
                     failure == EMFILE ? "; raise the limit (ulimit -n)" : "");
-    /* Neither needs privileges if set-user-ID programs get none, either. */
+    /* Without PR_SET_NO_NEW_PRIVS, both would need privileges. With it, set-user-ID programs start without
+     * theirs. */
     const bool is_possible = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
     const bool files = is_possible && rules >= 0 && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
     const bool calls = is_possible && filter_install();

@@ -1,11 +1,11 @@
-/* Takes rights away from the process that it does not need, so that a flaw in a decoder does little harm.
+/* Drops the rights that the process does not need, so that a flaw in a decoder does little harm.
  *
  *     confine_begin ─▶ confine_allow, for each path ─▶ confine_apply ─▶ threads, drivers, decoders
  *
- * Afterwards the kernel refuses every file that was not allowed (Landlock), and sockets, ptrace, changes of
- * identity and other calls that climg has no use for (seccomp). There is no way back, and programs that the
- * process starts are confined, too. Thread safety: the rules are for the calling thread and those that it
- * starts later, so call all three functions before there are other threads. */
+ * After confine_apply the kernel refuses every file that was not allowed (Landlock). It also refuses sockets,
+ * ptrace, changes of identity and other system calls that climg does not use (seccomp). The rules cannot be
+ * removed, and programs that the process starts inherit them. Thread safety: the rules hold for the calling
+ * thread and those that it starts later, so call all three functions before there are other threads. */
 #ifndef CLIMG_BASE_CONFINE_H
 #define CLIMG_BASE_CONFINE_H
 
@@ -23,20 +23,20 @@ enum confine_right {
     CONFINE_EXECUTE = 1 << 5,
 };
 
-/* Begins a set of rules: system libraries, what drivers read, and devices are allowed. */
+/* Begins a set of rules that allows system libraries, drivers and their settings, and devices. */
 void confine_begin(void);
 
-/* Allows the path, which must exist; others are ignored. Links are followed. */
+/* Adds rights on a path, or on the target of a link. A missing path is ignored. */
 void confine_allow(const char *path, unsigned rights);
 
-/* Calls confine_allow for the folder of a path, which need not exist. */
+/* Calls confine_allow for the folder above a path. The path itself need not exist. */
 void confine_allow_folder(const char *path, unsigned rights);
 
-/* Puts the rules into force, as far as the kernel offers them. *note receives what is in force, for -v. Fails
- * if a path could not be allowed for lack of descriptors or memory. */
+/* Enforces the rules, as far as the kernel supports them. *note receives a text for -v that says which are
+ * enforced. Fails if confine_allow had too few descriptors or too little memory. */
 enum status confine_apply(const char **note, struct error *error);
 
-/* True if rules are in force. */
+/* True if rules are enforced. */
 bool confine_is_on(void);
 
 #endif

@@ -89,8 +89,7 @@ void *allocate(size_t size, const char *what, struct error *error)
 
 void *allocate_zeroed(size_t count, size_t size, const char *what, struct error *error)
 {
-    bool fits = size == 0 || count <= SIZE_MAX / size;
-    void *memory = fits ? calloc(count > 0 ? count : 1, size > 0 ? size : 1) : NULL;
+    void *memory = calloc(count > 0 ? count : 1, size > 0 ? size : 1);
     if (memory == NULL)
         fail_memory(error, "out of memory for %s", what);
     return memory;

@@ -1,9 +1,9 @@
 /* exp, log, sin and cos by argument reduction and a series.
  *
- *     exp(x) = 2^n exp(r),             r = x - n ln 2,       |r| <= ln 2 / 2     Taylor, 14 terms
+ *     exp(x) = 2^n exp(r),             r = x - n ln 2,       |r| <= ln 2 / 2     Taylor, degree 14
  *     log(x) = n ln 2 + log(m),        x = 2^n m,            sqrt(1/2) <= m < sqrt(2)
- *     log(m) = 2 artanh(s),            s = (m - 1) / (m + 1)                     Taylor in s^2, 12 terms
- *     sin(x) = +-sin(r) or +-cos(r),   r = x - n pi / 2,     |r| <= pi / 4       Taylor in r^2, 9 terms
+ *     log(m) = 2 artanh(s),            s = (m - 1) / (m + 1)                     Taylor, degree 11 in s^2
+ *     sin(x) = +-sin(r) or +-cos(r),   r = x - n pi / 2,     |r| <= pi / 4       Taylor, degree 9 in r^2
  *
  * The first neglected term is below half a unit in the last place of a double. Only +, -, *, /, sqrt, rint,
  * frexp and ldexp are used, which IEEE 754 defines to the bit; the build has -ffp-contract=off. */

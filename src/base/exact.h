@@ -2,7 +2,8 @@
  * on. libm's exp() and sin() differ in the last bit between versions of glibc and between C libraries.
  *
  * The functions are series of correctly rounded operations. Their error is a few units in the last place of a
- * double, far below the float that a weight is rounded to. Pure functions; any thread may call. */
+ * double, far below the precision of the float that a weight is rounded to. Pure functions; any thread may
+ * call. */
 #ifndef CLIMG_BASE_EXACT_H
 #define CLIMG_BASE_EXACT_H
 

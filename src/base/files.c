@@ -1,9 +1,9 @@
 /* Cache files, temporary files and reports.
  *
  * A cache file is written under a temporary name next to its path and then renamed, so that a reader sees a
- * complete file or none, also if the process is killed or the directory is shared by machines. A spool, a
- * temporary file for data that must be seekable, is unlinked right after it was created, so that no way to
- * end the process leaves it on the disk. */
+ * complete file or none, also if the process is killed or the directory is shared by machines. A spool (a
+ * temporary file for data that must be seekable) is unlinked right after it was created, so it vanishes
+ * however the process ends. */
 #include "base/files.h"
 
 #include "base/text.h"
@@ -46,8 +46,6 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
     return text_print(error, "%s%s/climg/%s", base, folder, name);
 }
 
-enum { TRIES = 100 }; /* temporary names before cache_write fails */
-
 void make_folders_above(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -68,7 +66,7 @@ enum status create_folders(char *path, size_t from, size_t *made_from, struct er
         const int cause = errno;
         if (is_made && *made_from == 0)
             *made_from = (size_t)(slash - path);
-        /* Some network file systems refuse to make what exists with another error. */
+        /* For an existing folder, some network file systems return another error than EEXIST. */
         if (!is_made && cause != EEXIST && (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))) {
             status = fail(error, STATUS_FAILED, "cannot make the folder: %s", strerror(cause));
             error_prefix(error, path);
@@ -77,6 +75,8 @@ enum status create_folders(char *path, size_t from, size_t *made_from, struct er
     }
     return status;
 }
+
+enum { TRIES = 100 }; /* temporary names before cache_write fails */
 
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error)
 {
@@ -145,7 +145,7 @@ FILE *spool_open(const char *folder, struct error *error)
     FILE *file = NULL;
     int descriptor = mkostemp(name, O_CLOEXEC);
     if (descriptor >= 0) {
-        unlink(name); /* at once, so that it vanishes however the process ends */
+        unlink(name);
         file = fdopen(descriptor, "w+b");
     }
     if (file == NULL)
@@ -194,7 +194,7 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
 
 /* ---------------------------------------------------------------- reports and traces */
 
-const char *side_name(const char *path)
+const char *aux_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard output" : path;
 }
@@ -202,10 +202,10 @@ const char *side_name(const char *path)
 /* Fails with the path, the file's purpose `what` and the text of errno. */
 static enum status cannot_write(const char *path, const char *what, struct error *error)
 {
-    return fail(error, STATUS_FAILED, "%s: cannot write %s: %s", side_name(path), what, strerror(errno));
+    return fail(error, STATUS_FAILED, "%s: cannot write %s: %s", aux_name(path), what, strerror(errno));
 }
 
-enum status side_check(const char *path, const char *what, struct error *error)
+enum status aux_check(const char *path, const char *what, struct error *error)
 {
     const char *slash = strrchr(path, '/');
     const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
@@ -228,7 +228,7 @@ enum status side_check(const char *path, const char *what, struct error *error)
     return writable ? STATUS_OK : cannot_write(path, what, error);
 }
 
-FILE *side_open(const char *path, const char *what, struct error *error)
+FILE *aux_open(const char *path, const char *what, struct error *error)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
     if (file == NULL)
@@ -236,7 +236,7 @@ FILE *side_open(const char *path, const char *what, struct error *error)
     return file;
 }
 
-enum status side_close(FILE *file, const char *path, const char *what, struct error *error)
+enum status aux_close(FILE *file, const char *path, const char *what, struct error *error)
 {
     bool failed = ferror(file) != 0;
     if ((file == stdout ? fflush(file) : fclose(file)) != 0 || failed)

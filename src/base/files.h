@@ -2,7 +2,7 @@
  *
  *     cache_   files under $XDG_CACHE_HOME/climg, or ~/.cache/climg if that is not set or relative
  *     spool_   temporary files without a name, for formats that seek when the input or output is a pipe
- *     side_    files that climg writes in addition to the outputs, such as reports and traces; "-" is stdout
+ *     aux_     files that climg writes in addition to the outputs, such as reports and traces; "-" is stdout
  *
  * Returned FILEs and allocations belong to the caller. Thread safety: any thread may call; a FILE belongs to
  * one thread. */
@@ -23,13 +23,13 @@ bool write_whole(int descriptor, const void *data, size_t size);
  * `home` are the values of XDG_CACHE_HOME and HOME; both may be NULL. */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
-/* Creates the directories above a file. Does not report errors: the caller's fopen fails then. `path` is
- * modified while the function runs. */
+/* Creates the directories above a file. Ignores errors: the caller's fopen reports them. `path` is modified
+ * while the function runs. */
 void make_folders_above(char *path);
 
-/* Creates the missing folders of `path` that end in a slash at offset `from` or later. Other processes may
- * create them at the same time. If *made_from is 0, it becomes the length of the first created folder's path,
- * also on failure. `path` is modified while the function runs. */
+/* Creates the missing folders of `path` whose names end in a slash at offset `from` or later. Other processes
+ * may create them at the same time. Sets *made_from, if it is 0, to the length of the first created folder's
+ * path, also on failure. `path` is modified while the function runs. */
 enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error);
 
 /* Writes a file, and the directories above it. It is replaced atomically (rename): another process sees the
@@ -44,26 +44,26 @@ void *cache_read(const char *path, size_t *size);
  * the error's scope is SCOPE_ALL. */
 FILE *spool_open(const char *folder, struct error *error);
 
-/* Creates a spool that contains the `head_size` bytes at `head`, then the rest of `source`; positioned at its
- * start. Returns NULL on failure. Messages about the spool name its folder; messages about the source do not
- * name the source, which the caller knows. */
+/* Creates a spool of the `head_size` bytes at `head` and the rest of `source`, and rewinds it. Returns NULL
+ * on failure. Messages about the spool name its folder. Messages about the source do not name it: the caller
+ * does. */
 FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error);
 
 /* Copies the whole spool, which was opened in `folder`, to a descriptor. Messages about the descriptor do not
  * name its file. */
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error);
 
-/* Fails if side_open would, without creating or truncating the file, so that a wrong path is reported before
- * work starts. `what` completes "cannot write WHAT". */
-enum status side_check(const char *path, const char *what, struct error *error);
+/* Checks a path before work starts: fails if aux_open would fail, but neither creates nor truncates the
+ * file. `what` completes "cannot write WHAT". */
+enum status aux_check(const char *path, const char *what, struct error *error);
 
 /* Opens the file for writing and truncates it; returns stdout for "-", NULL on failure. */
-FILE *side_open(const char *path, const char *what, struct error *error);
+FILE *aux_open(const char *path, const char *what, struct error *error);
 
-/* Closes the file, or flushes stdout. Fails if any write since side_open failed. */
-enum status side_close(FILE *file, const char *path, const char *what, struct error *error);
+/* Closes the file, or flushes stdout. Fails if any write since aux_open failed. */
+enum status aux_close(FILE *file, const char *path, const char *what, struct error *error);
 
 /* Returns the name for messages: the path, or "standard output". */
-const char *side_name(const char *path);
+const char *aux_name(const char *path);
 
 #endif

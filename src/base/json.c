@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void json_print_text(FILE *out, const char *text)
+/* Prints a text in quotes, with escapes. JSON is UTF-8, but file names are any bytes: text that is not valid
+ * UTF-8 is taken for Latin-1, so that each byte becomes one character. */
+static void put_quoted(FILE *out, const char *text)
 {
     const size_t size = strlen(text);
     const bool latin1 = !utf8_is_valid(text, size);
@@ -40,7 +42,7 @@ static void put_key(struct json_writer *writer, const char *key)
     writer->more = true;
     if (!key)
         return;
-    json_print_text(writer->out, key);
+    put_quoted(writer->out, key);
     fputc(':', writer->out);
 }
 
@@ -92,7 +94,7 @@ void json_put_text(struct json_writer *writer, const char *key, const char *text
 {
     put_key(writer, key);
     if (text)
-        json_print_text(writer->out, text);
+        put_quoted(writer->out, text);
     else
         fputs("null", writer->out);
 }

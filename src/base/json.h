@@ -14,10 +14,6 @@ struct json_writer {
     bool more; /* the next value needs a comma */
 };
 
-/* Prints a text in quotes, with escapes. JSON is UTF-8, but file names are any bytes: text that is not valid
- * UTF-8 is taken for Latin-1, so that each byte becomes one character. */
-void json_print_text(FILE *out, const char *text);
-
 /* In all functions below, `key` is the name of an object's member, and NULL for a value of an array or the
  * outermost value. */
 
@@ -33,7 +29,7 @@ void json_put_whole(struct json_writer *writer, const char *key, long long value
 /* Prints a real with this number of significant digits; null if it is not finite. */
 void json_put_number(struct json_writer *writer, const char *key, double value, int digits);
 
-/* Prints a text in quotes; null if `text` is NULL. */
+/* Prints a text in quotes; null if `text` is NULL. Text that is not valid UTF-8 is taken for Latin-1. */
 void json_put_text(struct json_writer *writer, const char *key, const char *text);
 
 #endif

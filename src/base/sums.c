@@ -13,10 +13,10 @@ uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size)
     return before;
 }
 
-void isal_leave(void)
+void avx_clear_upper(void)
 {
-    /* Compiled with AVX, our own code has no SSE instructions that could be slow. Other processors have no
-     * such registers. */
+    /* A build for AVX has no SSE code that could be slow. Processors that are not x86 have no such
+     * registers. */
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(__AVX__)
     if (__builtin_cpu_supports("avx"))
         __asm__ volatile("vzeroupper" ::: "memory");
@@ -26,7 +26,7 @@ void isal_leave(void)
 uint32_t isal_crc32(uint32_t before, const void *bytes, size_t size)
 {
     const uint32_t sum = crc32_gzip_refl(before, bytes, size);
-    isal_leave();
+    avx_clear_upper();
     return sum;
 }
 

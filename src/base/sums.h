@@ -15,9 +15,9 @@
 uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size);
 
 /* Clears the upper halves of the AVX registers (vzeroupper). Call it after each call of ISA-L, as ISA-L 2.30
- * does not. Until then all SSE code is slow, also in threads that are started meanwhile: PNG's row filters
- * took three times as long. */
-void isal_leave(void);
+ * leaves them set, which slows SSE code, also in threads that are started meanwhile: PNG's row filters took
+ * three times as long. */
+void avx_clear_upper(void);
 
 /* Returns the same CRC-32 as zlib's crc32(). `before` is 0, or the CRC of the preceding bytes. */
 uint32_t isal_crc32(uint32_t before, const void *bytes, size_t size);

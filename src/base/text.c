@@ -1,9 +1,9 @@
 /* Parsing of numbers and lists, replacement of control characters, UTF-8 and Latin-1.
  *
- * Numbers are checked against a grammar first and then converted by strtod and strtoll, since these also
- * accept "nan", "0x1p4" and leading blanks. strtod reads a decimal point because the program never calls
- * setlocale: its locale is "C". Bytes are classified by comparisons, as isdigit and isprint depend on the
- * locale, too. */
+ * Numbers are checked against a grammar before strtod and strtoll convert them, since these also accept
+ * "nan", "0x1p4" and leading blanks. strtod reads a decimal point because the program never calls setlocale:
+ * its locale is "C". Bytes are classified by comparisons, as isdigit and isprint depend on the locale,
+ * too. */
 #include "base/text.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ bool text_to_integer(const char *text, long long *value)
     return true;
 }
 
-bool text_take_real(const char **cursor, double *value)
+bool text_parse_real(const char **cursor, double *value)
 {
     /* Find the end: [sign] digits [. [digits]] [e [sign] digits], or no digits before the point. */
     const char *start = skip_sign(*cursor);
@@ -86,7 +86,7 @@ bool text_take_real(const char **cursor, double *value)
 
 bool text_to_real(const char *text, double *value)
 {
-    return text_take_real(&text, value) && *text == '\0';
+    return text_parse_real(&text, value) && *text == '\0';
 }
 
 /* Returns the number of continuation bytes expected after this byte of UTF-8. `left` is the number that was

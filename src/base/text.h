@@ -32,18 +32,18 @@ bool text_to_integer(const char *text, long long *value);
 bool text_to_real(const char *text, double *value);
 
 /* Parses the number at *cursor, as text_to_real does, and moves past it. On failure *cursor is unchanged. */
-bool text_take_real(const char **cursor, double *value);
+bool text_parse_real(const char **cursor, double *value);
 
-/* Replace control characters by ?, as a file name may contain any and terminals obey them: in a copy that is
- * printed, or in the text. */
+/* Replace control characters by ?, since file names may contain them and terminals obey them. The first
+ * function prints the result, the second changes the text. */
 void print_visible(FILE *out, const char *text);
 void text_make_visible(char *text);
 
 /* Returns the last part of a path. */
 const char *name_base(const char *path);
 
-/* Joins consecutive texts in `size` bytes, each ending in NUL, to one text: each NUL becomes a newline,
- * except those at the end. */
+/* Joins the NUL-terminated texts in `size` bytes to one text: every NUL becomes a newline, except those at
+ * the end. */
 void text_join(char *texts, size_t size);
 
 /* Prints to an allocation, as asprintf does. Returns NULL on failure. */

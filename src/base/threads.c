@@ -207,7 +207,7 @@ void workers_close(struct workers *workers)
 /* ---------------------------------------------------------------- parallel loop */
 
 /* One loop, shared by its threads. */
-struct pieces {
+struct loop {
     struct workers *workers;
     piece_work *work;
     void *context;
@@ -222,50 +222,50 @@ struct pieces {
 /* Runs pieces until none is left or one fails; other threads do the same. */
 static void run_pieces(void *argument)
 {
-    struct pieces *pieces = argument;
+    struct loop *loop = argument;
     struct error error;
     int i;
     do {
-        i = atomic_fetch_add(&pieces->next, 1);
-        if (i >= pieces->count)
+        i = atomic_fetch_add(&loop->next, 1);
+        if (i >= loop->count)
             return;
-    } while (pieces->work(pieces->context, i, &error) == STATUS_OK);
+    } while (loop->work(loop->context, i, &error) == STATUS_OK);
 
     /* Begin no more pieces, and keep the error of the lowest index. */
-    atomic_store(&pieces->next, pieces->count);
-    pthread_mutex_lock(&pieces->workers->mutex);
-    if (i < pieces->failed) {
-        pieces->failed = i;
-        *pieces->error = error;
+    atomic_store(&loop->next, loop->count);
+    pthread_mutex_lock(&loop->workers->mutex);
+    if (i < loop->failed) {
+        loop->failed = i;
+        *loop->error = error;
     }
-    pthread_mutex_unlock(&pieces->workers->mutex);
+    pthread_mutex_unlock(&loop->workers->mutex);
 }
 
 enum status workers_each(struct workers *workers, int count, piece_work *work, void *context,
                          struct error *error)
 {
     struct task tasks[WORKERS_MAX - 1];
-    struct pieces pieces = {.workers = workers,
-                            .work = work,
-                            .context = context,
-                            .count = count,
-                            .failed = INT_MAX,
-                            .error = error};
+    struct loop loop = {.workers = workers,
+                        .work = work,
+                        .context = context,
+                        .count = count,
+                        .failed = INT_MAX,
+                        .error = error};
     pthread_mutex_lock(&workers->mutex);
     int helpers = workers->thread_limit;
     pthread_mutex_unlock(&workers->mutex);
     helpers = helpers < count - 1 ? helpers : count - 1;
     for (int i = 0; i < helpers; i++) {
-        tasks[i] = (struct task){.run = run_pieces, .argument = &pieces};
+        tasks[i] = (struct task){.run = run_pieces, .argument = &loop};
         workers_submit(workers, &tasks[i]);
     }
-    run_pieces(&pieces);
+    run_pieces(&loop);
     for (int i = 0; i < helpers; i++)
         workers_wait(workers, &tasks[i]);
-    return pieces.failed == INT_MAX ? STATUS_OK : STATUS_FAILED;
+    return loop.failed == INT_MAX ? STATUS_OK : STATUS_FAILED;
 }
 
-/* ---------------------------------------------------------------- work in order */
+/* ---------------------------------------------------------------- ordered work */
 
 enum status ordered_open(struct ordered *ordered, int threads, size_t count, size_t size,
                          void (*run)(void *slot), struct error *error)

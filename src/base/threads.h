@@ -72,7 +72,7 @@ struct task {
     struct task *next;
 };
 
-/* A thread pool. Private; all fields are guarded by the mutex, and `threads` by workers_close. */
+/* A thread pool. All fields are private. The mutex guards them until workers_close joins the threads. */
 struct workers {
     pthread_mutex_t mutex;
     pthread_cond_t submitted; /* for threads without work */
@@ -91,8 +91,7 @@ int workers_available(void);
 
 /* Initialises a pool. `count`, 1 to WORKERS_MAX, is the number of tasks that may run at once, including one
  * in a thread that waits. 1 means no threads: tasks run when they are waited for. Threads are started when
- * there is work for them; if the system refuses one, the existing ones do the work, so that this cannot fail.
- */
+ * there is work for them. If the system refuses one, the existing ones do its work, so this cannot fail. */
 void workers_open(struct workers *workers, int count);
 
 /* Enqueues a task, which must be idle. It must not move until it was waited for or workers_close returned. */
@@ -153,8 +152,8 @@ void *ordered_oldest(struct ordered *ordered);
 /* Frees the slot that ordered_oldest returned for the next piece. */
 void ordered_release(struct ordered *ordered);
 
-/* Waits for running pieces, drops the others and frees the slots. `release` is called before that with each
- * slot, used or not, to free its content. */
+/* Waits for running pieces and drops the others. Then calls `release` with each slot, used or not, to free
+ * its content, and frees the slots. */
 void ordered_close(struct ordered *ordered, void (*release)(void *slot));
 
 #endif

@@ -217,7 +217,7 @@ static void write_event(struct json_writer *out, const struct timing_event *even
 
 enum status timing_write_trace(struct timing *timing, const char *path, struct error *error)
 {
-    FILE *file = side_open(path, "the trace", error);
+    FILE *file = aux_open(path, "the trace", error);
     if (!file)
         return STATUS_FAILED;
     struct json_writer out = {.out = file};
@@ -246,12 +246,11 @@ enum status timing_write_trace(struct timing *timing, const char *path, struct e
         write_event(&out, &timing->events[i], timing->began);
     json_end(&out, ']');
     fputc('\n', file);
-    enum status status = side_close(file, path, "the trace", error);
+    enum status status = aux_close(file, path, "the trace", error);
     if (status != STATUS_OK)
         return status;
-    return timing->is_incomplete
-               ? fail_memory(error, "%s: out of memory for the whole trace", side_name(path))
-               : STATUS_OK;
+    return timing->is_incomplete ? fail_memory(error, "%s: out of memory for the whole trace", aux_name(path))
+                                 : STATUS_OK;
 }
 
 void timing_free(struct timing *timing)

@@ -189,12 +189,12 @@ static enum status check_aux_outputs(const struct command *command, struct error
     const struct settings *settings = &command->settings;
     enum status status = STATUS_OK;
     if (settings->trace)
-        status = side_check(settings->trace, "the trace", error);
+        status = aux_check(settings->trace, "the trace", error);
     if (status == STATUS_OK && settings->timing.file)
-        status = side_check(settings->timing.file, "the times", error);
+        status = aux_check(settings->timing.file, "the times", error);
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
-        const char *path = step_caps(&command->chain.steps[i]).writes;
-        status = path ? side_check(path, "the matrix", error) : STATUS_OK;
+        const char *path = step_caps(&command->chain.steps[i]).output_file;
+        status = path ? aux_check(path, "the matrix", error) : STATUS_OK;
     }
     return status;
 }

@@ -228,12 +228,12 @@ enum status check_run(const struct command *command, FILE *out, void (*complain)
     enum status status = list_make(&list, command, error);
     if (status == STATUS_OK && command->begin)
         status = command->begin(command, &list, error);
-    if (status == STATUS_OK && path && !(report = side_open(path, what, error)))
+    if (status == STATUS_OK && path && !(report = aux_open(path, what, error)))
         status = STATUS_FAILED;
     if (status == STATUS_OK)
         status = check_all(command, &list, out, report, complain, &failed, error);
     if (report && status == STATUS_OK)
-        status = side_close(report, path, what, error);
+        status = aux_close(report, path, what, error);
     /* The error of a single file is the command's. */
     if (status == STATUS_OK && failed > 0 && list.several)
         status =

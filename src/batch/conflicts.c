@@ -153,7 +153,7 @@ static enum status reject_aux_claim(const struct aux_output *aux, const struct c
 {
     if (earlier->aux)
         return fail(error, STATUS_USAGE, "the %s and the %s would both go to %s", earlier->aux->noun,
-                    aux->noun, side_name(aux->path));
+                    aux->noun, aux_name(aux->path));
     if (earlier->reader)
         return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", aux->option, aux->path,
                     earlier->reader);
@@ -206,9 +206,9 @@ static void list_aux_outputs(const struct command *command, struct aux_output au
     aux[MAP_OUTPUT] = (struct aux_output){"--stack focus,depth=", "map", "map.png", NULL};
     for (size_t i = 0; i < command->chain.count; i++) {
         const struct stage_caps caps = step_caps(&command->chain.steps[i]);
-        struct aux_output *output = &aux[caps.writes_image ? MAP_OUTPUT : MATRIX_OUTPUT];
+        struct aux_output *output = &aux[caps.output_is_image ? MAP_OUTPUT : MATRIX_OUTPUT];
         if (!output->path)
-            output->path = caps.writes;
+            output->path = caps.output_file;
     }
 }
 
@@ -364,7 +364,8 @@ static enum status fill_set(struct conflicts *set, const struct command *command
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
         const struct step *step = &command->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
-        if (caps.writes && caps.writes != aux[caps.writes_image ? MAP_OUTPUT : MATRIX_OUTPUT].path)
+        if (caps.output_file &&
+            caps.output_file != aux[caps.output_is_image ? MAP_OUTPUT : MATRIX_OUTPUT].path)
             return fail(error, STATUS_USAGE, "--%s writes a file twice; leave one out", step->stage->name);
         status = add_reader(set, caps.file, step->stage->name, error);
     }

@@ -267,7 +267,7 @@ static void begin_frame(struct worker *worker, const struct job *job, struct res
     if (!video->header || video->part > 0)
         return;
     if (result->frames % FRAMES_ALIKE == 0)
-        run_age_noise(&worker->run);
+        run_expire_noise(&worker->run);
     if (worker->frames.count++ == 0)
         worker->frames.began = clock_seconds();
     result->frames++;

@@ -57,13 +57,13 @@ static enum status measure_open(const struct job *job, const struct worker *work
     return reader_open(job->input, &options, reader, error);
 }
 
-/* Reduces the picture as far as the longer side keeps `enough` pixels. */
-static void measure_reduce(struct reader *reader, int enough)
+/* Reduces the picture as far as the longer side keeps `side` pixels. */
+static void measure_reduce(struct reader *reader, int side)
 {
     const struct image_info *info = reader_info(reader);
     const uint32_t longer = info->width > info->height ? info->width : info->height;
     int factor = 1;
-    while (factor < 8 && longer / (2 * (uint32_t)factor) >= (uint32_t)enough)
+    while (factor < 8 && longer / (2 * (uint32_t)factor) >= (uint32_t)side)
         factor *= 2;
     reader_reduce(reader, factor);
 }
@@ -122,8 +122,8 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
     struct reader *reader;
     enum status status = measure_open(job, worker, step->stage->name, &reader, error);
     if (status == STATUS_OK) {
-        if (measurement->enough > 0 && index == (job->orientation > 0))
-            measure_reduce(reader, measurement->enough);
+        if (measurement->sufficient_side > 0 && index == (job->orientation > 0))
+            measure_reduce(reader, measurement->sufficient_side);
         measuring.state = allocate_zeroed(1, measurement->size, "a measurement", error);
         status =
             measuring.state ? measure_rows(job, worker, index, reader, &measuring, error) : STATUS_FAILED;

@@ -36,7 +36,7 @@ static enum status report_file_open(struct report_file *report, const char *path
                                     struct error *error)
 {
     const bool is_stdout = path && strcmp(path, "-") == 0;
-    *report = (struct report_file){.path = path ? side_name(path) : NULL, .file = -1};
+    *report = (struct report_file){.path = path ? aux_name(path) : NULL, .file = -1};
     if (!path)
         return STATUS_OK;
     report->file =
@@ -441,7 +441,7 @@ static void print_json(FILE *out, struct worker *worker)
 static enum status write_timing(struct worker *const *workers, int count, const struct timing_option *timing,
                                 double began, struct error *error)
 {
-    FILE *file = timing->file ? side_open(timing->file, "the times", error) : stderr;
+    FILE *file = timing->file ? aux_open(timing->file, "the times", error) : stderr;
     if (!file)
         return STATUS_FAILED;
     for (int i = 0; i < count; i++) {
@@ -454,7 +454,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         worker->timing.began = began;
         (timing->form == TIMING_JSON ? print_json : print_table)(file, worker);
     }
-    return file == stderr ? STATUS_OK : side_close(file, timing->file, "the times", error);
+    return file == stderr ? STATUS_OK : aux_close(file, timing->file, "the times", error);
 }
 
 /* Combines the work's status with the status of a file. If both failed, the file's error is printed and the

@@ -105,9 +105,9 @@ static enum status allow_outputs(const struct command *command, const struct lis
     for (size_t i = 0; i < command->chain.count; i++) {
         const struct stage_caps caps = step_caps(&command->chain.steps[i]);
         struct word its_folder = {NULL, 0};
-        if (!caps.writes_image)
-            allow_aux_output(caps.writes, settings);
-        else if (allow_image(caps.writes, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &its_folder,
+        if (!caps.output_is_image)
+            allow_aux_output(caps.output_file, settings);
+        else if (allow_image(caps.output_file, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &its_folder,
                              error) != STATUS_OK)
             return STATUS_FAILED;
     }

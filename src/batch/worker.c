@@ -30,8 +30,8 @@ static enum status open_device(struct worker *worker, struct error *error)
 {
     double since = clock_seconds();
     const struct settings *settings = worker->context->settings;
-    enum status status =
-        device_find(worker->opener.wanted, &settings->environment, settings->force, &worker->device, error);
+    enum status status = device_open_named(worker->opener.wanted, &settings->environment, settings->force,
+                                           &worker->device, error);
     timing_add(&worker->timing, PART_START, "open the device", -1, since);
     return status;
 }

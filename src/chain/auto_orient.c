@@ -46,7 +46,7 @@ static enum status run_auto_orient(struct run *run, const void *params, const st
                                    struct value *out, struct error *error)
 {
     const struct affine corners = auto_orient_inverse_map(params, &in->shape),
-                        centres = affine_counted(&corners, -0.5);
+                        centres = affine_move_origin(&corners, -0.5);
     return move_image(run, &centres, in, out, error);
 }
 

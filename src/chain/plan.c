@@ -231,7 +231,7 @@ struct affine plan_inverse_map(const struct plan *plan)
             continue;
         const struct shape in = shape_full(&plan->shapes[i]), out = shape_full(&plan->shapes[i + 1]);
         const struct affine one = step_inverse_map(step, &in, &out);
-        all = affine_through(&one, &all);
+        all = affine_then(&one, &all);
     }
     return all;
 }

@@ -31,7 +31,7 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
     struct device *device = &verifier->device;
     *verifier = (struct verifier){.share = verify->share};
     enum status status = verify->device
-                             ? device_find(verify->device, opened->environment, force, device, error)
+                             ? device_open_named(verify->device, opened->environment, force, device, error)
                              : device_share(opened, device, error);
     if (status == STATUS_OK && verify->device && !(device_is_exact(opened) && device_is_exact(device)))
         status = fail(error, STATUS_FAILED,

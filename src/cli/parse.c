@@ -382,7 +382,7 @@ static enum status check_only_name(const struct command *command, struct error *
 static enum status resolve(const struct parser *parser, struct error *error)
 {
     struct command *command = parser->command;
-    if (settings_want_information(&command->settings))
+    if (settings_only_print(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
     const bool is_info = command->settings.info != INFO_ABSENT, is_check = command->settings.check;
@@ -426,7 +426,7 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
         .argc = argc, .argv = argv, .next = 1, .command = command, .positionals = positionals};
     enum status status = STATUS_OK;
     /* Arguments after --help or --version are ignored. */
-    while (status == STATUS_OK && parser.next < argc && !settings_want_information(&command->settings))
+    while (status == STATUS_OK && parser.next < argc && !settings_only_print(&command->settings))
         status = parse_argument(&parser, error);
     if (status == STATUS_OK)
         status = resolve(&parser, error);

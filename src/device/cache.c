@@ -7,12 +7,12 @@
  *
  * A file with another header or checksum is ignored.
  *
- * PoCL has a cache, too: it finds a compiled program by a hash of the preprocessed text, and starting
- * clang to preprocess takes 6 to 16 ms of the 33 to 55 ms of a small picture. A program that is loaded
- * as a binary needs no clang. Such a binary contains each kernel for work-groups of any size, which
- * doubles the compilation time, so only --warm writes binaries: `make install` and the Debian package
- * run it for all users, into a directory that climg only reads. Kernels for groups of any size are as
- * fast (4096² blur, denoise, median, resize, wavelet: within 2%). */
+ * PoCL has a cache, too, but it finds a compiled program by a hash of the preprocessed text. Starting clang
+ * to preprocess takes 6 to 16 ms of the 33 to 55 ms of a small picture; a program that is loaded as a binary
+ * needs no clang. Such a binary contains each kernel for work-groups of any size, which doubles the
+ * compilation time, so only --warm writes binaries. `make install` and the Debian package run it for all
+ * users, into a directory that climg only reads. Kernels for groups of any size are as fast (4096² blur,
+ * denoise, median, resize, wavelet: within 2%). */
 #include "device/cache.h"
 
 #include "base/files.h"
@@ -36,8 +36,7 @@ static void entry_header(const struct device *device, const char *about, char li
              device->name, device->version, device->driver, kernels_sum);
 }
 
-/* Returns the path of a cache entry in the directory `base`, or below `home` if that is NULL; NULL
- * without either. The caller frees it. */
+/* Returns the path of a cache entry (cache_path of base/files.h); the caller frees it. NULL on failure. */
 static char *entry_path(const struct device *device, const char *base, const char *home, const char *about,
                         struct error *error)
 {
@@ -48,12 +47,12 @@ static char *entry_path(const struct device *device, const char *base, const cha
     return cache_path(base, home, name, error);
 }
 
-enum { SUM_SIZE = 22 }; /* bytes of the last line, with NUL */
+enum { CHECKSUM_SIZE = 22 }; /* bytes of the last line, with NUL */
 
 /* Writes the last line: a checksum of the header and the data. */
-static void entry_sum(const char *begin, size_t size, char line[SUM_SIZE])
+static void entry_checksum(const char *begin, size_t size, char line[CHECKSUM_SIZE])
 {
-    snprintf(line, SUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, begin, size));
+    snprintf(line, CHECKSUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, begin, size));
 }
 
 /* Returns the data of an entry, followed by a NUL; the caller frees it. NULL if the file is missing,
@@ -67,11 +66,11 @@ static char *entry_load(const struct device *device, const char *base, const cha
     char *data = path ? cache_read(path, size) : NULL;
     free(path);
     entry_header(device, about, header);
-    const size_t first = strlen(header), last = SUM_SIZE - 1;
+    const size_t first = strlen(header), last = CHECKSUM_SIZE - 1;
     if (data && *size >= first + last && memcmp(data, header, first) == 0) {
-        char sum[SUM_SIZE];
+        char sum[CHECKSUM_SIZE];
         *size -= last;
-        entry_sum(data, *size, sum);
+        entry_checksum(data, *size, sum);
         if (memcmp(data + *size, sum, last) == 0) {
             *size -= first;
             memmove(data, data + first, *size);
@@ -90,14 +89,14 @@ static enum status entry_save(const struct device *device, const char *about, co
 {
     const struct environment *environment = device->environment;
     *path = entry_path(device, environment->cache, environment->home, about, error);
-    char *all = *path ? allocate(HEADER_SIZE + size + SUM_SIZE, "a cache entry", error) : NULL;
+    char *all = *path ? allocate(HEADER_SIZE + size + CHECKSUM_SIZE, "a cache entry", error) : NULL;
     if (!all)
         return STATUS_FAILED;
     entry_header(device, about, all);
     const size_t first = strlen(all);
     memcpy(all + first, data, size);
-    entry_sum(all, first + size, all + first + size);
-    enum status status = cache_write(*path, all, first + size + SUM_SIZE - 1, error);
+    entry_checksum(all, first + size, all + first + size);
+    enum status status = cache_write(*path, all, first + size + CHECKSUM_SIZE - 1, error);
     free(all);
     return status;
 }
@@ -147,9 +146,9 @@ enum status selftest_result_check(const struct device *device, struct error *err
 
 /* ---------------------------------------------------------------- programs */
 
-/* Returns the line "FILE.cl OPTIONS\n" with which the data of a program's entry begin; the caller frees
- * it. `about` receives the name of the entry. */
-static char *cache_describe(const char *file, const char *options, char about[32])
+/* Returns the first line of a program's data, "FILE.cl OPTIONS\n"; the caller frees it. `about` receives the
+ * name of the entry. */
+static char *program_entry(const char *file, const char *options, char about[32])
 {
     struct error ignored;
     char *key = text_print(&ignored, "%s.cl %s\n", file, options);
@@ -163,7 +162,7 @@ cl_program program_cache_load(const struct device *device, const char *file, con
     char about[32];
     size_t size = 0;
     const struct environment *environment = device->environment;
-    char *key = device_is_pocl(device) ? cache_describe(file, options, about) : NULL;
+    char *key = device_is_pocl(device) ? program_entry(file, options, about) : NULL;
     if (!key)
         return NULL;
 
@@ -198,18 +197,24 @@ cl_program program_cache_load(const struct device *device, const char *file, con
 void program_cache_save(const struct device *device, const char *file, const char *options,
                         cl_program program)
 {
-    char about[32], *path = NULL;
     struct error ignored = {.text = ""};
+    char about[32], *path = NULL;
     size_t size = 0;
-    char *key = device_is_pocl(device) ? cache_describe(file, options, about) : NULL;
-    if (key && clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
-        size = 0;
+    if (!device_is_pocl(device) ||
+        clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
+        size == 0)
+        return;
+
+    /* The data are the key and the binary. */
+    char *key = program_entry(file, options, about);
     const size_t first = key ? strlen(key) : 0;
-    unsigned char *data = size > 0 ? malloc(first + size) : NULL, *binary = data ? data + first : NULL;
-    if (data)
+    unsigned char *data = key ? malloc(first + size) : NULL;
+    if (data) {
+        unsigned char *binary = data + first;
         memcpy(data, key, first + 1); /* the binary overwrites the NUL */
-    if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
-        entry_save(device, about, data, first + size, &path, &ignored);
+        if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
+            entry_save(device, about, data, first + size, &path, &ignored);
+    }
     free(path);
     free(data);
     free(key);

@@ -1,7 +1,7 @@
-/* climg's own cache of a device: the result of --selftest, and programs that --warm compiled.
+/* climg's own cache: for each device, the result of --selftest and programs that --warm compiled.
  *
  * Entries are files under climg/ of XDG_CACHE_HOME or ~/.cache; programs for all users are under
- * /var/cache/climg and only read. An entry counts for one device, driver and version of the kernels. A
+ * /var/cache/climg and only read. An entry is valid for one device, driver and version of the kernels. A
  * missing or damaged cache is never an error. Returned programs belong to the caller.
  *
  * Thread safety: any thread may call; files are replaced atomically. */

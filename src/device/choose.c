@@ -20,6 +20,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,16 +64,6 @@ static cl_ulong at_least_one(cl_ulong number)
     return number == 0 ? 1 : number;
 }
 
-/* True if `part` occurs in `text`, ignoring case. */
-static bool contains(const char *text, const char *part)
-{
-    size_t length = strlen(part);
-    for (; *text; text++)
-        if (strncasecmp(text, part, length) == 0)
-            return true;
-    return length == 0;
-}
-
 /* Reads the properties of a device, and applies CLIMG_CLASS and CLIMG_OWN_MEMORY. */
 static void read_properties(struct device *device, const struct environment *environment,
                             cl_platform_id platform, cl_device_id id)
@@ -86,7 +77,7 @@ static void read_properties(struct device *device, const struct environment *env
     device_text(id, CL_DEVICE_VERSION, device->version, sizeof device->version);
     device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
     device->type = device_number(id, CL_DEVICE_TYPE);
-    device->simulator = contains(device->name, "oclgrind") || contains(device->platform_name, "oclgrind");
+    device->simulator = strcasestr(device->name, "oclgrind") || strcasestr(device->platform_name, "oclgrind");
     device->class = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? DEVICE_CPU : DEVICE_GPU;
     if (environment->device_class != CLASS_VARIABLE_ABSENT)
         device->class = environment->device_class == CLASS_VARIABLE_CPU ? DEVICE_CPU : DEVICE_GPU;
@@ -100,8 +91,8 @@ static void read_properties(struct device *device, const struct environment *env
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->arithmetic = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
-    /* The query failed, as no device has none of the bits. Programs that are built without the option for
-     * exact division would give other bits; one that does not take the option fails. */
+    /* 0 means that the query failed, as every device has some of the bits. Assume exact arithmetic: if that
+     * is wrong, the build fails, which is better than other results without a message. */
     if (device->arithmetic == 0 && !device->simulator)
         device->arithmetic = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
@@ -121,7 +112,7 @@ static enum device_rank device_rank(const struct device *device)
     return (device->type & CL_DEVICE_TYPE_CPU) ? RANK_CPU : RANK_ACCELERATOR;
 }
 
-/* Adds the usable devices of a platform. */
+/* Adds the available devices of a platform that have a compiler. */
 static void add_platform(struct device_table *table, const struct environment *environment,
                          cl_platform_id platform)
 {
@@ -171,54 +162,59 @@ static const char *short_name(const struct device *device)
     return (device->type & CL_DEVICE_TYPE_CPU) != 0 ? "the CPU" : device->name;
 }
 
-/* Finds the devices that "auto" may use: those that did not fail --selftest. If all failed, all are allowed,
- * and opening one reports the failure. Returns the index of the first forbidden device, or -1. A single
- * device is always allowed, so its result is not read. */
+/* Finds the devices that "auto" may use: all that did not fail --selftest. If all failed, all are allowed,
+ * and opening one reports the failure. Returns the index of the first device that is not allowed, or -1. A
+ * single device is always allowed, so its result is not read. */
 static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVICES])
 {
-    int bad = -1, count = 0;
+    int skipped = -1, count = 0;
     for (int i = 0; i < table->count; i++) {
         struct selftest_result result = {.known = false};
         if (!startup.trusts_all && table->count > 1)
             selftest_result_load(&table->entries[i], &result);
         allowed[i] = !result.known || result.passed;
         count += allowed[i];
-        if (!allowed[i] && bad < 0)
-            bad = i;
+        if (!allowed[i] && skipped < 0)
+            skipped = i;
     }
     for (int i = 0; count == 0 && i < table->count; i++)
         allowed[i] = true;
-    return count == 0 ? -1 : bad;
+    return count == 0 ? -1 : skipped;
 }
 
-/* Returns the index of the device for "auto": the allowed CPU or GPU that is expected to finish first. If
- * there is neither, or if the work is unknown, the best kind. -1 if the table is empty. */
+/* Returns the index of the device for "auto", or -1 if the table is empty. It is the allowed CPU or GPU that
+ * is expected to finish first. If there is neither, or if the work is unknown, it is the first device of the
+ * best kind. */
 static int choose_automatically(const struct device_table *table)
 {
     bool allowed[MAX_DEVICES];
     if (table->count <= 1)
         return table->count - 1;
-    const int bad = find_allowed(table, allowed);
-    if (bad >= 0 && !startup.quiet)
+    const int skipped = find_allowed(table, allowed);
+    if (skipped >= 0 && !startup.quiet)
         fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
-                table->entries[bad].name);
+                table->entries[skipped].name);
 
     /* Find the fastest device and the runner-up, which -v prints. */
     int first = -1, second = -1;
+    double first_cost = INFINITY, second_cost = INFINITY;
     for (int i = 0; startup.has_work && i < table->count; i++) {
         if (!allowed[i] || device_rank(&table->entries[i]) < RANK_CPU)
             continue;
-        if (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])) {
+        const double cost = device_cost(&table->entries[i]);
+        if (cost < first_cost) {
             second = first;
+            second_cost = first_cost;
             first = i;
-        } else if (second < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[second])) {
+            first_cost = cost;
+        } else if (cost < second_cost) {
             second = i;
+            second_cost = cost;
         }
     }
     if (startup.verbose && second >= 0)
         fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
-                device_cost(&table->entries[first]), short_name(&table->entries[second]),
-                device_cost(&table->entries[second]));
+                first_cost, short_name(&table->entries[second]), second_cost);
     return first >= 0 ? first : best_index(table, allowed);
 }
 
@@ -237,16 +233,16 @@ static int match_device(const struct device_table *table, const char *name)
         const struct device *device = &table->entries[i];
         bool fits = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
                     : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
-                          : contains(device->name, name) || contains(device->platform_name, name) ||
-                                contains(device->version, name); /* "OpenCL 3.0 PoCL HSTR: ..." */
+                          : strcasestr(device->name, name) || strcasestr(device->platform_name, name) ||
+                                strcasestr(device->version, name); /* "OpenCL 3.0 PoCL HSTR: ..." */
         if (fits && (best < 0 || device_rank(device) > device_rank(&table->entries[best])))
             best = i;
     }
     return best;
 }
 
-/* Fails for lack of a platform. clGetPlatformIDs does not report the cause; it is in errno (`code`) and in
- * the last error of dlopen (`loading`, may be NULL). */
+/* Reports that there is no platform; returns STATUS_FAILED. clGetPlatformIDs does not tell the cause, so it
+ * is taken from errno (`code`) and from the last error of dlopen (`loading`, may be NULL). */
 static enum status fail_no_platform(int code, const char *loading, struct error *error)
 {
     if (code == EMFILE || code == ENFILE)
@@ -262,18 +258,18 @@ static enum status fail_no_platform(int code, const char *loading, struct error 
                 "that `clinfo -l` lists it");
 }
 
-/* Fails if a driver cannot start because the process is confined. Another device would be used silently. */
+/* Fails if a driver cannot start because the process is confined. Otherwise "auto" would use another device
+ * silently. */
 static enum status check_denied(const struct environment *environment, struct error *error)
 {
-    struct driver_denial denial = {""};
-    if (confine_is_on() && !startup.cpu_only)
-        denial = drivers_find_denied(environment);
-    return denial.text[0]
-               ? fail(
-                     error, STATUS_FAILED,
-                     "an OpenCL driver cannot start, as climg is confined: %s; --no-confine keeps all rights",
-                     denial.text)
-               : STATUS_OK;
+    if (!confine_is_on() || startup.cpu_only)
+        return STATUS_OK;
+    const struct driver_denial denial = drivers_find_denied(environment);
+    if (!denial.text[0])
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "an OpenCL driver cannot start, as climg is confined: %s; --no-confine keeps all rights",
+                denial.text);
 }
 
 /* Finds all devices of the loaded drivers, in the order of their numbers. */
@@ -308,7 +304,8 @@ static enum status find_devices(struct device_table *table, const struct environ
 static const char gpu_drivers[] = "a GPU needs its OpenCL driver: nvidia-opencl-icd, intel-opencl-icd or "
                                   "mesa-opencl-icd on Debian and Ubuntu, ROCm for AMD";
 
-/* Fails for lack of a device of this name. Names the option, or the variable if the name comes from it. */
+/* Reports that no device has this name; returns STATUS_FAILED. The message names the option, or the variable
+ * if the name is from there. */
 static enum status choose_reject(const char *name, const struct environment *environment, struct error *error)
 {
     bool variable = environment->device && strstr(environment->device, name);

@@ -12,26 +12,26 @@
 #include "device/device.h"
 #include "settings/settings.h"
 
-/* True if device_start needs the work, because several drivers are installed. The caller can save computing
- * the work otherwise, which opens a file. */
+/* True if device_start needs the work, because several drivers are installed. Otherwise the caller need not
+ * compute the work, which opens a file. */
 bool device_needs_workload(const struct settings *settings);
 
-/* Decides which drivers are loaded: only the CPU's for --device cpu, and for "auto" if the CPU is
- * expected to finish `work` before a GPU has started (cost.h); otherwise all. `work` is copied; NULL
- * means unknown. Call it once, before the first OpenCL call and before there are threads. */
+/* Selects the drivers to load. --device cpu loads only the CPU's, and so does "auto" if the CPU is expected
+ * to finish `work` before a GPU has started (cost.h). All other commands load all drivers. `work` is copied;
+ * NULL means unknown. Call it once, before the first OpenCL call and before there are threads. */
 void device_start(const struct settings *settings, const struct workload *work);
 
-/* Finds the device that `name` names: "auto" or "", "gpu", "cpu", a number of device_list, or a part
- * of its name or platform, ignoring case. "auto" is the CPU or GPU that is expected to finish the work
- * of device_start first; if the work is unknown, a GPU before a CPU, and simulators last. A device that
- * failed --selftest is only used if there is no other, or with --force or --selftest. Fails, with
- * advice, if there is no platform or no such device. */
+/* Finds a device by `name`: "auto" or "", "gpu", "cpu", a number of device_list, or a part of its name,
+ * platform or version, ignoring case. "auto" is the CPU or GPU that is expected to finish the work of
+ * device_start first. If the work is unknown, it prefers GPUs to CPUs and these to simulators. It skips
+ * devices that failed --selftest, unless all did, or with --force or --selftest. Fails, with advice, if there
+ * is no platform or no such device. */
 enum status device_choose(const char *name, const struct environment *environment, struct device *device,
                           struct error *error);
 
-/* Resolves a list of devices. "all" means all devices of the best kind: every GPU, or else every CPU, as
- * a much slower device would delay the end. Otherwise names of device_choose, separated by commas.
- * *numbers receives their numbers in --list-devices; the caller frees it. */
+/* Resolves a list of names of device_choose, separated by commas, or "all". "all" means every GPU, or else
+ * every CPU: of both, the slower devices would delay the end. *numbers receives the devices' numbers in
+ * --list-devices; the caller frees it. */
 enum status device_numbers(const char *name, const struct environment *environment, int **numbers, int *count,
                            struct error *error);
 

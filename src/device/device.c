@@ -1,7 +1,7 @@
 /* Properties and memory of a device, and the texts of OpenCL's errors. open.c opens and closes devices.
  *
- * Buffers of CPU devices are created on top of host memory in huge pages. The driver itself would use malloc,
- * in pages of 4 KiB, whose first touch costs more than a small image's kernels. */
+ * Buffers of CPU devices are created on top of host memory in huge pages. The driver itself would use malloc
+ * with pages of 4 KiB, whose first touch costs more than a small image's kernels. */
 #include "device/device.h"
 
 #include "base/error.h"

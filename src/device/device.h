@@ -5,8 +5,8 @@
  * reference-counted; each copy owns its queues and kernel objects.
  *
  * Thread safety: one struct device belongs to one thread, since clSetKernelArg changes a kernel object.
- * Different copies may be used at the same time; launches on CPU devices are serialized where PoCL needs
- * it (launch_serializer.h). The crash functions must be called before there are threads. */
+ * Different copies may be used at the same time; launches on CPU devices are serialized where PoCL needs it
+ * (launch_serializer.h). Call crashes_handle before there are threads. */
 #ifndef CLIMG_DEVICE_DEVICE_H
 #define CLIMG_DEVICE_DEVICE_H
 
@@ -18,12 +18,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The two variants of the kernels. One text cannot serve both: the GPU variants are 10 to 30 times slower on
- * a CPU than the CPU variants (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead of 23), and
- * the CPU variants 40 to 100 times slower on an H200 than the GPU variants. */
+/* The two variants of the kernels. The same source cannot serve both: the GPU variants are 10 to 30 times
+ * slower on a CPU than the CPU variants (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead
+ * of 23), and the CPU variants 40 to 100 times slower on an H200 than the GPU variants. */
 enum device_class {
-    DEVICE_CPU, /* CPU-like: explicit vectors along x, no local memory */
-    DEVICE_GPU, /* GPU-like: many narrow work-items */
+    DEVICE_CPU, /* explicit vectors along x, no local memory */
+    DEVICE_GPU, /* many narrow work-items */
 };
 
 struct program;
@@ -64,8 +64,8 @@ struct device {
 };
 
 /* Makes `device` a dry-run device with the original's properties. Allocations on it are only counted, and
- * launches only add their programs to needed_programs, so a run measures its memory and finds its programs in
- * advance. It owns nothing: do not close it. */
+ * launches only add their programs to needed_programs. A dry run thus measures its memory and finds its
+ * programs in advance. The device owns nothing: do not close it. */
 void device_init_dry_run(const struct device *original, struct device *device);
 
 /* True if the device is a dry-run device. */
@@ -87,12 +87,12 @@ void device_finish(const struct device *device);
  * that uses the buffer has finished. Returns NULL on failure, with the error in *code. */
 cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code);
 
-/* Fails for an allocation of `bytes` that returned `code`: CL_OUT_OF_HOST_MEMORY means host memory, others
- * the device's. Sets error->memory. */
+/* Reports that an allocation of `bytes` failed with `code`: CL_OUT_OF_HOST_MEMORY means host memory, other
+ * codes mean device memory. Sets error->memory and returns STATUS_FAILED. */
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);
 
-/* Sets error->memory if `code` means out of memory, which drivers that allocate lazily return from any later
- * call. Call it after fail(). Returns STATUS_FAILED. */
+/* Sets error->memory if `code` means out of memory. Call it after fail() of any OpenCL call, since some
+ * drivers allocate lazily. Returns STATUS_FAILED. */
 enum status cl_failed(cl_int code, struct error *error);
 
 /* Returns the name of an OpenCL error code: "CL_OUT_OF_RESOURCES". */
@@ -106,15 +106,15 @@ const char *cl_error_name(cl_int code);
 void crashes_handle(void (*handler)(int), const sigset_t *blocked);
 
 /* True if crashes_handle handles this signal. */
-bool crashes_include(int number);
+bool crashes_are_handled(int number);
 
 /* Creates the context and the queues of a chosen device. Call device_close also after a failure. */
 enum status device_open(struct device *device, struct error *error);
 
-/* Chooses a device by name (device_choose) and opens it. Unless `force`, fails for a device that failed
- * --selftest. Call device_close also after a failure. */
-enum status device_find(const char *name, const struct environment *environment, bool force,
-                        struct device *device, struct error *error);
+/* Chooses a device by name (device_choose) and opens it. Fails for a device that failed --selftest, unless
+ * `force` is set. Call device_close also after a failure. */
+enum status device_open_named(const char *name, const struct environment *environment, bool force,
+                              struct device *device, struct error *error);
 
 /* Opens a copy of an open device for another thread: same context and programs, own queues. The original
  * may be closed first. */

@@ -43,8 +43,8 @@ static void find_icd_directory(char directory[PATH_MAX])
     strcpy(directory, "/etc/OpenCL/vendors");
 }
 
-/* Calls `visit` with the library of each driver that the loader would load. None, if OCL_ICD_VENDORS names a
- * library or file: a single driver. */
+/* Calls `visit` with the library of each driver that the loader would load. Finds none if OCL_ICD_VENDORS is
+ * not a directory, as it then names a single driver. */
 static void each_library(const struct environment *environment,
                          void (*visit)(void *context, const char *library), void *context)
 {
@@ -53,7 +53,7 @@ static void each_library(const struct environment *environment,
     if (environment->icd_directory && !is_directory(environment->icd_directory))
         return;
 
-    /* The libraries of OCL_ICD_FILENAMES. */
+    /* Visit the libraries of OCL_ICD_FILENAMES. */
     const char *list = environment->icd_filenames ? environment->icd_filenames : "";
     for (size_t length; *list; list += length + (list[length] == ':')) {
         length = strcspn(list, ":");
@@ -62,7 +62,7 @@ static void each_library(const struct environment *environment,
             visit(context, library);
     }
 
-    /* The library in the first line of each .icd file. */
+    /* Visit the library in the first line of each .icd file. */
     if (!environment->icd_directory)
         find_icd_directory(directory);
     snprintf(pattern, sizeof pattern, "%s/*.icd",
@@ -109,11 +109,11 @@ bool drivers_load_only(const char *library)
 
 enum { ALL_RIGHTS = CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE };
 
-/* Folders in which drivers keep what they compiled. Without them every run compiles again. */
+/* Folders in which drivers cache compiled kernels. */
 static const struct {
-    const char *library;  /* part of the driver's name */
-    const char *variable; /* names the folder */
-    const char *folder;   /* otherwise: below climg's cache, or, if `below_home`, below HOME */
+    const char *library;  /* part of the driver's file name */
+    const char *variable; /* environment variable with the folder */
+    const char *folder;   /* default: below HOME if `below_home` is set, else relative to climg's cache */
     bool below_home;
 } caches[] = {
     {"nvidia", "CUDA_CACHE_PATH", ".nv", true},
@@ -131,7 +131,8 @@ static void allow_joined(const char *folder, const char *name, unsigned rights)
         confine_allow(path, rights);
 }
 
-/* Allows a driver's library, those next to it, its data and its linker in the same prefix, and its cache. */
+/* Allows everything in the folder of a driver's library, its data and linker in the same prefix, and its
+ * cache. */
 static void allow_library(void *context, const char *library)
 {
     const struct environment *environment = context;
@@ -167,7 +168,8 @@ void drivers_allow(const struct environment *environment)
     struct error ignored = {.text = ""};
     Dl_info loader;
 
-    /* climg's caches for this user and for all, and PoCL's cache, which pocl_cache_open has chosen. */
+    /* Allow climg's caches for this user and for all users, and PoCL's cache, which pocl_cache_open has
+     * chosen. */
     char *own = cache_path(environment->cache, environment->home, "", &ignored);
     const char *pocl = getenv("POCL_CACHE_DIR");
     if (own)
@@ -181,7 +183,7 @@ void drivers_allow(const struct environment *environment)
     }
     allow_joined(environment->system_cache, "climg", CONFINE_READ);
 
-    /* The loader of drivers, its list of them, and the drivers. */
+    /* Allow the loader, its list of drivers, and the drivers. */
     if (dladdr((void *)(uintptr_t)clGetPlatformIDs, &loader) != 0)
         allow_library((void *)(uintptr_t)environment, loader.dli_fname);
     if (environment->icd_directory) {
@@ -191,7 +193,7 @@ void drivers_allow(const struct environment *environment)
     }
     each_library(environment, allow_library, (void *)(uintptr_t)environment);
 
-    /* Folders and libraries of the dynamic loader, which also loads the linker. */
+    /* Allow the folders and libraries of the dynamic loader's variables, which also apply to the linker. */
     static const char *const variables[] = {"LD_LIBRARY_PATH", "LD_PRELOAD"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *list = getenv(variables[i]);
@@ -204,7 +206,7 @@ void drivers_allow(const struct environment *environment)
     }
 }
 
-/* Fills in the denial of the first driver that has one. */
+/* Describes the denial of the first driver that has one. */
 static void find_denied(void *context, const char *library)
 {
     struct driver_denial *denial = context;

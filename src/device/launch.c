@@ -17,8 +17,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Seconds. A longer enqueue has compiled, as PoCL generates native code for a work-group size at its first
- * launch; its time counts as build time. */
+/* Seconds. A longer enqueue counts as build time: PoCL generates native code for a work-group size at its
+ * first launch. */
 static const double COMPILING_ENQUEUE = 5e-3;
 
 int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width)
@@ -30,20 +30,21 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
     return vector_width == VECTOR_FULL ? GPU_LANES : 1;
 }
 
-/* Default launch configurations. One shape for all CPU kernels, since CPU drivers compile each group
- * size anew. */
-static const struct launch_config usual[] = {[DEVICE_CPU] = {1, {16, 1}}, [DEVICE_GPU] = {1, {32, 4}}};
+/* Default launch configurations. CPU kernels have one group size, since CPU drivers compile each group size
+ * anew. */
+static const struct launch_config default_configs[] = {
+    [DEVICE_CPU] = {1, {16, 1}}, [DEVICE_GPU] = {1, {32, 4}}};
 
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs)
 {
     /* Select the kernel's configuration, or the default. */
-    const struct launch_config *selected = &usual[device->class];
+    const struct launch_config *selected = &default_configs[device->class];
     if (kernel_configs && device->class == DEVICE_CPU)
         selected = memory == MEMORY_IMAGE ? &kernel_configs->cpu_images : &kernel_configs->cpu;
     else if (kernel_configs)
         selected = memory == MEMORY_IMAGE ? &kernel_configs->gpu_images : &kernel_configs->gpu;
-    struct launch_config config = selected->outputs > 0 ? *selected : usual[device->class];
+    struct launch_config config = selected->outputs > 0 ? *selected : default_configs[device->class];
 
     /* Halve the group until the device supports its size: first its rows, then its columns. */
     while ((size_t)config.group[0] * (size_t)config.group[1] > device->group_size)
@@ -94,8 +95,8 @@ static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const s
     return code;
 }
 
-/* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call; of an
- * exclusive launch, which has finished, the time that was spent compiling. */
+/* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call. For an
+ * exclusive launch, which has finished, it receives the seconds of compilation. */
 static cl_int enqueue_serialized(const struct device *device, const char *name, cl_kernel kernel,
                                  const size_t grid[3], const size_t group[3], cl_event *event,
                                  double *seconds)
@@ -111,7 +112,7 @@ static cl_int enqueue_serialized(const struct device *device, const char *name, 
     if (code != CL_SUCCESS || !request.exclusive)
         return code;
 
-    /* All time outside the kernel's execution was compilation. */
+    /* Count all time except the kernel's execution as compilation. */
     cl_ulong began = 0, ended = 0;
     clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_START, sizeof began, &began, NULL);
     clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_END, sizeof ended, &ended, NULL);
@@ -180,15 +181,8 @@ static void launch_append(struct defines *defines, const char *text)
 void define(struct defines *defines, const char *name, long value)
 {
     char text[64];
-    snprintf(text, sizeof text, "=%ld", value);
-    launch_append(defines, " -D");
-    launch_append(defines, name);
+    snprintf(text, sizeof text, " -D%s=%ld", name, value);
     launch_append(defines, text);
-}
-
-void define_all(struct defines *defines, const struct defines *more)
-{
-    launch_append(defines, more->text);
 }
 
 /* Fills in the program's key. Its options are written to `options`, which must outlive the key. */
@@ -214,7 +208,7 @@ static enum status find_program_key(const struct device *device, const struct wo
         define(options, "IMAGES", 1);
     if (is_outlined(device, work))
         define(options, "ITEMS_PER_CALL", work_launch_config(device, work).group[0]);
-    define_all(options, &work->defines);
+    launch_append(options, work->defines.text);
     if (work->defines.used >= DEFINES_SIZE || options->used >= DEFINES_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
     *program_key = (struct program_key){work->file, options->text, work->edge};

@@ -61,15 +61,15 @@ struct kernel_configs {
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs);
 
-/* Number of floats along x that a work-item processes as a vector: -DLANES, the width of `vec` in the
- * kernels. */
+/* Floats along x that a work-item processes as a vector. The kernels get their number as -DLANES, the width
+ * of `vec`. */
 enum vector_width {
     VECTOR_FULL,   /* 16 on CPU devices, 4 on others */
     VECTOR_WINDOW, /* 16 on CPU devices, 1 on others: their kernels keep a window of floats in registers */
     VECTOR_SCALAR  /* 1 everywhere */
 };
 
-/* Build options, -DNAME=VALUE. Zeroed, the list is empty. If they do not fit, the launch fails. */
+/* Build options, -DNAME=VALUE. A zeroed list is empty. The launch fails if options do not fit. */
 enum { DEFINES_SIZE = 512 };
 
 struct defines {
@@ -77,9 +77,8 @@ struct defines {
     char text[DEFINES_SIZE];
 };
 
-/* Append an option, or all options of another list. */
+/* Appends an option. */
 void define(struct defines *defines, const char *name, long value);
-void define_all(struct defines *defines, const struct defines *more);
 
 /* Description of a launch. */
 struct work {
@@ -98,8 +97,8 @@ struct work {
 
 enum { CPU_LANES = 16, GPU_LANES = 4 }; /* floats of VECTOR_FULL */
 
-/* Returns the number of floats that a work-item processes as a vector. For images it is 1: an element is one
- * texel of up to four channels. */
+/* Returns the number of floats that a work-item processes as a vector. It is 1 for images: a work-item
+ * processes one texel of up to four channels. */
 int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width);
 
 /* Enqueues the kernel and records its event in device->profile. Compiles the program if this is its first

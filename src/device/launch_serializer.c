@@ -3,8 +3,8 @@
  *
  * A launch whose grid is known enqueues under the read lock, so such launches run concurrently. A launch that
  * makes PoCL create a cache entry takes the write lock: it waits until all registered queues are empty,
- * enqueues, and waits for itself. The list is searched linearly, as it has one element per program, kernel
- * and group size, some tens in a long batch. */
+ * enqueues, and waits for itself. The list is searched linearly: it has one element per program, kernel and
+ * group size, some tens in a long batch. */
 #include "device/launch_serializer.h"
 
 #include <stdlib.h>
@@ -45,7 +45,8 @@ void serializer_free(struct launch_serializer *serializer)
     pthread_rwlock_destroy(&serializer->lock);
 }
 
-enum status serializer_join(struct launch_serializer *serializer, cl_command_queue queue, struct error *error)
+enum status serializer_add_queue(struct launch_serializer *serializer, cl_command_queue queue,
+                                 struct error *error)
 {
     struct serializer_queue *one = allocate(sizeof *one, "the list of queues", error);
     if (!one)
@@ -57,7 +58,7 @@ enum status serializer_join(struct launch_serializer *serializer, cl_command_que
     return STATUS_OK;
 }
 
-void serializer_leave(struct launch_serializer *serializer, cl_command_queue queue)
+void serializer_remove_queue(struct launch_serializer *serializer, cl_command_queue queue)
 {
     pthread_rwlock_wrlock(&serializer->lock);
     struct serializer_queue **link = &serializer->queues;
@@ -120,7 +121,7 @@ cl_int serializer_end(struct launch_serializer *serializer, const struct launch_
     if (code == CL_SUCCESS)
         code = serializer->failure;
 
-    /* Record the grid. If memory is out, the next such launch is exclusive, too. */
+    /* Record the grid. Without memory for it, the next launch over it is exclusive, too. */
     if (request->exclusive && code == CL_SUCCESS) {
         struct largest_grid *one = find_largest(serializer, request);
         if (!one && (one = malloc(sizeof *one))) {

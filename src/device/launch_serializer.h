@@ -1,10 +1,10 @@
 /* Serializes launches on CPU devices that would crash PoCL.
  *
  * PoCL has a cache entry for each kernel and work-group size, and adds another one when a grid is larger than
- * all before. Up to version 5.0 a finishing launch releases the newest entry, whichever entry it started
- * with, and the process aborts if that entry is not in use (pocl_release_dlhandle_cache: ref_count > 0).
- * Therefore a launch that creates an entry runs alone: it starts after all others have finished, and others
- * start after it. This includes each kernel's first launch, which compiles.
+ * all before. Up to version 5.0 a launch that finishes releases the newest entry instead of its own, and the
+ * process aborts if that entry is not in use (pocl_release_dlhandle_cache: ref_count > 0). Therefore a launch
+ * that creates an entry runs alone: it starts after all others have finished, and others start after it. This
+ * includes each kernel's first launch, which compiles.
  *
  * One serializer serves all queues of a context. Thread safety: any thread may call, except init and
  * free. */
@@ -28,11 +28,11 @@ struct launch_serializer {
 void serializer_init(struct launch_serializer *serializer);
 void serializer_free(struct launch_serializer *serializer);
 
-/* Register a queue before its first launch and unregister it before its release. Unregistering an
- * unknown queue is safe. */
-enum status serializer_join(struct launch_serializer *serializer, cl_command_queue queue,
-                            struct error *error);
-void serializer_leave(struct launch_serializer *serializer, cl_command_queue queue);
+/* Register a queue before its first launch, and unregister it before its release. Unregistering an unknown
+ * queue is safe. */
+enum status serializer_add_queue(struct launch_serializer *serializer, cl_command_queue queue,
+                                 struct error *error);
+void serializer_remove_queue(struct launch_serializer *serializer, cl_command_queue queue);
 
 /* A launch that is about to be enqueued. */
 struct launch_request {
@@ -43,11 +43,13 @@ struct launch_request {
     bool exclusive;     /* the launch runs alone; set by serializer_begin */
 };
 
-/* Waits until the kernel may be enqueued. Enqueue it only if the result is CL_SUCCESS. */
+/* Waits until the kernel may be enqueued. Call serializer_end afterwards, and enqueue only if the result is
+ * CL_SUCCESS. */
 cl_int serializer_begin(struct launch_serializer *serializer, struct launch_request *request);
 
-/* Ends what serializer_begin began, even if that failed. `code` is the result of the enqueue. Waits for
- * an exclusive launch and records its grid. Returns the error of the launch or of the wait. */
+/* Ends the launch, also after a failure of serializer_begin. `code` is the result of the enqueue, or of
+ * serializer_begin. Waits for an exclusive launch and records its grid. Returns the error of the launch or of
+ * the wait. */
 cl_int serializer_end(struct launch_serializer *serializer, const struct launch_request *request,
                       cl_command_queue queue, cl_int code);
 

@@ -19,7 +19,7 @@ static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
 static struct sigaction on_crash; /* set by crashes_handle, before there are threads */
 
-bool crashes_include(int number)
+bool crashes_are_handled(int number)
 {
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
         if (crashes[i] == number)
@@ -27,9 +27,8 @@ bool crashes_include(int number)
     return false;
 }
 
-/* Installs the handlers. Called again after each clCreateContext, as drivers install their own when they are
- * loaded: LLVM's handler only removes LLVM's files, and PoCL's skips integer divisions by zero, also in the
- * host's code. */
+/* Installs the handler. Called again after each clCreateContext, as drivers install handlers of their own:
+ * LLVM's only removes LLVM's files, and PoCL's skips integer divisions by zero, also in the host's code. */
 static void install_handler(void)
 {
     for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
@@ -58,7 +57,7 @@ static enum status open_queues(struct device *device, struct error *error)
 {
     enum status status = open_queue(device, &device->queue, error);
     if (status == STATUS_OK)
-        status = serializer_join(programs_serializer(device), device->queue, error);
+        status = serializer_add_queue(programs_serializer(device), device->queue, error);
     if (status == STATUS_OK && !device->shares_memory)
         status = open_queue(device, &device->upload, error);
     if (status == STATUS_OK && !device->shares_memory)
@@ -79,8 +78,8 @@ enum status device_open(struct device *device, struct error *error)
     return status == STATUS_OK ? open_queues(device, error) : status;
 }
 
-enum status device_find(const char *name, const struct environment *environment, bool force,
-                        struct device *device, struct error *error)
+enum status device_open_named(const char *name, const struct environment *environment, bool force,
+                              struct device *device, struct error *error)
 {
     enum status status = device_choose(name, environment, device, error);
     if (status == STATUS_OK && !force)
@@ -108,7 +107,7 @@ void device_close(struct device *device)
 {
     const cl_command_queue queues[] = {device->upload, device->queue, device->download};
     if (device->store)
-        serializer_leave(programs_serializer(device), device->queue);
+        serializer_remove_queue(programs_serializer(device), device->queue);
     programs_free(device);
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         if (queues[i])

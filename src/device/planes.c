@@ -57,8 +57,9 @@ int planes_depth(const struct planes *planes)
     return planes->layers * planes_layer_depth(planes);
 }
 
-/* Floats: on GPUs rows begin at multiples of 128 bytes, so that 32 adjacent loads touch one cache line less
- * (on an H200 a copy of planes takes 130 us, and 173 if rows are misaligned by half a line). */
+/* Floats: on GPUs rows begin at multiples of 128 bytes, so that 32 adjacent loads touch one cache line
+ * instead of two (on an H200 a copy of planes takes 130 us, and 173 if rows are misaligned by half a
+ * line). */
 enum { GPU_PITCH_UNIT = 32 };
 
 /* Returns the distance between rows, in floats. In a CPU's caches a pitch of a large power of two maps a
@@ -85,7 +86,7 @@ static bool fits(const struct pool_entry *entry, const struct planes *planes)
     return entry->size >= need && entry->size / 4 <= need;
 }
 
-/* Fails if the planes exceed the device's limits of images. */
+/* Checks the planes against the device's limits of images. */
 static enum status check_image_limits(const struct device *device, const struct planes *planes,
                                       struct error *error)
 {
@@ -267,9 +268,9 @@ enum status planes_read(struct device *device, const struct planes *planes, void
 
 /* ---------------------------------------------------------------- constants */
 
-/* Limits of cached constants. A batch of images of many sizes needs new tables for each size, so the least
- * recently used constants beyond MAX_BYTES are freed. The last MIN_CONSTANTS remain, since the stage in
- * progress may use them. */
+/* Limits of cached constants. A batch of images of many sizes adds tables for each size, so the least
+ * recently used constants beyond MAX_BYTES are freed. The last MIN_CONSTANTS remain, since the current stage
+ * may use them. */
 enum { MAX_BYTES = 32 << 20 /* bytes */, MIN_CONSTANTS = 8 };
 
 /* A cached constant, most recently used first. */
@@ -281,7 +282,7 @@ struct constant {
     unsigned char key_bytes[]; /* a copy of the key's bytes */
 };
 
-/* Fails for an allocation of constants or counters. */
+/* Reports that constants or counters could not be allocated; returns STATUS_FAILED. */
 static enum status no_memory(const struct device *device, const char *what, cl_int code, struct error *error)
 {
     return fail_memory(error, "%s: no memory for %s (%s)", device->name, what, cl_error_name(code));

@@ -1,8 +1,8 @@
 /* Planes: pixels in device memory, as float32, one plane per channel; and small constants and counters.
  *
  * Planes come from a pool, which reuses released memory, since clCreateBuffer and the first touch of memory
- * pages cost more than the kernels of a small image. Release what planes_acquire returned with
- * planes_release; the pool must outlive its planes. Constants belong to their cache, counters to the caller.
+ * pages cost more than the kernels of a small image. Release planes of planes_acquire with planes_release;
+ * the pool must outlive them. Constants belong to their cache, counters to the caller.
  *
  * Thread safety: a pool, and a cache of constants, belong to one thread and its device's queue. */
 #ifndef CLIMG_DEVICE_PLANES_H
@@ -45,8 +45,8 @@ enum { PITCH_UNIT = 16 }; /* floats: a cache line, and the vector of the CPU var
 
 struct pool_entry;
 
-/* Allocations for planes. They outlive a stage and an image page. On a dry-run device they are only counted.
- */
+/* Allocations for planes, which are reused from stage to stage and from page to page. On a dry-run device
+ * they are only counted. */
 struct pool {
     /* Set by the owner. Zero is fine for all but the device. */
     struct device *device;
@@ -61,8 +61,8 @@ struct pool {
 };
 
 /* Allocates memory for planes whose `memory` and sizes are set, and sets their object and pitch. The content
- * is undefined. Fails if a limit of the device is exceeded, which the message names, or if memory is out;
- * then error->memory is set. */
+ * is undefined. Fails if a limit of the device is exceeded, which the message names. Also fails, and sets
+ * error->memory, if memory is out. */
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
 
 /* Returns the memory to the pool; kernels that use it may still be in the queue. Safe on planes without
@@ -76,7 +76,7 @@ void pool_trim(struct pool *pool);
 /* Frees all memory that is not in use. */
 void pool_clear(struct pool *pool);
 
-/* Frees all memory, also that in use. */
+/* Frees all memory, including memory in use. */
 void pool_free(struct pool *pool);
 
 /* Returns the bytes that planes occupy, including padding. */
@@ -88,8 +88,8 @@ enum status planes_read(struct device *device, const struct planes *planes, void
 /* Returns the layout for kernels. */
 struct geometry planes_geometry(const struct planes *planes);
 
-/* Return the z size of the grid for kernels that process all layers, and for those that process one. For
- * buffers z counts planes, for images layers of texels. */
+/* Return the z size of the grid: for kernels that process all layers, and for kernels that process one layer.
+ * With buffers z counts planes, with images layers of texels. */
 int planes_depth(const struct planes *planes);
 int planes_layer_depth(const struct planes *planes);
 
@@ -110,8 +110,8 @@ struct constant_key {
     size_t size;
 };
 
-/* True if the cache has the constant; *memory receives it. It belongs to the cache, which retains the last 8
- * that were requested, and older ones up to 32 MiB in all. */
+/* True if the cache has the constant; *memory receives it. It belongs to the cache, which frees the least
+ * recently used constants beyond 32 MiB, but never the last 8. */
 bool constants_find(struct constants *constants, const struct constant_key *key, cl_mem *memory);
 
 /* Copies floats to the device and adds them to the cache, which owns *memory. Not for a dry-run device. */

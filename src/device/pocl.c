@@ -1,9 +1,9 @@
 /* The directory in which PoCL caches compiled kernels (POCL_CACHE_DIR), and recovery from damaged files in
  * it.
  *
- * A file that a disk error or a full disk damaged makes PoCL or a kernel crash, in every run. Therefore each
- * process that uses the directory creates a marker in it, an empty file, and removes it when it ends
- * normally. A process that finds a marker when no other process uses the directory removes everything: at
+ * A file that a disk error or a full disk has damaged would make PoCL or a kernel crash in every run.
+ * Therefore each process creates a marker, an empty file, in the directory, and removes it when it ends
+ * normally. A process that finds a marker although no other process uses the directory empties it, so at
  * worst every second run crashes. A process that was killed leaves its marker, too; then kernels are compiled
  * again needlessly.
  *
@@ -11,13 +11,14 @@
  * ends. The directory is emptied only under an exclusive lock, so kernels that other processes are compiling
  * are never removed.
  *
- * A program that is loaded from a binary has its own subdirectory, where PoCL links each of its kernels,
- * which takes 0.03 s each. To save that, subdirectories of programs that were compiled for all users are
- * copied when they are first needed; not after a crash, as the copies may have caused it.
+ * A program that is loaded from a binary has its own subdirectory, into which PoCL links its kernels, 0.03 s
+ * each. To save this time, the subdirectories of programs that were compiled for all users are copied when
+ * they are first needed. After a crash nothing is copied any more, as the copies may have caused it: the file
+ * climg-no-copy records that.
  *
- * Tried and removed: checksums of PoCL's files, compared before each load. They took 450 lines and 2 ms
- * of each run, and additionally found damage that changes pixels without a crash, which the disk's own
- * checksums are for. */
+ * Tried and removed: checksums of PoCL's files, compared before each load. They took 450 lines and 2 ms of
+ * each run. They also found damage that changes pixels without a crash, but disks have checksums against
+ * that. */
 #include "device/pocl.h"
 
 #include "base/files.h"
@@ -44,7 +45,7 @@ static const char MARKER[] = "climg-running-"; /* start of a marker's name */
 /* Set by pocl_cache_open, before there are threads. */
 static char directory[PATH_MAX]; /* cache directory that climg chose; "" if none */
 static char marker[PATH_MAX];    /* path of the marker of this process, or "" */
-static bool copies;              /* copy programs that were compiled for all users */
+static bool may_copy;            /* no climg-no-copy: copy programs that were compiled for all users */
 
 /* ---------------------------------------------------------------- choice of the directory */
 
@@ -139,20 +140,20 @@ static void print_path(const char *format, const char *path)
 static void begin_use(bool verbose)
 {
     enum { MAX_DESCRIPTORS = 8 };
-    char note[PATH_MAX + 16];
+    char no_copy[PATH_MAX + 16];
     make_folders_above(directory);
     mkdir(directory, 0700); /* private, as its files are executed */
     const int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock < 0)
         return;
-    snprintf(note, sizeof note, "%s/%s", directory, "climg-no-copy");
-    copies = access(note, F_OK) != 0;
+    snprintf(no_copy, sizeof no_copy, "%s/%s", directory, "climg-no-copy");
+    may_copy = access(no_copy, F_OK) != 0;
 
     /* After a crash, and if no other process uses the directory, empty it. */
     if (flock(lock, LOCK_EX | LOCK_NB) == 0 && remove_temporary_files()) {
         nftw(directory, remove_entry, MAX_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
-        close(open(note, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-        copies = false;
+        close(open(no_copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        may_copy = false;
         if (verbose)
             print_path("climg: %s: emptied, as a run crashed or was killed; kernels are compiled again\n",
                        directory);
@@ -241,7 +242,7 @@ void pocl_copy_program(const struct environment *environment, const unsigned cha
     enum { HEADER_SIZE = 128, NAME_SIZE = 64 };
     char name[NAME_SIZE] = "", to[PATH_MAX];
     struct error ignored;
-    for (size_t i = 2; copies && i < HEADER_SIZE && i + NAME_SIZE < size; i++)
+    for (size_t i = 2; may_copy && i < HEADER_SIZE && i + NAME_SIZE < size; i++)
         if (binary[i] == '/' && isupper(binary[i - 1]) && isupper(binary[i - 2])) {
             snprintf(name, sizeof name, "%.*s", NAME_SIZE - 1, (const char *)binary + i - 2);
             break;

@@ -7,18 +7,18 @@
 
 #include "settings/environment.h"
 
-/* Sets POCL_CACHE_DIR to climg/pocl below XDG_CACHE_HOME or ~/.cache; if that is not writable or its disk is
- * full, to a directory below TMPDIR, which `verbose` prints. Creates a marker file there, which
- * pocl_cache_close removes. A marker that is left from an earlier run means that it crashed; then the
- * directory is emptied. Does nothing if the user set POCL_CACHE_DIR to a usable directory; if it is not
- * usable, prints that unless `quiet`. */
+/* Sets POCL_CACHE_DIR to a usable directory, that is, a writable one on a disk that is not full. It is
+ * climg/pocl below XDG_CACHE_HOME or ~/.cache, or else a directory below TMPDIR, which is printed if
+ * `verbose` is set. Does nothing if the user's POCL_CACHE_DIR is usable; if it is set and not usable, prints
+ * that unless `quiet` is set. Creates a marker file in the directory, which pocl_cache_close removes. A
+ * marker of an earlier run means that the run crashed; then the directory is emptied. */
 void pocl_cache_open(const struct environment *environment, bool verbose, bool quiet);
 
 /* Removes the marker file of pocl_cache_open, as this process did not crash. Safe in a signal handler. */
 void pocl_cache_close(void);
 
-/* Makes pocl_cache_close leave the marker file, so that the next run empties the directory. Call it when PoCL
- * failed in a way that damaged files may cause. */
+/* Makes pocl_cache_close leave the marker file, so that the next run empties the directory. Call it after a
+ * failure of PoCL that damaged files may have caused. */
 void pocl_cache_invalidate(void);
 
 /* Copies a program from the system-wide cache to the user's PoCL cache. `binary` is the program's binary

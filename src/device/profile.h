@@ -1,5 +1,5 @@
-/* Events of launches and copies: records that become events of a timing (base/timing.h) when their commands
- * have finished; and a watch on compilers, for progress messages.
+/* Records of launches and copies, which become events of a timing (base/timing.h) once their commands have
+ * finished. Also reports when a compiler runs, for progress messages.
  *
  *     launch ─▶ profile_add ─▶ record ─▶ slice finished: profile_collect ─▶ timing_add_event
  *
@@ -49,11 +49,12 @@ struct profile {
     double clock_offset; /* host clock minus device clock, in seconds */
 };
 
-/* Measures the offset between the clocks, for a trace. Waits for the device's queue, so call it when that is
- * empty. Failures are ignored: the trace then shows kernels at a wrong time. */
+/* Measures the offset between the clocks, for a trace. Waits for the device's queue, so call it when the
+ * queue is empty. Failures are ignored: the trace then shows kernels at a wrong time. */
 void profile_calibrate(struct profile *profile, const struct device *device);
 
-/* Adds a record. The profile owns the event from now on, also after a failure, which is out of memory. */
+/* Adds a record. The profile owns the event from now on, also after a failure. Fails only if memory is
+ * out. */
 enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,
                         cl_event event, struct error *error);
 
@@ -78,9 +79,9 @@ void profile_free(struct profile *profile);
 void compiling_begin(void);
 void compiling_end(void);
 
-/* Sets a function that is called when the first of several concurrent calls that may compile begins, and when
- * the last one ends. `spent`: seconds of compilation so far. It runs under a lock, so it must not compile.
- * NULL removes it. */
+/* Sets a function that is called when compilation begins and ends, once for concurrent calls: when the first
+ * begins, and when the last ends. `spent`: seconds of compilation so far. The function runs under a lock, so
+ * it must not compile. NULL removes it. */
 void compiling_watch(void (*watch)(bool begins, double spent));
 
 #endif

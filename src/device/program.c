@@ -6,9 +6,8 @@
  * the same program. Each device has its own kernel objects, since clSetKernelArg is not thread-safe on a
  * shared kernel.
  *
- * For PoCL the text includes kernels/builtins.h instead of clang's opencl-c.h, which has 18,000 lines. The
- * border rule is an option only of programs that include edge.h, so that others are compiled once for all
- * rules. */
+ * For PoCL the text includes kernels/builtins.h instead of clang's opencl-c.h, which has 18,000 lines. Only
+ * programs that include edge.h get the border rule as an option; others are compiled once for all rules. */
 #include "device/program.h"
 
 #include "base/text.h"
@@ -163,10 +162,10 @@ static char *program_text(const struct compiled_program *program, bool builtins,
     return NULL;
 }
 
-/* Loads the program from the cache or compiles it. *refused receives true if the compiler rejects the text.
+/* Loads the program from the cache or compiles it. *rejected receives true if the compiler rejects the text.
  */
 static enum status build_text(struct compiled_program *program, struct device *device, const char *text,
-                              const char *options, bool *refused, struct error *error)
+                              const char *options, bool *rejected, struct error *error)
 {
     cl_int code;
     program->handle = program_cache_load(device, program->file, options);
@@ -181,7 +180,7 @@ static enum status build_text(struct compiled_program *program, struct device *d
     compiling_begin();
     code = clBuildProgram(program->handle, 1, &device->id, options, NULL, NULL);
     compiling_end();
-    *refused = code == CL_BUILD_PROGRAM_FAILURE;
+    *rejected = code == CL_BUILD_PROGRAM_FAILURE;
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
         fetch_log(program, device, log, sizeof log);
@@ -194,10 +193,11 @@ static enum status build_text(struct compiled_program *program, struct device *d
     return STATUS_OK;
 }
 
-/* Compiles the program with or without kernels/builtins.h. *refused receives true if the compiler rejects it.
+/* Compiles the program with or without kernels/builtins.h. *rejected receives true if the compiler rejects
+ * it.
  */
 static enum status compile_with(struct compiled_program *program, struct device *device, bool builtins,
-                                bool *refused, struct error *error)
+                                bool *rejected, struct error *error)
 {
     struct included included = {.count = 0};
     char *text = program_text(program, builtins, &included, error);
@@ -215,33 +215,35 @@ static enum status compile_with(struct compiled_program *program, struct device 
     char *options = program->edge >= 0
                         ? text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard)
                         : text_print(error, "%s%s", program->options, guard);
-    enum status status = options ? build_text(program, device, text, options, refused, error) : STATUS_FAILED;
+    enum status status =
+        options ? build_text(program, device, text, options, rejected, error) : STATUS_FAILED;
     free(options);
     free(text);
     return status;
 }
 
-/* Compiles the program. PoCL gets kernels/builtins.h first, and clang's own header if it rejects that.
- * Another failure may be caused by damaged files in PoCL's cache, so the next run empties it. */
+/* Compiles the program. For PoCL, tries kernels/builtins.h first, and clang's own header if the compiler
+ * rejects the text. A failure that remains may be caused by damaged files in PoCL's cache, so the next run
+ * empties the cache. */
 static enum status compile_program(struct compiled_program *program, struct device *device,
                                    struct error *error)
 {
-    bool refused = false;
-    enum status status = compile_with(program, device, device_is_pocl(device), &refused, error);
+    bool rejected = false;
+    enum status status = compile_with(program, device, device_is_pocl(device), &rejected, error);
     if (status == STATUS_OK || !device_is_pocl(device))
         return status;
-    if (refused) {
+    if (rejected) {
         clReleaseProgram(program->handle);
         program->handle = NULL;
-        status = compile_with(program, device, false, &refused, error);
+        status = compile_with(program, device, false, &rejected, error);
     }
     if (status != STATUS_OK)
         pocl_cache_invalidate();
     return status;
 }
 
-/* Adds the time since `start` to the timing: it built `count` programs, the slowest of them in `slowest`
- * seconds. */
+/* Adds the time since `start` to the timing, as the time of `count` programs. `slowest`: seconds of the
+ * slowest of them. */
 static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
     if (device->profile && device->profile->timing)
@@ -254,7 +256,7 @@ static void add_build_time(const struct device *device, int count, double slowes
                                                                          .end = clock_seconds()});
 }
 
-/* Compiles a program and returns it; the caller adds it to the store. NULL on failure. */
+/* Compiles a program; the caller adds it to the store. Returns NULL on failure. */
 static struct compiled_program *compile_new(struct device *device, const struct program_key *program_key,
                                             struct error *error)
 {

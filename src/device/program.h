@@ -21,14 +21,14 @@ struct program_key {
 };
 
 /* Finds kernel `name` of a program, and compiles the program at its first use. *kernel belongs to the device.
- * The message of a failure has the file, the options and the compiler's log. */
+ * After a failure the message contains the file, the options and the compiler's log. */
 enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
                            cl_kernel *kernel, struct error *error);
 
 enum { MAX_PROGRAM_LIST = 16, PROGRAM_OPTIONS_SIZE = 512 };
 
-/* Programs that a dry run found, each once. Programs beyond MAX_PROGRAM_LIST are left out: they are compiled
- * at their first use. */
+/* Programs that a dry run found, each once. Programs beyond MAX_PROGRAM_LIST are left out, and compiled at
+ * their first use. */
 struct program_list {
     int count;
     const char *files[MAX_PROGRAM_LIST]; /* string literals */
@@ -50,8 +50,8 @@ enum status programs_begin(struct device *device, struct error *error);
 /* Adds a reference to the store, for a device that is a copy of another one. */
 void programs_share(struct device *device);
 
-/* Calls `visit` with each program that this device, or one that shares its context, has compiled or loaded.
- * The store is locked meanwhile. `edge` is -1 if the program does not depend on the border rule. */
+/* Calls `visit` with each program that a device of this context has compiled or loaded, with the store
+ * locked. `edge` is -1 if the program does not depend on the border rule. */
 void programs_visit(const struct device *device,
                     void (*visit)(void *context, const char *file, const char *options, int edge),
                     void *context);

@@ -1,5 +1,5 @@
-/* Writes a program's text from the embedded kernel files, with its includes replaced. OpenCL's compilers
- * cannot read the files themselves: the program must work without an installed copy of them. */
+/* Writes a program's text from the embedded kernel files, with its includes replaced. The compiler of a
+ * driver cannot read the files itself, as climg must work without an installed copy of them. */
 #include "device/source.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
-/* Texts of the kernels, embedded into the program by the Makefile, and a small preprocessor, which replaces
- * #include.
+/* Sources of the kernels, which the Makefile embeds into the program, and a small preprocessor for #include.
  *
  * Thread safety: the texts are constant; any thread may call. */
 #ifndef CLIMG_DEVICE_SOURCE_H
@@ -23,7 +22,7 @@ extern const char kernels_sum[];
 
 enum { MAX_INCLUDED = 16 };
 
-/* Headers with #pragma once that a program's text contains already. Zero it before the first file. */
+/* Headers with #pragma once that a program's text already contains. Zero it before the first file. */
 struct included {
     const char *names[MAX_INCLUDED];
     int count;
@@ -31,8 +30,8 @@ struct included {
 
 /* Writes kernels/NAME with each #include "..." replaced by the text of that file; a header with #pragma once
  * is written once. #line directives make the compiler's messages name file and line. Conditionals are not
- * evaluated: an #include counts even in a disabled block. A failure names the missing file. The caller checks
- * the stream. */
+ * evaluated: an #include in a disabled block is replaced, too. The message of a failure names the missing
+ * file. The caller checks the stream for errors. */
 enum status source_write(FILE *stream, const char *name, struct included *included, struct error *error);
 
 #endif

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fails for an OpenCL call on the buffer. `what` describes it: "mapping". */
+/* Reports a failed OpenCL call on the buffer, which `what` describes ("mapping"). Returns STATUS_FAILED. */
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {

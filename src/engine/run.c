@@ -125,7 +125,7 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
     return outputs;
 }
 
-void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work)
+void work_groups(const struct run *run, int halo, int items, int rows, size_t output_bytes, struct work *work)
 {
     /* Choose a group larger than both halos. If that exceeds the device's maximum, the launch fails with a
      * message. */
@@ -135,11 +135,11 @@ void work_groups(const struct run *run, int halo, int items, int rows, size_t ou
         group *= 2;
 
     /* Reduce outputs, then items, until the outputs fit into local memory. */
-    int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output);
-    while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output))
+    int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output_bytes);
+    while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output_bytes))
         group /= 2;
 
-    /* Set the launch. It divides the width by `lanes`, but here a work-item is one item. */
+    /* Set the grid. The launch divides the width by `lanes`, so multiply it to get one work-item per item. */
     int inner = group - 2 * halo;
     work->config.group[0] = group;
     work->config.outputs = outputs;
@@ -158,7 +158,7 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
     return status;
 }
 
-void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
+void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
 {
     struct estimate *noise = &run->results.noise;
     if (noise->levels > 0 || shape->images > MAX_GROUP_RESULTS)
@@ -187,7 +187,7 @@ void run_hold_noise(struct run *run, const void *params, const struct image_nois
     run->frames.count += i == run->frames.count;
 }
 
-void run_age_noise(struct run *run)
+void run_expire_noise(struct run *run)
 {
     for (int i = 0; i < run->frames.count; i++)
         run->frames.noises[i].is_old = true;
@@ -201,9 +201,9 @@ void run_drop_noise(struct run *run)
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count)
 {
     if (count == 0 || image >= MAX_GROUP_RESULTS ||
-        (run->results.missing_of && run->results.missing_of != params))
+        (run->results.missing_params && run->results.missing_params != params))
         return;
-    run->results.missing_of = params;
+    run->results.missing_params = params;
     run->results.nonfinite[image] += count;
 }
 
@@ -219,7 +219,7 @@ void run_begin_page(struct run *run)
     run->results.noise.levels = 0;
     run->results.alignment.found = false;
     run->results.text[0] = '\0';
-    run->results.missing_of = NULL;
+    run->results.missing_params = NULL;
     memset(run->results.nonfinite, 0, sizeof run->results.nonfinite);
 }
 

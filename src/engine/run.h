@@ -1,11 +1,11 @@
-/* A run: device memory, launches and results, everything that the function `run` of a stage works with.
+/* A run: the device memory, launches and results that a stage's function `run` works with.
  *
  * A run belongs to one worker and is reused from page to page. Owners and lifetimes:
  *
  *     planes of a value                 the pipeline, once the stage has returned them in its output
  *     scratch planes, counters          released by the pipeline when the stage returns (run_end_stage)
  *     analysis results                  until the end of the page (run_end_analysis_results)
- *     results for people and reports    until the next page (run_begin_page)
+ *     results for messages and reports  until the next page (run_begin_page)
  *     constants, held noise, pools      the run; they outlive a page
  *
  * All work is enqueued; only words_read with `wait` waits.
@@ -30,7 +30,7 @@ struct raster {
     cl_int width;                        /* for output: pixels per row */
     cl_mem clipped;                      /* for output: clipping counters; may be NULL */
     size_t pixel;                        /* bytes of a pixel */
-    const struct conversion *conversion; /* conversion between samples and values (chain/transfer.h) */
+    const struct conversion *conversion; /* parameters of the conversion to planes (chain/transfer.h) */
     const struct transfer *transfer;     /* functions that convert, for stages that work in tiles */
     int sample;                          /* enum sample_type */
     double black, white;                 /* sample values that become 0 and full scale in the chain */
@@ -41,7 +41,7 @@ struct raster {
     ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
 #define ARGS_RASTER(raster) ARGS_READ_RASTER(raster), ARG((raster)->width), ARG_MEMORY((raster)->clipped)
 
-/* Returns the bytes of a number of rows. */
+/* Returns the bytes of `rows` rows. */
 size_t raster_bytes(const struct raster *raster, int rows);
 
 /* Columns to copy: source, destination, number. An int4 in kernels. */
@@ -49,7 +49,7 @@ struct columns {
     cl_int from, to, count, unused;
 };
 
-/* Functions that enqueue the conversion of samples to planes and back, for stages that work in tiles
+/* Functions that enqueue the conversion between samples and planes, for stages that work in tiles
  * (filters/tiles.h). */
 struct transfer {
     /* Unpacks samples from column `column` of the raster on. */
@@ -67,7 +67,7 @@ struct transfer {
  *               planes[1 .. levels]      SUBBAND_LAYERS layers: 2b is the real part of subband b,
  *                                        2b + 1 the imaginary part
  *
- * A group is in buffers and has no alpha; each layer has the planes of all its images, one image after the
+ * A group uses buffers and has no alpha. Each layer contains the planes of all images, one image after the
  * other. */
 struct value {
     struct shape shape;
@@ -79,12 +79,13 @@ struct value {
 
 /* Noise of one image. */
 struct image_noise {
-    float sigma[MAX_LEVELS][4]; /* by level, finest first, and channel: standard deviation of white noise that
-                                   is as strong on this level; full scale is 1 */
-    float factor;               /* strength of the shrinkage, a multiple of the noise; 0 means 1 */
-    bool is_found;              /* false: the image has no estimate, for example because it has one colour */
-    bool is_white;              /* has the same strength on all levels */
-    bool is_separate;           /* channels are RGB, as their noise differs much; else opponent colours */
+    /* By level, finest first, and channel: standard deviation of the white noise that would be as strong as
+     * this noise on this level. Full scale is 1. */
+    float sigma[MAX_LEVELS][4];
+    float factor;     /* strength of the shrinkage, a multiple of the noise; 0 means 1 */
+    bool is_found;    /* false: the image has no estimate, for example because it has one colour */
+    bool is_white;    /* has the same strength on all levels */
+    bool is_separate; /* channels are RGB, as their noise differs strongly; else opponent colours */
 };
 
 enum {
@@ -127,7 +128,7 @@ struct held_noise {
 /* Memory limits of a run. */
 struct run_limits {
     uint64_t host;    /* bytes of host memory; 0 means no limit */
-    bool host_halved; /* use half of it, as --verify needs the other half */
+    bool host_halved; /* use half of host memory, as --verify needs the other half */
     uint64_t device;  /* bytes of device memory */
     int slice;        /* maximum rows of a slice; 0 means no limit */
 };
@@ -139,11 +140,11 @@ struct stage_scratch {
     cl_mem counters; /* may be NULL */
 };
 
-/* Results of a page or group, for people and reports. */
+/* Results of a page or group, for messages and reports. */
 struct page_results {
     struct estimate noise;
     struct alignment alignment;
-    const void *missing_of; /* params of the stage that counted NaN and infinite values; may be NULL */
+    const void *missing_params; /* params of the stage that counted NaN and infinite values; may be NULL */
     uint64_t nonfinite[MAX_GROUP_RESULTS]; /* number of such values, for each image of a group */
     char text[160];                        /* any other result, printable; may be empty */
 };
@@ -156,7 +157,7 @@ struct analysis_results {
 
 /* Noise that is reused from frame to frame. */
 struct frame_noises {
-    bool hold; /* pages are frames of a video: keep noise estimates */
+    bool hold; /* pages are frames of a video: hold noise estimates */
     struct held_noise noises[MAX_HELD];
     int count;
 };
@@ -170,8 +171,8 @@ struct run {
     enum edge edge;        /* --edge */
     int jobs;              /* host threads, including the calling one */
     struct timing *timing; /* may be NULL */
-    bool is_merged;        /* the page is going to be merged with others (struct merge of stage.h) */
-    size_t input;          /* number of its input then */
+    bool is_merged;        /* the page will be merged with others (struct merge of stage.h) */
+    size_t input;          /* number of the page's input, if it will be merged */
 
     /* Memory that outlives a page. */
     struct pool pool;
@@ -228,23 +229,24 @@ struct work run_work(const struct run *run, const char *file, const char *kernel
 struct work run_configured(const struct run *run, const char *file,
                            const struct kernel_configs *kernel_configs, const struct planes *planes);
 
-/* Halves the number of outputs of a work-item until local memory has room for `bytes` for each. Returns the
- * number, at least 1. */
+/* Returns the number of outputs per work-item: `outputs`, halved until local memory has room for `bytes` per
+ * output, but at least 1. */
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
 
-/* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory. Along x,
- * groups cover `items` items and overlap by `halo` items on either side; along y, each item computes as
- * many of the `rows` as its configuration has outputs. If `output` bytes of local memory per output do
- * not fit, items get fewer outputs, and then groups fewer items. Defines GROUP and OUTPUTS for the
- * kernel.
+/* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory. Along x, the
+ * inner work-items of all groups cover `items` positions, and neighbouring groups overlap by a halo of `halo`
+ * work-items on either side. Along y, a work-item computes as many of the `rows` as its configuration has
+ * outputs. If `output_bytes` of local memory per output do not fit, work-items get fewer outputs, and then
+ * groups fewer work-items. Defines GROUP and OUTPUTS for the kernel.
  *
  *     group k      |halo|  inner items  |halo|
  *     group k + 1                 |halo|  inner items  |halo| */
-void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work);
+void work_groups(const struct run *run, int halo, int items, int rows, size_t output_bytes,
+                 struct work *work);
 
-/* Copies `count` floats to the device, such as the weights of a filter. Equal contents share one object.
- * *memory belongs to the run and is valid at least until the stage returns; on a dry-run device it is NULL.
- */
+/* Copies `count` floats to the device, such as the weights of a filter. Equal floats share one memory object.
+ * *memory belongs to the run and is valid at least until the stage returns. On a dry-run device it is
+ * NULL. */
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error);
 
@@ -260,18 +262,18 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 /* Returns the noise that is held for the stage with these params, or NULL. */
 const struct held_noise *run_held_noise(const struct run *run, const void *params);
 
-/* Holds a copy of the noise, if pages are frames of a video and it has an estimate. At most MAX_HELD stages.
- */
+/* Holds a copy of the noise for the following frames, if pages are frames of a video and the noise has an
+ * estimate. At most MAX_HELD stages; further ones hold nothing. */
 void run_hold_noise(struct run *run, const void *params, const struct image_noise *noise);
 
-/* Makes stages estimate their noise again, in the next frame that has an estimate. */
-void run_age_noise(struct run *run);
+/* Marks held noise as old, so that the next frame with an estimate replaces it. */
+void run_expire_noise(struct run *run);
 
-/* Drops all held noise. */
+/* Discards all held noise. */
 void run_drop_noise(struct run *run);
 
-/* Adds to the number of NaN and infinite values of an image of the group. Only the first stage that finds
- * some counts. */
+/* Adds to the number of NaN and infinite values of an image of the group. Ignored if an earlier stage has
+ * found such values. */
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count);
 
 /* Adds a result to run->results.text, unless another slice or the analysis has added the same. */
@@ -280,18 +282,18 @@ void run_report(struct run *run, const char *text);
 /* Clears the results of the previous page. */
 void run_begin_page(struct run *run);
 
-/* Returns the stage's analysis result, complete or in progress, or NULL. */
+/* Returns the analysis result of the stage with these params, complete or in progress, or NULL. */
 struct analysis_result *run_analysis_result(struct run *run, const void *params);
 
-/* Adds an empty analysis result for the stage. There is room, as a plan has at most MAX_ANALYSIS_RESULTS
+/* Adds an empty analysis result for the stage. Cannot fail, as a plan has at most MAX_ANALYSIS_RESULTS
  * passes. */
 struct analysis_result *run_begin_analysis_result(struct run *run, const void *params);
 
 /* Frees all analysis results, at the end of a page. */
 void run_end_analysis_results(struct run *run);
 
-/* Stores the noise of the images of a pyramid in run->results, unless an earlier stage has. */
-void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images);
+/* Stores the noise of a pyramid's images in run->results, unless an earlier stage has stored its noise. */
+void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images);
 
 /* Adds the host time since `since` (clock_seconds) to a part of the timing. `what` is the name in
  * --trace. */
@@ -303,7 +305,7 @@ void run_end_stage(struct run *run);
 /* Returns the planes of an image. If it has a raster instead, returns their geometry without memory. */
 struct planes value_planes(const struct value *image);
 
-/* Release the planes of a value, except those that are also in `kept`. */
+/* Release the planes of a value: all, or all but the planes that are also in `kept`. */
 void value_release(struct run *run, struct value *value);
 void value_release_except(struct run *run, struct value *value, const struct value *kept);
 

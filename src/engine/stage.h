@@ -4,9 +4,9 @@
  * parser, --help, manual page and completion read the struct. CONTRIBUTING.md lists the tests and pages that
  * name each stage.
  *
- * A stage transforms an image or a pyramid on the device, one slice (a range of rows) at a time. It
- * describes, before any pixel exists, the shape of its output and which input rows it needs; the planner uses
- * both to choose slices and memory. `run` then enqueues kernels and returns without waiting.
+ * A stage transforms an image or a pyramid on the device, one slice (a range of rows) at a time. Before any
+ * pixel exists, `shape` computes the shape of its output and `rows` the input rows that it needs; the planner
+ * uses both to choose slices and memory. `run` then enqueues kernels and returns without waiting.
  *
  * Thread safety: struct stage and parameters are read-only after the chain was checked. Several workers call
  * `shape`, `rows` and `run` of one step at the same time, each with its own struct run. */
@@ -50,7 +50,7 @@ static inline int ceil_div(int n, int by)
 struct reduction {
     int by;            /* 2, 4 or 8; 0: not reduced */
     int width, height; /* of the full picture */
-    /* Part of the first pixel that is outside of the full picture: 0 unless it was turned or cropped. */
+    /* Part of the first pixel outside the full picture; 0 unless the picture was turned or cropped. */
     double left, top;
 };
 
@@ -65,18 +65,18 @@ struct shape {
     bool floats;       /* samples may be NaN or infinite */
     double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
     double least;      /* smallest sample value: `zero`, or -32768 for signed 16 bit */
-    /* Meaning of the colours, for stages with needs_space; use shape_space. NULL: sRGB, of floats linear
-     * sRGB. Belongs to the job or to a stage. */
+    /* Meaning of the colours, for stages with needs_space; call shape_space. NULL: sRGB, or linear sRGB for
+     * floats. Belongs to the job or to a stage. */
     const struct colour_space *space;
-    bool linear; /* colours are light: the space's curves are undone */
+    bool linear; /* samples are linear light: the curves of `space` were inverted */
 
     /* Pyramids only. */
     int levels;        /* 1 to MAX_LEVELS */
     int biort, qshift; /* filters of level 1 and of the others (wavelet/dtcwt.h) */
-    bool at_end;       /* odd sizes are padded at the end only (wavelet/dtcwt_design.h) */
+    bool at_end;       /* pad odd sizes at the end only (wavelet/dtcwt_design.h) */
 };
 
-/* Returns the shape of the picture in the file, if the reader reduced it. */
+/* Returns the shape at full size: the picture in the file, if the reader reduced it. */
 struct shape shape_full(const struct shape *shape);
 
 /* Returns the number of planes in one layer: channels times images. */
@@ -106,7 +106,7 @@ struct rows rows_union(struct rows a, struct rows b);
 /* Rounds begin down and end up to multiples of `unit`. */
 struct rows rows_aligned(struct rows rows, int unit);
 
-/* Two ready-made callbacks for `rows` below: the rows of the output, and all rows. */
+/* Callbacks for struct stage's `rows`: the input rows are the output rows, or all rows. */
 struct rows rows_same(const void *params, const struct shape *in, struct rows out);
 struct rows rows_all(const void *params, const struct shape *in, struct rows out);
 
@@ -124,12 +124,12 @@ struct merge_result;
 
 /* Capabilities of a stage with given parameters. Zero is the usual case. */
 struct stage_caps {
-    /* Input file of the stage in addition to the image, which no output may replace. May be NULL. */
+    /* File that the stage reads in addition to the image. No output may replace it. May be NULL. */
     const char *file;
 
-    /* Output file of the stage in addition to the image. May be NULL. */
-    const char *writes;
-    bool writes_image; /* it is an image, too */
+    /* File that the stage writes in addition to the image. May be NULL. */
+    const char *output_file;
+    bool output_is_image; /* output_file is an image */
 
     /* Every output row depends on all input rows, although `rows` returns fewer. */
     bool needs_all_rows;
@@ -141,9 +141,9 @@ struct stage_caps {
      * its launches. */
     bool groups;
 
-    /* CPU devices: as the first stage it can read 8- or 16-bit samples without alpha (in->raster), as
-     * the last stage write them (out->raster); either saves a pass over memory. maps_samples: both, if
-     * it is the only stage and the types are equal. */
+    /* CPU devices: as the first stage it can read 8- or 16-bit samples without alpha (in->raster), as the
+     * last stage it can write them (out->raster). Either saves a pass over memory. maps_samples: it can do
+     * both at once, if it is the only stage and the types are equal. */
     bool reads_samples, writes_samples, maps_samples;
 
     /* CPU devices: works in tiles (filters/tiles.h). As the first or last stage it converts samples of
@@ -158,50 +158,52 @@ struct stage_caps {
      * chain may then receive and return these colours (value.opponent); unpacking and packing convert. */
     bool opponent;
 
-    /* Outputs are means weighted over a neighbourhood that grows as the picture shrinks. As the first stage
-     * it accepts a picture that the reader reduced (shape.reduced), and returns the size and the positions
-     * that the full picture has. moves_reduced: may stand before it, and returns a reduced picture. */
+    /* reads_reduced: accepts, as the first stage, a picture that the reader reduced (shape.reduced), since it
+     * averages over pixels anyway when it shrinks. Its output has the size and the positions that it would
+     * have for the full picture. moves_reduced: a stage that may precede such a stage; it accepts and returns
+     * reduced pictures. */
     bool reads_reduced, moves_reduced;
 
     /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
     double relative_cost;
 
-    /* Values may leave the range of the input's, so clipping is counted. */
+    /* Output values may exceed the range of the input values, so clipping is counted. */
     bool amplifies;
 
-    /* A parameter that expects a sample value or percent (struct amount, filters/histogram.h) looks like a
-     * fraction, from 0 to 1: probably a mistake unless samples are floats. */
+    /* A parameter that is a sample value or a percentage (struct amount, filters/histogram.h) is between 0
+     * and 1. Unless samples are floats, this is probably a mistake: a fraction. */
     bool has_suspect_fraction;
 
     /* Results depend on the meaning of colours (shape.space), which is read from the file. */
     bool needs_space;
 
-    /* The space of RGB that the stage converts to. As the first stage, CMYK is read into it at once. May be
-     * NULL. */
+    /* RGB space that the stage converts to. If it is the first stage, CMYK files are read in this space. May
+     * be NULL. */
     const struct colour_space *target;
 
-    /* Positions, sizes or angles are parameters, and users mean the upright picture: it is first turned as
-     * its orientation says, unless --stored-orientation is given. */
+    /* Parameters are positions, sizes or angles, which users mean in the upright picture. Therefore the
+     * picture is turned upright before the stage, unless --stored-orientation is given. */
     bool needs_upright;
 
-    /* A stage that merges pictures: several pages of a file are merged, too; a picture that fails ends the
-     * merge instead of being left out. */
+    /* Stages that merge pictures. merges_pages: the pages of a file are merged, too. merges_strictly: a
+     * picture that fails ends the merge, instead of being left out. */
     bool merges_pages, merges_strictly;
 
     /* Pixels of the output may be missing (NaN) if it is going to be merged. */
     bool leaves_missing;
 
-    /* new_geometry: pixel positions are not related to the input's; metadata about positions is dropped.
-     * new_values: values have another meaning, as a gradient's; metadata about values is dropped. */
+    /* new_geometry: output positions do not correspond to input positions, so metadata about positions is
+     * dropped. new_values: values have another meaning, such as gradients, so metadata about values is
+     * dropped. */
     bool new_geometry, new_values;
 };
 
 struct analysis_result;
 
-/* An analysis pass over the whole image, before its slices are processed: a histogram for Otsu's
- * threshold, the noise for --denoise. Parts are consecutive ranges of the stage's input rows. The result
- * belongs to the run, where the stage's `run` finds it (run_analysis_result). Images that fit into one
- * slice, and groups, have no separate pass, as `run` sees all of them. */
+/* An analysis pass over the whole image, before its slices are processed: a histogram for Otsu's threshold,
+ * the noise for --denoise. The pass has parts, which are consecutive ranges of the stage's input rows. The
+ * result belongs to the run, where the stage's `run` finds it (run_analysis_result). Images that fit into one
+ * slice, and groups, have no separate pass, as `run` gets all rows at once. */
 struct analysis {
     /* True if slices of such an image need the pass. */
     bool (*needed)(const void *params, const struct shape *in);
@@ -217,30 +219,33 @@ struct analysis {
                        struct analysis_result *analysis_result, struct error *error);
 };
 
-/* The stage that replaces a measured one. */
+/* The stage that replaces a measured one, and the texts about it. */
 struct replacement {
-    const char *stage;
-    char value[256];
-    char found[64];    /* for -v and --report; "": nothing */
-    char warning[128]; /* "": none */
+    const char *stage; /* its name, a string literal */
+    char value[256];   /* its value, as on the command line */
+    char found[64];    /* the finding, for -v and --report; may be empty */
+    char warning[128]; /* may be empty */
 };
 
-/* A measurement of the picture that enters a stage, from which its parameters follow: the angle of --deskew.
- * A pass of its own runs the file through the steps before the stage (batch/measure.c). Then a stage with
- * plain numbers replaces this one, and only then the plan is made. The stage's own `shape`, `rows` and `run`
- * are used for estimates and --selftest only, and change nothing. */
+/* A measurement of the stage's input that determines its parameters, such as the angle of --deskew. Before
+ * the plan is computed, a separate pass runs the file through the steps before the stage (batch/measure.c).
+ * Then a stage with numbers as parameters replaces this one. The stage's own `shape`, `rows` and `run` are
+ * only used for estimates and --selftest; they return the input unchanged. */
 struct measurement {
+    /* True if the stage with these parameters needs the measurement. */
     bool (*needed)(const void *params);
-    /* Pixels of the longer side that are enough, if the stage comes first: the reader may reduce the picture
-     * to as few. 0: all are needed. */
-    int enough;
-    /* For --warm: the usual replacement, and a value with which it compiles its programs. NULL: none. */
+    /* Pixels of the longer side that the measurement needs. If the stage is the first, the reader may reduce
+     * the picture to that size. 0: the full size is needed. */
+    int sufficient_side;
+    /* For --warm, which compiles the programs of the usual replacement: its name and value. May be NULL. */
     const char *usual_stage, *usual_value;
     size_t size; /* bytes of the state, which is zeroed before `begin` */
-    /* `info` describes the rows. */
+    /* Starts the measurement of a picture; `info` describes its rows. */
     enum status (*begin)(void *state, const void *params, const struct image_info *info, struct error *error);
+    /* Adds the next `count` rows, which are `pitch` bytes apart. */
     void (*add)(void *state, const void *rows, size_t pitch, uint32_t count);
-    /* `written` is the stage's value as typed; may be NULL. */
+    /* Computes the replacement after the last row. `written` is the stage's value as the user wrote it; may
+     * be NULL. */
     enum status (*end)(void *state, const void *params, const char *written, struct replacement *replacement,
                        struct error *error);
     void (*release)(void *state); /* frees what `begin` allocated, also after a failure */
@@ -251,8 +256,8 @@ struct measurement {
  *
  *     begin ─▶ add, in the order of the inputs ─▶ finish ─▶ read, from the first row to the last ─▶ free
  *
- * One thread at a time calls; `run` is of the worker that calls. Pictures have all the same size and samples.
- */
+ * Calls come from one thread at a time; `run` belongs to the calling worker. All pictures have the same size
+ * and sample type. */
 struct merge {
     /* Allocates *state. */
     enum status (*begin)(const void *params, const struct merge_input *input, void **state,
@@ -264,7 +269,7 @@ struct merge {
     /* Computes the next `count` rows of the result: interleaved floats, 1 for full scale, colour not
      * multiplied by alpha. */
     enum status (*read)(void *state, float *rows, int count, struct error *error);
-    /* Appends findings to the text, which has room for `size` bytes, after the last row. May be NULL. */
+    /* Appends findings for reports to a text of `size` bytes, after the last row was read. May be NULL. */
     void (*describe)(const void *state, char *text, size_t size);
     /* Frees the state. */
     void (*free)(void *state);
@@ -273,7 +278,7 @@ struct merge {
 /* Pictures that are going to be merged. */
 struct merge_input {
     const struct image_info *info; /* size, channels, alpha and sample type of each picture */
-    enum sample_type samples;      /* of the files */
+    enum sample_type samples;      /* sample type of the files */
     const char *folder;            /* for temporary files */
     int jobs;                      /* threads that may be used */
 };
@@ -291,11 +296,11 @@ struct input_series {
     const char *const *paths; /* in their order */
 };
 
-/* Chroma planes of subsampled video, which have a chain of their own. One chroma pixel covers across x
- * down luma pixels. */
+/* Chroma planes of subsampled video, which have their own chain. A chroma pixel covers across x down luma
+ * pixels. */
 struct chroma {
     int across, down;
-    double left, top; /* position of the first chroma sample, in luma pixels right of and below the first */
+    double left, top; /* first chroma sample minus first luma sample, in luma pixels to the right and down */
     const struct shape *in, *out; /* luma shapes before and after the stage */
 };
 
@@ -321,7 +326,7 @@ struct stage {
     enum status (*prepare_series)(void *params, const struct settings *settings,
                                   const struct input_series *series, struct error *error);
 
-    /* Writes what was found in all inputs of a merge, after the last one. May be NULL. */
+    /* Writes the findings about all inputs of a merge, after the last one. May be NULL. */
     enum status (*end_series)(const void *params, const struct input_series *series, struct error *error);
 
     /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
@@ -334,24 +339,24 @@ struct stage {
      */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
-    /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. A
-     * pyramid has the rows of the image that the inverse transform returns. */
+    /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. Rows of
+     * a pyramid are counted in its image, which the inverse transform returns. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
     const struct analysis *analysis;       /* may be NULL */
     const struct measurement *measurement; /* may be NULL */
 
-    /* Returns the merge of many pictures into one. NULL: the stage has one picture as input. `run` is called
-     * only for a picture in memory, as in --selftest, and copies it. */
+    /* Returns the merge of many pictures into one. NULL: the stage has a single picture as input. A stage
+     * that merges has `run` only for pictures in memory, as in --selftest, which it copies. */
     const struct merge *(*merge)(const void *params);
 
     /* Returns the affine map from output to input positions, in pixels from the top left corner; resolution
      * and geographic tags follow it. NULL: the map that scales one shape to the other. */
     struct affine (*inverse_map)(const void *params, const struct shape *in);
 
-    /* Adapts parameters that were just parsed, before `check`, to a chroma plane, so that the stage has
-     * the same effect on it as on luma; a radius is divided, for example. NULL: the stage refuses such
-     * video. adapt_nothing_to_chroma: no parameter is in pixels. */
+    /* Adapts parameters to a chroma plane, after parsing and before `check`, so that the stage has the same
+     * effect as on luma: it divides a radius, for example. NULL: the stage refuses subsampled video.
+     * adapt_nothing_to_chroma: no parameter is in pixels. */
     enum status (*adapt_to_chroma)(void *params, const struct chroma *chroma, struct error *error);
 
     /* Enqueues the work on one slice and returns without waiting. in->rows contains at least the needed

@@ -28,7 +28,7 @@ static const int64_t MAX_SAMPLES = (int64_t)1 << 31;
 bool amount_parse(const char **text, struct amount *amount)
 {
     const double max = 1e30; /* the difference of two and its reciprocal are valid floats */
-    if (!text_take_real(text, &amount->number) || !(fabs(amount->number) <= max))
+    if (!text_parse_real(text, &amount->number) || !(fabs(amount->number) <= max))
         return false;
     amount->percent = **text == '%';
     *text += amount->percent;

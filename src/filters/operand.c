@@ -114,7 +114,7 @@ enum status operand_read(void *params, const struct settings *settings, struct e
     /* orientation_map counts from pixel corners, fill_values from pixel centres. */
     const struct affine corners =
         orientation_map(orientation > 1 ? orientation : 1, info->width, info->height);
-    const struct affine map = affine_counted(&corners, -0.5);
+    const struct affine map = affine_move_origin(&corners, -0.5);
     const size_t size = row_size(info) * info->height;
     enum status status = STATUS_OK;
     if (info->type == SAMPLE_COMPLEX || info->video.parts > 1)

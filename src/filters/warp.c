@@ -142,8 +142,8 @@ struct affine warp_chroma_map(const struct affine *brightness, const struct chro
                                 .x = -chroma->left / across,
                                 .yy = 1 / down,
                                 .y = -chroma->top / down};
-    const struct affine map = affine_through(&to, brightness);
-    return affine_through(&map, &back);
+    const struct affine map = affine_then(&to, brightness);
+    return affine_then(&map, &back);
 }
 
 bool warp_is_whole(const struct affine *affine)

@@ -35,7 +35,7 @@ int inflate_some(struct inflate_state *state, unsigned char *to, size_t size, si
     state->next_out = to;
     state->avail_out = piece;
     const int result = isal_inflate(state);
-    isal_leave();
+    avx_clear_upper();
     *made = piece - state->avail_out;
     return result < 0 || result == ISAL_NEED_DICT ? result : 0;
 }

@@ -153,7 +153,7 @@ static enum status halving_make(struct halving *halving, struct reader *reader, 
         /* orientation_map counts from pixel corners, this file from pixel centres. */
         const struct affine corners =
             orientation_map(stored->metadata.orientation, stored->width, stored->height);
-        halving->map = affine_counted(&corners, -0.5);
+        halving->map = affine_move_origin(&corners, -0.5);
         halving->stored = allocate_zeroed(stored->height, row_size(stored), "the reference", error);
         status = halving->stored
                      ? reader_read(reader, halving->stored, row_size(stored), stored->height, error)

@@ -15,7 +15,7 @@ enum status page_angle_begin(void *context, const void *params, const struct ima
     const uint32_t longer = info->width > info->height ? info->width : info->height;
     (void)params;
     state->info = *info;
-    state->factor = longer / PAGE_ANGLE_ENOUGH > 1 ? (int)(longer / PAGE_ANGLE_ENOUGH) : 1;
+    state->factor = longer / PAGE_ANGLE_SIDE > 1 ? (int)(longer / PAGE_ANGLE_SIDE) : 1;
     state->width = (int)info->width / state->factor;
     state->height = (int)info->height / state->factor;
     const size_t size = (size_t)state->width * (size_t)state->height;

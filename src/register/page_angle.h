@@ -7,7 +7,7 @@
 #include "image/image.h"
 
 /* Pixels of the longer side of a page that are enough to find its angle. */
-enum { PAGE_ANGLE_ENOUGH = 1200 };
+enum { PAGE_ANGLE_SIDE = 1200 };
 
 /* State of a measurement. */
 struct page_angle {

@@ -488,7 +488,7 @@ static void take_steps(struct refining *refining, int steps, double enough)
         }
         /* W becomes W after the inverse of the motion, in pixels of the level. */
         struct affine back = invert(&motion), here = level_from_whole(reference, match->affine);
-        match->affine = level_to_whole(reference, affine_through(&back, &here));
+        match->affine = level_to_whole(reference, affine_then(&back, &here));
     }
 }
 

@@ -3,8 +3,8 @@
  *     answers.txt ─▶ test case ─▶ chain ─▶ buffers, images ─▶ unsliced, in slices of 7 rows ─▶ comparison
  *
  * Slices test halos and the borders of slices. An output is right if it differs from the answers by at most
- * 1e-5 of full scale; kernels differ by rounding only, below a tenth of that. The output's checksum is
- * compared with sums.txt, the checksums of exact devices; other bits are reported, but are no failure. */
+ * 1e-5 of full scale. Kernels differ by rounding only, which is below a tenth of that. The output's checksum
+ * is compared with sums.txt, the checksums of exact devices. Other bits are reported, but are no failure. */
 #include "selftest/selftest.h"
 
 #include "base/timing.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Largest error that passes; full scale is 1. Rounding stays below a tenth of it. */
+/* Largest error that passes; full scale is 1. */
 static const double TOLERANCE = 1e-5;
 
 enum { SLICE = 7 /* rows */, NAMES_SIZE = 256 };
@@ -88,8 +88,8 @@ static const char *slice_word(int slice)
 }
 
 /* Runs a case in one kind of memory, unsliced or in slices of `slice` rows. `sum` is the CRC of exact
- * devices. *got receives the CRC, and *error the error if it is larger. Does nothing if the case cannot be
- * sliced. */
+ * devices. *got receives the CRC of the output, and *error its error if that is larger. Does nothing if the
+ * case cannot be sliced. */
 static void run_once(struct selftest_run *run, const struct test_case *test_case, const struct chain *chain,
                      enum memory memory, int slice, uint32_t sum, uint32_t *got, double *error)
 {
@@ -151,8 +151,8 @@ static enum status run_all_ways(struct selftest_run *run, const struct test_case
     return status;
 }
 
-/* Prints the summary and stores the result, unless some cases were left out or failed to run. `seconds` is
- * the time of the self-test. */
+/* Prints the summary and stores the result. A pass is not stored if cases were left out or failed to run.
+ * `seconds` is the duration of the self-test. */
 static void finish_selftest(struct selftest_run *run, double seconds)
 {
     struct error ignored = {.text = ""};
@@ -247,7 +247,7 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
 enum status selftest(const struct settings *settings, FILE *out, struct error *error)
 {
     struct device device = {0};
-    enum status status = device_find(settings->device, &settings->environment, true, &device, error);
+    enum status status = device_open_named(settings->device, &settings->environment, true, &device, error);
     if (status == STATUS_OK)
         status = test_device(&device, settings->verbose, out, error);
     device_close(&device);

@@ -1,9 +1,9 @@
 /* Runs on generated samples: --selftest compares the results with known answers, --warm compiles programs in
  * advance.
  *
- * Both open and close their own devices. Test cases and answers are embedded files, written by
- * tests/reference/make_answers.py in numpy, so they do not depend on climg's own results; the checksums in
- * sums.txt are climg's own, on an exact device.
+ * Both open and close their own devices. Test cases and answers are in an embedded file that
+ * tests/reference/make_answers.py computes with numpy, so they do not depend on climg's own results. The
+ * checksums in sums.txt are of climg's output on an exact device.
  *
  * Thread safety: one call at a time. */
 #ifndef CLIMG_SELFTEST_SELFTEST_H
@@ -17,24 +17,23 @@
 
 #include <stdio.h>
 
-/* --selftest: runs all test cases on the device of the settings, in each kind of memory and, if the
- * stage can be sliced, in slices. Prints the largest error to `out`; with --verbose each case's, and the
- * kernels that ran. Stores the result (device/cache.h). Fails if an answer is wrong; the message names
- * the stages. */
+/* --selftest: runs all test cases on the device of the settings, in each kind of memory, unsliced and, if the
+ * stage permits, in slices. Prints the largest error to `out`; with --verbose also the error of each case,
+ * and the kernels that ran. Stores the result (device/cache.h). Fails if an answer is wrong; the message
+ * names the stages. */
 enum status selftest(const struct settings *settings, FILE *out, struct error *error);
 
-/* --warm: runs every example of every stage's manual on samples of its files' kinds, so that later
- * runs of such commands need not compile. Uses the device of the settings, or both devices that "auto"
- * chooses from; with --verify also the second computation. PoCL's programs are stored in climg's cache
- * (device/cache.h). Prints the programs and their compilation times to `out`. Fails if an example
- * failed. */
+/* --warm: runs every example of every stage's manual on images like its input files, so that later runs of
+ * such commands need not compile. Uses the device of the settings, or both devices that "auto" chooses from;
+ * with --verify also the second computation. PoCL's programs are stored in climg's cache (device/cache.h).
+ * Prints the programs and their compilation times to `out`. Fails if an example failed. */
 enum status warm(const struct command *command, FILE *out, struct error *error);
 
 /* ---------------------------------------------------------------- test cases */
 
 enum {
     MAX_ANSWERS = 512,          /* of a test case */
-    NO_ANSWER = -2147483647 - 1 /* the value is not compared, as it depends on a rounding error */
+    NO_ANSWER = -2147483647 - 1 /* not compared, as the value depends on rounding errors */
 };
 
 /* Unit of the answers; full scale is 1. */
@@ -51,7 +50,7 @@ struct test_case {
     enum edge edge;  /* --edge */
     enum sample_type in, out;
     size_t step;              /* answers exist for every step-th output value */
-    int answers[MAX_ANSWERS]; /* in ANSWER_UNIT, before rounding to samples; or NO_ANSWER */
+    int answers[MAX_ANSWERS]; /* multiples of ANSWER_UNIT, not rounded to the sample type; or NO_ANSWER */
     size_t count;             /* number of answers */
 };
 
@@ -86,8 +85,8 @@ struct comparison {
 };
 
 /* Runs a test case through the code that processes files, in slices of `slice` rows (0: unsliced), and
- * compares the output. *sliced receives true if there was more than one slice; otherwise a run with
- * slices is skipped. Fails if the device cannot run the case. */
+ * compares the output. *sliced receives true if there was more than one slice. A sliced run that would have
+ * only one slice is skipped. Fails if the device cannot run the case. */
 enum status test_case_run(const struct test_case *test_case, const struct chain *chain, struct run *run,
                           struct timing *timing, int slice, bool *sliced, struct comparison *comparison,
                           struct error *error);

@@ -3,8 +3,8 @@
  *     answers.txt ─▶ struct test_case ─▶ samples by a formula ─▶ chain ─▶ comparison with the answers
  *
  * Inputs are pseudo-random bits, so that an error at any position changes the output. Some samples are
- * denormal floats and some pixels have alpha 0, as devices and kernels treat these differently. The same
- * formula is in tests/reference/make_answers.py, which computes the answers in double precision. */
+ * denormal floats and some pixels have alpha 0, as devices and kernels treat these differently.
+ * tests/reference/make_answers.py has the same formula, and computes the answers in double precision. */
 #include "selftest/selftest.h"
 
 #include "base/sums.h"
@@ -18,8 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The file for `--profile @xyz`: tables of two nodes whose three channels are X, Y and Z, 1 + 32767/32768 at
- * full scale (ICC.1:2001-04, 6.5.7: lut16Type). */
+/* The file for `--profile @xyz`: an ICC profile whose tables, of two nodes per axis, map RGB to equal X, Y
+ * and Z. Full scale is 1 + 32767/32768 (ICC.1:2001-04, 6.5.7: lut16Type). */
 static const char xyz_profile[280] =
     "\0\0\1\30\0\0\0\0\2\0\0\0prtr"                                         /* size, version, printer */
     "RGB XYZ \0\0\0\0\0\0\0\0\0\0\0\0"                                      /* RGB to XYZ */
@@ -143,8 +143,8 @@ static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, uns
         memcpy(to, &value, sizeof value);
 }
 
-/* Writes `count` input samples from index `first` on. Alpha is at least a half, and 0 in one pixel of HOLES.
- */
+/* Writes `count` input samples, beginning with number `first`. Alpha is at least a half, but 0 in one of
+ * HOLES pixels. */
 static void write_samples(const struct test_case *test_case, enum sample_type type, size_t first,
                           size_t count, void *samples)
 {
@@ -182,7 +182,8 @@ static enum status add_stage(const struct test_case *test_case, struct chain *ch
     return status == STATUS_OK ? chain_prepare(chain, &settings, error) : status;
 }
 
-/* Adds the stage with a file in memory as its value. `format` makes the value from the descriptor. */
+/* Adds the stage with a file in memory as its value. `format` is a printf format of the value, with the
+ * file's descriptor. */
 static enum status add_with_file(const struct test_case *test_case, struct chain *chain, const char *bytes,
                                  size_t size, const char *format, struct error *error)
 {
@@ -225,8 +226,8 @@ enum status test_case_chain(const struct test_case *test_case, struct chain *cha
     return add_stage(test_case, chain, test_case->value, error);
 }
 
-/* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples of the
- * pages before; this page's are added. */
+/* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples of
+ * earlier pages, to which this page's number is added. */
 static enum status make_input(const struct test_case *test_case, const struct shape *shape, int page,
                               size_t *written, struct input_page *input, struct error *error)
 {
@@ -251,7 +252,7 @@ static enum status make_input(const struct test_case *test_case, const struct sh
 /* Compares the output with the answers. Values without an answer must be finite. */
 static struct comparison compare_output(const struct test_case *test_case, const struct sample_array *numbers)
 {
-    /* Subtract the error of rounding to the output's type, as the answers are not rounded. */
+    /* Tolerate the error of rounding to the output's type, as the answers are not rounded. */
     const double rounding = numbers->type == SAMPLE_FLOAT  ? 0
                             : numbers->type == SAMPLE_HALF ? 0x1p-12
                                                            : 0.5 / sample_full_scale(numbers->type);
@@ -259,10 +260,10 @@ static struct comparison compare_output(const struct test_case *test_case, const
         .error = 0, .sum = isal_crc32(0, numbers->bytes, numbers->count * sample_size(numbers->type))};
     for (size_t i = 0; i < numbers->count; i++) {
         const size_t index = i / test_case->step;
-        bool asked =
+        bool has_answer =
             i % test_case->step == 0 && index < test_case->count && test_case->answers[index] != NO_ANSWER;
         double got = samples_value(numbers, i);
-        double expected = asked ? ANSWER_UNIT * test_case->answers[index] : got;
+        double expected = has_answer ? ANSWER_UNIT * test_case->answers[index] : got;
         double difference = fabs(got - expected) - rounding;
         double error = isfinite(got) ? difference / fmax(1, fabs(expected)) : INFINITY;
         if (error > comparison.error)

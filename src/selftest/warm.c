@@ -2,10 +2,9 @@
  *
  *     for each stage ─▶ example ─▶ kind of samples ─▶ unsliced, in slices: parse ─▶ plan ─▶ run in memory
  *
- * Each example runs on the kind of its own file and on the usual kinds of samples, unsliced and in
- * slices, since these select different programs. The images are 192x160, the smallest size at which all parts
- * of an example still run, as only the compilation matters. Files that examples read are replaced by files in
- * memory. */
+ * Each example runs on the kind of its own input file and on the usual kinds of samples, unsliced and in
+ * slices, since these select different programs. The images are 192x160, the smallest size at which all
+ * kernels of the examples still run. Other files that examples read are replaced by files in memory. */
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/worker.h"
@@ -35,7 +34,7 @@ static const struct {
 };
 
 /* Usual kinds of samples; each example runs with all of them and with its own. */
-static const struct image_info usual[] = {
+static const struct image_info usual_kinds[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8},
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT8},
     {.width = WIDTH, .height = HEIGHT, .channels = 4, .alpha = true, .type = SAMPLE_UINT8},
@@ -46,7 +45,7 @@ static const struct image_info usual[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_FLOAT},
 };
 
-/* Files that --convolve and --align read in examples, and the content of the former. */
+/* Files that --convolve and --align read in examples, and the content of the first. */
 static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samples/scene.tif";
 static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
@@ -54,14 +53,12 @@ static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 struct warming {
     struct settings *settings; /* settings of the worker, changed for each run */
     struct worker worker;
-    char kernel[32],
-        reference[32]; /* paths of the files in memory that replace kernel_name and reference_name */
+    char kernel[32], reference[32]; /* paths of files in memory: the kernel and the reference picture */
     FILE *out;
-    size_t count, failed; /* number of examples */
+    size_t count, failed; /* examples: all, and those that failed */
 };
 
-/* Returns a sample of a smooth texture, which has something to estimate and to align; the same for 8 and
- * 16 bits. */
+/* Returns an 8-bit sample of a smooth texture, which has enough structure for estimates and alignment. */
 static int texture(int x, int y, int channel)
 {
     return (x * x + 3 * y * y + x * y + 40 * channel) / 16 % 256;
@@ -119,7 +116,7 @@ static char *replace_files(const struct warming *warming, const char *command, s
     return text;
 }
 
-/* Returns the properties of an example's input file. */
+/* Returns the properties of the image that replaces an example's input file. */
 static struct image_info input_info(const char *path)
 {
     struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8};
@@ -184,7 +181,7 @@ static enum status run_on_texture(struct worker *worker, const struct chain *cha
     return status;
 }
 
-/* Runs a parsed example on an image of this kind; NULL: the kind of its file. */
+/* Runs a parsed example on an image of this kind, or, if `kind` is NULL, of its input file's kind. */
 static enum status run_command(struct worker *worker, struct command *command, const struct image_info *kind,
                                struct error *error)
 {
@@ -202,7 +199,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
         status = chain_resolve(&command->chain, KIND_IMAGE,
                                format_holds_coefficients(format_by_path(command->output)), &chain, error);
 
-    /* Stages that are measured become what they mostly become. */
+    /* Replace measured stages by their usual replacements. */
     for (size_t i = 0; status == STATUS_OK && i < chain.count; i++) {
         const struct measurement *measurement = chain.steps[i].stage->measurement;
         if (measurement && measurement->usual_stage && measurement->needed(chain.steps[i].params))
@@ -210,7 +207,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
                                    error);
     }
 
-    /* Splits a chain that merges into its two parts, with floats between them (batch/stack.h). */
+    /* Run the part of the chain before a merge, and the part after it, with floats between them. */
     struct chain part = chain;
     part.count = chain_find_merge(&chain, 0);
     const size_t after = part.count + (part.count < chain.count);
@@ -245,7 +242,7 @@ static enum status run_example(struct warming *warming, const char *text, const 
     return status;
 }
 
-/* Runs an example unsliced, and in slices as large images are. */
+/* Runs an example unsliced, and in slices like a large image. */
 static enum status run_both_ways(struct warming *warming, const char *text, const struct image_info *kind,
                                  struct error *error)
 {
@@ -261,13 +258,13 @@ static enum status run_all_kinds(struct warming *warming, const char *text, stru
 {
     const bool linear = warming->settings->linear;
     struct error ignored;
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
-        run_both_ways(warming, text, &usual[i], &ignored);
+    for (size_t i = 0; i < sizeof usual_kinds / sizeof usual_kinds[0]; i++)
+        run_both_ways(warming, text, &usual_kinds[i], &ignored);
 
     /* In linear light stages work on planes, as between other stages, instead of reading and writing samples.
      */
     warming->settings->linear = true;
-    run_both_ways(warming, text, &usual[0], &ignored);
+    run_both_ways(warming, text, &usual_kinds[0], &ignored);
     warming->settings->linear = linear;
     return run_both_ways(warming, text, NULL, error);
 }

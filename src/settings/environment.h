@@ -1,5 +1,5 @@
-/* Environment variables. They are read once, at the start; no other file calls getenv, except
- * settings/shard.c for Slurm's variables.
+/* Environment variables of climg, read once at the start. Only two other files call getenv: settings/shard.c
+ * for Slurm's variables, and device/drivers.c for those that drivers and the dynamic loader read.
  *
  * Texts point into the environment, which must not change. Thread safety: read-only after environment_read.
  */
@@ -14,29 +14,27 @@ enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_CPU, CLASS_VARIABLE_
 /* Texts are NULL if the variable is not set or empty. */
 struct environment {
     /* Folders. */
-    const char *cache;        /* XDG_CACHE_HOME; NULL or relative: .cache in `home` */
+    const char *cache;        /* XDG_CACHE_HOME; NULL or relative: use .cache in `home` */
     const char *home;         /* HOME */
     const char *system_cache; /* CLIMG_SYSTEM_CACHE: caches for all users, only read; never NULL */
     const char *pocl_cache;   /* POCL_CACHE_DIR */
-    const char *spool;        /* TMPDIR, for temporary files that are in no output's folder; never NULL */
+    const char *spool;        /* TMPDIR: folder of temporary files, except unfinished outputs; never NULL */
 
     /* OpenCL. */
-    const char *device; /* CLIMG_DEVICE: default of --device */
-    const char
-        *icd_directory; /* OCL_ICD_VENDORS, or else OPENCL_VENDOR_PATH: folder of .icd files of drivers */
+    const char *device;        /* CLIMG_DEVICE: default of --device */
+    const char *icd_directory; /* OCL_ICD_VENDORS or OPENCL_VENDOR_PATH: folder of the drivers' .icd files */
     const char *icd_filenames; /* OCL_ICD_FILENAMES: libraries of drivers, separated by colons */
 
     /* For tests and experiments. */
-    int device_class;     /* CLIMG_CLASS, enum class_variable */
-    bool own_memory;      /* CLIMG_OWN_MEMORY: treat the device as one with its own memory */
-    bool poison;          /* CLIMG_POISON: fill device memory with NaN */
-    int slice;            /* CLIMG_SLICE: rows of a slice; 0: the plan decides */
-    int tile;             /* CLIMG_TILE: columns of a tile; 0: chosen by the width */
-    int group;            /* CLIMG_GROUP: images of a group; 0: the plan decides */
-    bool close;           /* CLIMG_CLOSE: free everything at the end */
-    bool stores_programs; /* CLIMG_KEEP: store compiled programs in climg's cache */
-    const char *
-        only_stages; /* CLIMG_ASK: the only stages of --selftest and --warm, separated by commas; NULL: all */
+    int device_class;        /* CLIMG_CLASS, enum class_variable */
+    bool own_memory;         /* CLIMG_OWN_MEMORY: treat the device as one with its own memory */
+    bool poison;             /* CLIMG_POISON: fill device memory with NaN */
+    int slice;               /* CLIMG_SLICE: rows of a slice; 0: the plan decides */
+    int tile;                /* CLIMG_TILE: columns of a tile; 0: chosen by the width */
+    int group;               /* CLIMG_GROUP: images of a group; 0: the plan decides */
+    bool close;              /* CLIMG_CLOSE: free everything at the end */
+    bool stores_programs;    /* CLIMG_KEEP: store compiled programs in climg's cache */
+    const char *only_stages; /* CLIMG_ASK: stages of --selftest and --warm, separated by commas; NULL: all */
 };
 
 /* The table of climg's variables. `hidden` ones are for tests and experiments. */

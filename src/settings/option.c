@@ -1,8 +1,8 @@
 /* Parsing, printing and comparing of values by option tables.
  *
- * A stage's value PRIMARY[,key=value]... is split at its commas; pieces without a known key are joined to the
- * primary again, so that "--convolve 1,2,1" works. Messages are "--scale 3: problem", with the words or keys
- * that are valid. Each type has a parser, which gets the label "--scale 3" for its messages. */
+ * A stage's value PRIMARY[,key=value]... is split at its commas. Pieces without a key are joined to the
+ * primary again, so that "--convolve 1,2,1" works. Each type has a parser. Its messages begin with the label
+ * "--scale 3" and name the valid words or keys. */
 #include "settings/option.h"
 
 #include <assert.h>
@@ -56,7 +56,7 @@ enum status option_parse_number(const char *text, double *number, struct error *
     /* Reject common mistakes with advice: a unit, ImageMagick's RADIUSxSIGMA with radius 0, a decimal comma.
      */
     const char *rest = text;
-    const bool has_number = text_take_real(&rest, &value);
+    const bool has_number = text_parse_real(&rest, &value);
     for (size_t i = 0; has_number && i < sizeof units / sizeof units[0]; i++)
         if (strcmp(rest, units[i]) == 0)
             return fail(error, STATUS_USAGE, "not a number alone; did you mean %.*s?", (int)(rest - text),

@@ -27,12 +27,12 @@ enum option_type {
     OPTION_CUSTOM,  /* `parse` stores it */
 };
 
-/* Effect of a global option on the content of outputs. Outputs name such options, and --resume compares them.
- */
+/* Effect of a global option on the content of outputs. Outputs name options with an effect, and --resume
+ * compares them. */
 enum option_effect {
     EFFECT_NONE,
     EFFECT_OUTPUT,
-    EFFECT_STAGES, /* if there are stages */
+    EFFECT_STAGES, /* only if there are stages */
 };
 
 /* A row of a table: one option, one key of a stage, or one variable. */
@@ -42,46 +42,49 @@ struct option {
 
     /* The value. */
     enum option_type type;
-    size_t offset;        /* offset of the field in the struct that the table fills */
-    const char *fallback; /* the default, as a user would write it; NULL: the primary is required unless it is
-                             `optional`, any other option leaves its field zero */
-    double min, max;      /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper limit */
-    const char *choices;  /* CHOICE: "bicubic|bilinear|nearest"; CUSTOM, TEXT: words for completion or NULL */
+    size_t offset; /* offset of the field in the struct that the table fills */
+
+    /* The default, as a user would write it. NULL: the field remains zero, but a primary that is not
+     * `optional` is required. */
+    const char *fallback;
+
+    double min, max;     /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper limit */
+    const char *choices; /* CHOICE: "bicubic|bilinear|nearest"; CUSTOM, TEXT: words for completion or NULL */
     const char *(*words)(void); /* CUSTOM: computes the words instead of `choices`; may be NULL */
     bool optional;              /* the value may be left out; if present, it must follow '=' */
-    const char *implied;        /* value of a global option with an `optional` value if it is left out */
+    const char *implied;        /* value of a global option whose `optional` value is left out */
     enum option_effect effect;  /* global options only */
 
-    /* TEXT of a global option: the table of its value PRIMARY[,KEY=VALUE]..., which options_parse_value
-     * parses. NULL: no keys. */
+    /* Global options of type TEXT with a value PRIMARY[,KEY=VALUE]...: the table of this value, for
+     * options_parse_value. May be NULL. */
     const struct option *keys;
 
     /* Texts for help, manual and completions. */
     const char *value; /* name of the value: SIGMA; NULL for flags and choices */
     const char *help;  /* one line, lower case, no full stop */
-    bool hidden;       /* left out of all three */
+    bool hidden;       /* left out of help, manual and completions */
     bool writes;       /* the value is the path of a file that is written */
 
     const char *hint; /* INTEGER: ends the message about a text that is not a number; may be NULL */
 
-    /* CUSTOM: parses the value. The message describes only the problem; option_parse prefixes "--scale 3: ".
-     */
+    /* CUSTOM: parses the value. Its message describes only the problem: option_parse adds "--scale 3: " in
+     * front. */
     enum status (*parse)(const char *text, void *field, struct error *error);
 
-    /* Prints the effective value for option_print; `fields` is the whole struct. For CUSTOM, and for a TEXT
-     * whose value is more than its text (the content of a file). NULL: by type. */
+    /* Prints the effective value for option_print. `fields` is the whole struct. NULL: option_print prints by
+     * type. Required for CUSTOM; also used for a TEXT that names a file whose content is the value. */
     void (*print)(FILE *file, const void *fields);
 
-    /* For a stage's key that has no effect together with some values of the others: returns the reason
-     * ("belongs to auto"), or NULL if it has an effect. A key without effect is an error. May be NULL. */
+    /* Keys of a stage: returns why the key has no effect with the values of the other keys ("belongs to
+     * auto"), or NULL if it has one. A given key without effect is an error. May be NULL. */
     const char *(*unused)(const void *fields);
 };
 
-/* Parses a finite number, for options of type CUSTOM. The message advises after common mistakes, such as a
- * unit. Returns STATUS_USAGE for anything else. */
+/* Parses a finite number, for options of type CUSTOM. Returns STATUS_USAGE otherwise; the message has advice
+ * for common mistakes, such as a unit. */
 enum status option_parse_number(const char *text, double *number, struct error *error);
 
-/* Sets every field that has a fallback to it. A unit test parses all tables, so this cannot fail. */
+/* Sets every field that has a default. Cannot fail, as a unit test parses the defaults of all tables. */
 void options_set_defaults(const struct option *table, void *fields);
 
 /* Parses one value into its field. A message contains `what` (such as "--blur" or "--scale filter"), the
@@ -90,12 +93,11 @@ void options_set_defaults(const struct option *table, void *fields);
 enum status option_parse(const struct option *option, const char *what, const char *text, void *fields,
                          struct error *error);
 
-/* Sets the defaults, then parses a stage's `PRIMARY[,key=value]...`; NULL or "" means all defaults. Pieces
- * between commas that do not begin with "key=" belong to the primary, so a primary may contain commas. *keep
- * receives an allocation that the fields may point into; the caller frees it with the fields (NULL on
- * failure). Returns STATUS_USAGE for a missing primary, an invalid value, a key that is given twice, `unused`
- * or unknown. `what` is
- * "--scale". */
+/* Sets the defaults, then parses a stage's `PRIMARY[,key=value]...`. NULL or "" means all defaults. Pieces
+ * between commas that do not begin with "key=" belong to the primary, so a primary may contain commas. `what`
+ * is "--scale". *keep receives an allocation that the fields may point into; the caller frees it with the
+ * fields (NULL on failure). Returns STATUS_USAGE for a missing primary, an invalid value, an unknown key, a
+ * key that is given twice, and a key without effect. */
 enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
                                 char **keep, struct error *error);
 
@@ -106,7 +108,7 @@ void option_print(FILE *file, const struct option *option, const void *fields);
 /* Returns what option_print would print; the caller frees it. NULL if memory is out. */
 char *option_value_text(const struct option *option, const void *fields);
 
-/* Compares the texts of an option's value in two structs. Returns false if memory is out; then *differs is
+/* Compares an option's value in two structs by its text. Returns false if memory is out; then *differs is
  * true. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);
 

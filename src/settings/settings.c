@@ -1,8 +1,8 @@
 /* The table of global options, parsers and printers of values that have their own syntax, and checks of
  * options that depend on each other.
  *
- * parse_X stores a value and fails with the problem only ("--range 5: " is prefixed by option_parse); print_X
- * prints the value so that parse_X returns the same. */
+ * parse_X stores a value; its message describes only the problem, as option_parse adds "--range 5: " in
+ * front. print_X prints the value so that parse_X returns the same. */
 #include "settings/settings.h"
 
 #include "base/text.h"
@@ -108,7 +108,7 @@ static enum status parse_verify(const char *text, void *field, struct error *err
     double percent;
     snprintf(number, sizeof number, "%.*s", (int)length, text);
 
-    /* A text that is no number names a device, which computes 1% again. */
+    /* A text that is no number is a device, which computes 1% again. */
     if (length >= sizeof number || strcmp(text + length + (text[length] == '%'), "") != 0 ||
         !text_to_real(number, &percent)) {
         *(struct verify_option *)field = (struct verify_option){0.01, text};
@@ -464,7 +464,7 @@ bool settings_only_read(const struct settings *settings)
     return settings->info != INFO_ABSENT || settings->check || settings->compare != NULL;
 }
 
-bool settings_want_information(const struct settings *settings)
+bool settings_only_print(const struct settings *settings)
 {
     return settings->help != NULL || settings->version || settings->complete != NULL ||
            settings->generate != GENERATE_OPTION_ABSENT;

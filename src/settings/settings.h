@@ -60,8 +60,8 @@ enum compare_form { COMPARE_TEXT, COMPARE_JSON };
 struct compare_option {
     const char *reference; /* a file, or a folder with files of the inputs' names */
     double min_psnr;       /* dB that each channel must reach; 0: all samples must be equal */
-    double peak;           /* in the units of the input's samples; 0: their full scale, of floats 1 */
-    const char *diff;      /* file; NULL: none */
+    double peak;           /* in units of the input's samples; 0: full scale, which is 1 for floats */
+    const char *diff;      /* file of the differences; may be NULL */
     int form;              /* enum compare_form */
 };
 
@@ -80,14 +80,14 @@ struct settings {
     int info;     /* enum info_option */
     bool measure; /* --measure, with --info */
     bool check;
-    const char *compare; /* the value as written, which compare_options describes */
+    const char *compare; /* the value as given, see compare_options */
     int list_devices;    /* enum list_option */
     bool selftest;
     bool warm;
     const char *help; /* "": the overview; else the name of a stage or option */
     bool version;
-    int generate; /* enum generate_option */
-    const char *after, *complete;
+    int generate;                 /* enum generate_option */
+    const char *after, *complete; /* previous words and the word to complete */
 
     /* Device and memory. */
     const char *device;    /* never NULL */
@@ -126,9 +126,9 @@ struct settings {
     bool in_place;          /* outputs replace their inputs */
     bool recursive;
     bool resume;
-    const char *shard; /* as given; `part` is its meaning */
-    struct shard part;
-    int dry_run; /* enum list_option */
+    const char *shard; /* the value as given */
+    struct shard part; /* the value parsed by settings_resolve */
+    int dry_run;       /* enum list_option */
 
     /* Messages and reports. */
     bool quiet;
@@ -147,7 +147,7 @@ extern const struct option global_options[];
 /* The value of --compare: fields of struct compare_option. */
 extern const struct option compare_options[];
 
-/* True if the command only reads files: --info, --check or --compare. Then every name is an input. */
+/* True if --info, --check or --compare was given: the command writes no outputs, so all names are inputs. */
 bool settings_only_read(const struct settings *settings);
 
 /* Return an option by its long name or its letter, or NULL. */
@@ -161,9 +161,8 @@ enum status settings_init(struct settings *settings, struct error *error);
 /* Checks options that depend on each other and sets `part`. Call it after the last option was parsed. */
 enum status settings_resolve(struct settings *settings, struct error *error);
 
-/* Prints " --edge clamp --depth 8": the options that change the content of outputs, if they are given or have
- * a default. `stages`: including options that have an effect on stages only. Returns false if memory is out.
- */
+/* Prints the options that change the content of outputs, if they are given or have a default: " --edge clamp
+ * --depth 8". `stages`: includes options that only affect stages. Returns false if memory is out. */
 bool settings_print_effects(FILE *file, const struct settings *settings, bool stages);
 
 /* Prints a line for -v: the options and environment variables that differ from their defaults. */
@@ -175,17 +174,14 @@ struct reader_options settings_reader_options(const struct settings *settings);
 /* Returns the sample type of the output: --depth, else the input's. */
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 
-/* True if --info or --check was given: the command reads files and writes none. */
-bool settings_only_read(const struct settings *settings);
-
 /* True if --help, --version, --complete or --generate was given: the command only prints text. */
-bool settings_want_information(const struct settings *settings);
+bool settings_only_print(const struct settings *settings);
 
 /* ---------------------------------------------------------------- shards: shard.c */
 
 /* Parses "I/N", "auto" or "auto/N"; NULL means all files. "auto" reads I, and N if it is missing, from the
- * variables of a Slurm array or a task of srun. Ambiguous variables are a usage error, as with a wrong part
- * some files would not be processed. */
+ * variables of a Slurm array or a task of srun. Ambiguous variables are a usage error: with a wrong part,
+ * some files would be processed by no task. */
 enum status shard_parse(const char *text, struct shard *shard, struct error *error);
 
 /* True if the file of that name is in the part.

@@ -4,8 +4,8 @@
  *     array of jobs    SLURM_ARRAY_TASK_ID, and _MIN, _MAX, _STEP, _COUNT of the array
  *     step of srun     SLURM_PROCID, SLURM_STEP_NUM_TASKS
  *
- * In an array the variables of the array count, even inside a step of srun. SLURM_NTASKS is not used: a batch
- * script has it, and SLURM_PROCID 0, although it runs once and must not become one of many shards. */
+ * In an array only the variables of the array are used, even inside a step of srun. SLURM_NTASKS is not used:
+ * a batch script runs once and must not become one of many shards, but has it, too, and SLURM_PROCID 0. */
 #include "settings/settings.h"
 
 #include "base/sums.h"
@@ -29,8 +29,8 @@ static enum status shard_reject(const char *text, const char *problem, struct er
     return fail(error, STATUS_USAGE, "--shard %s: %s", text, problem);
 }
 
-/* Reads the shard from the variables of an array. If N is given, the task's number is the shard, so that one
- * task can be submitted again alone. Otherwise the tasks must be evenly spaced from MIN to MAX. */
+/* Reads the shard from the variables of an array. If N is given, I is the task's number, so that a single
+ * task can be submitted again. Otherwise the tasks must be evenly spaced from MIN to MAX. */
 static enum status read_array(const char *text, struct shard *shard, struct error *error)
 {
     long long task, min, max, step, tasks;

@@ -184,7 +184,7 @@ static enum status register_next(struct align *align, const char *path, const st
             memcpy(copy.values, gray.values, size);
             status = registration_find(NULL, workers, (enum model)align->model, levels, &copy, found, error);
         }
-        found->affine = affine_through(map, &found->affine);
+        found->affine = affine_then(map, &found->affine);
     }
     if (status == STATUS_OK && found->confidence >= align->confidence) {
         *map = found->affine;
@@ -278,7 +278,7 @@ static struct stage_caps align_caps(const void *params)
 {
     const struct align *align = params;
     return (struct stage_caps){.file = reference_word(align) < WORDS ? NULL : align->path,
-                               .writes = align->matrix,
+                               .output_file = align->matrix,
                                .needs_upright = true,
                                .leaves_missing = align->options.outside == OUTSIDE_ZERO,
                                .new_geometry = true,
@@ -310,12 +310,12 @@ static enum status align_find(struct run *run, const struct align *align, const 
 /* Writes the matrix with all digits, so that --warp @FILE gives the same samples. */
 static enum status align_write_matrix(const char *path, const struct affine *affine, struct error *error)
 {
-    FILE *file = side_open(path, "the matrix", error);
+    FILE *file = aux_open(path, "the matrix", error);
     if (!file)
         return STATUS_FAILED;
     fprintf(file, "%.17g %.17g %.17g\n%.17g %.17g %.17g\n", affine->xx, affine->xy, affine->x, affine->yx,
             affine->yy, affine->y);
-    return side_close(file, path, "the matrix", error);
+    return aux_close(file, path, "the matrix", error);
 }
 
 /* Writes the matrices of a series: a line for each input, without numbers if it was left out. */
@@ -323,7 +323,7 @@ static enum status align_end_series(const void *params, const struct input_serie
                                     struct error *error)
 {
     const struct align *align = params;
-    FILE *file = align->matrix ? side_open(align->matrix, "the matrices", error) : NULL;
+    FILE *file = align->matrix ? aux_open(align->matrix, "the matrices", error) : NULL;
     if (!file)
         return align->matrix ? STATUS_FAILED : STATUS_OK;
     fputs("file,a,b,tx,c,d,ty,confidence\n", file);
@@ -339,7 +339,7 @@ static enum status align_end_series(const void *params, const struct input_serie
         else
             fprintf(file, ",,,,,,,%.4g\n", align->found[i].confidence);
     }
-    return side_close(file, align->matrix, "the matrices", error);
+    return aux_close(file, align->matrix, "the matrices", error);
 }
 
 /* Registers the picture, and enqueues the warp. Fails, and writes nothing, below the confidence. */

@@ -49,7 +49,7 @@ static bool deskew_needed(const void *params)
 }
 
 static const struct measurement deskew_measurement = {.needed = deskew_needed,
-                                                      .enough = PAGE_ANGLE_ENOUGH,
+                                                      .sufficient_side = PAGE_ANGLE_SIDE,
                                                       .usual_stage = "rotate",
                                                       .usual_value = "1,crop=same",
                                                       .size = sizeof(struct page_angle),

@@ -66,7 +66,7 @@ static struct rows flip_rows(const void *params, const struct shape *in, struct 
 static struct affine flip_inverse_map(const void *params, const struct shape *in)
 {
     const struct affine affine = flip_map(params, in);
-    return affine_counted(&affine, 0.5);
+    return affine_move_origin(&affine, 0.5);
 }
 
 /* Interpolated chroma is no lossless move; it costs as much as a warp. */

@@ -234,7 +234,7 @@ static struct rows rotate_rows(const void *params, const struct shape *in, struc
 static struct affine rotate_inverse_map(const void *params, const struct shape *in)
 {
     const struct affine affine = rotate_map(params, in);
-    return affine_counted(&affine, 0.5);
+    return affine_move_origin(&affine, 0.5);
 }
 
 /* A quarter turn is a lossless move if size= neither crops nor extends the picture. */
@@ -310,7 +310,7 @@ static enum status rotate_end(void *context, const void *params, const char *wri
 }
 
 static const struct measurement rotate_measurement = {.needed = rotate_is_automatic,
-                                                      .enough = PAGE_ANGLE_ENOUGH,
+                                                      .sufficient_side = PAGE_ANGLE_SIDE,
                                                       .usual_stage = "rotate",
                                                       .usual_value = "1",
                                                       .size = sizeof(struct page_angle),

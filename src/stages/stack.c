@@ -124,8 +124,8 @@ static struct stage_caps stack_caps(const void *params)
                                .needs_all_rows = stack->merge.method == MERGE_FOCUS,
                                .needs_upright = true,
                                .amplifies = stack->merge.method == MERGE_SUM,
-                               .writes = stack->merge.depth,
-                               .writes_image = stack->merge.depth != NULL,
+                               .output_file = stack->merge.depth,
+                               .output_is_image = stack->merge.depth != NULL,
                                .merges_pages = stack->pages,
                                .merges_strictly = stack->strict,
                                .relative_cost = 0.1};

@@ -189,7 +189,7 @@ static struct stage_caps warp_caps(const void *params)
 static struct affine warp_inverse_map(const void *params, const struct shape *in)
 {
     (void)in;
-    return affine_counted(&((const struct warp *)params)->matrix.affine, 0.5);
+    return affine_move_origin(&((const struct warp *)params)->matrix.affine, 0.5);
 }
 
 /* Converts the map to chroma pixels, and the size. */

@@ -470,7 +470,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
         images[i].factor = shape_is_colour(shape) && !images[i].is_separate ? COLOUR_FACTOR : 1;
     }
     if (status == STATUS_OK)
-        run_keep_noise(run, shape, images);
+        run_report_noise(run, shape, images);
     free(counts);
     return status;
 }

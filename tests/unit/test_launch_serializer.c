@@ -65,7 +65,7 @@ static void nothing_is_launched_after_a_failing_wait(void **state)
     struct launch_request known = turn_of(0, "blur", 16, 1, 100), larger = turn_of(0, "blur", 16, 1, 200);
     (void)state;
     serializer_init(&serializer);
-    assert_int_equal(serializer_join(&serializer, NULL, &error), STATUS_OK);
+    assert_int_equal(serializer_add_queue(&serializer, NULL, &error), STATUS_OK);
     assert_true(launched(&serializer, 0, "blur", 16, 1, 100));
     finished = CL_OUT_OF_HOST_MEMORY;
     assert_int_equal(serializer_begin(&serializer, &known), CL_SUCCESS);
@@ -77,7 +77,7 @@ static void nothing_is_launched_after_a_failing_wait(void **state)
         assert_int_equal(serializer_begin(&serializer, &known), CL_OUT_OF_HOST_MEMORY);
         assert_int_equal(serializer_end(&serializer, &known, NULL, CL_SUCCESS), CL_OUT_OF_HOST_MEMORY);
     }
-    serializer_leave(&serializer, NULL);
+    serializer_remove_queue(&serializer, NULL);
     serializer_free(&serializer);
 }
 
@@ -161,10 +161,10 @@ static void queues_join_and_leave(void **state)
     struct error error;
     (void)state;
     serializer_init(&serializer);
-    assert_int_equal(serializer_join(&serializer, NULL, &error), STATUS_OK);
-    serializer_leave(&serializer, (cl_command_queue)(void *)&programs[0]); /* did not join */
+    assert_int_equal(serializer_add_queue(&serializer, NULL, &error), STATUS_OK);
+    serializer_remove_queue(&serializer, (cl_command_queue)(void *)&programs[0]); /* did not join */
     assert_non_null(serializer.queues);
-    serializer_leave(&serializer, NULL);
+    serializer_remove_queue(&serializer, NULL);
     assert_null(serializer.queues);
     serializer_free(&serializer);
 }

@@ -342,12 +342,12 @@ static void lists_of_numbers(void **state)
     (void)state;
     const char *cursor = "1.5,-2e1x";
     double value = 0;
-    assert_true(text_take_real(&cursor, &value));
+    assert_true(text_parse_real(&cursor, &value));
     assert_true(value == 1.5);
     assert_string_equal(cursor, ",-2e1x");
-    assert_false(text_take_real(&cursor, &value));
+    assert_false(text_parse_real(&cursor, &value));
     cursor++;
-    assert_true(text_take_real(&cursor, &value));
+    assert_true(text_parse_real(&cursor, &value));
     assert_true(value == -20);
     assert_string_equal(cursor, "x");
 }

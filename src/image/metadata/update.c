@@ -72,7 +72,7 @@ static bool counts_from_centres(const struct metadata *metadata)
 static bool update_geotiff(struct metadata *metadata, const struct change *change)
 {
     enum { TIE = 6 /* doubles of a tie point */ };
-    const struct affine from = affine_counted(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
+    const struct affine from = affine_move_origin(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
     struct blob *scale = metadata_tag(metadata, TAG_PIXEL_SCALE);
     struct blob *point = metadata_tag(metadata, TAG_TIE_POINTS);
     if (!affine_is_upright(&from) || real_count(scale) < 2 || real_count(point) != TIE ||

@@ -163,7 +163,7 @@ static enum status compress_segment(struct part *part, struct error *error)
         add_zlib_header(segment);
     filter_rows(segment);
     segment->adler = isal_adler32(1, bytes, size);
-    isal_leave();
+    avx_clear_upper();
     if (idat->strategy == Z_RLE)
         done = done && deflateParams(&segment->deflate, idat->level, choose_strategy(bytes, size)) == Z_OK;
     for (; done && size > PIECE_SIZE; bytes += PIECE_SIZE, size -= PIECE_SIZE)
