@@ -7,6 +7,11 @@
  * a = -0.5, (1, 0) the B-spline. They are passed as polynomials, so one program serves both. If the picture
  * shrinks, the filter is stretched along x and y by the kernel warp_shrinking.
  *
+ * On CPU devices sixteen neighbours of an output row are computed at once if they come from few rows, as in
+ * rotations by up to 45 degrees (kernels/warp_rows_cpu.cl). Processor time of 35 MP gray, less that of
+ * reading and writing: by 2, 10, 20 and 30 degrees 0.05, 0.07, 0.16 and 0.32 s, with a work-item for each
+ * pixel 0.53 to 0.72.
+ *
  * In buffers, a group whose source tile fits into local memory copies it there first (the kernels that end in
  * _tiled). All kernels are one program, so this choice compiles nothing. The number of planes is a -D: as an
  * argument, --rotate 33 of RGB took a CPU 1.21 times as long.
@@ -247,6 +252,13 @@ static bool warp_leaves_missing(const struct run *run, const struct warp_options
     return run->is_merged && options->outside == OUTSIDE_ZERO && !options->copies && !in->alpha;
 }
 
+/* True if neighbours along x of the output are close to neighbours in a row of the source: the bounds of
+ * TILE_COLUMNS and TILE_ROWS in kernels/warp_rows_cpu.cl. */
+static bool warp_follows_rows(const struct affine *affine)
+{
+    return fabs(affine->xx - 1) <= 0.5 && fabs(affine->yx) <= 0.75;
+}
+
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
                        const struct value *in, struct value *out, struct error *error)
 {
@@ -266,6 +278,15 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);
     work.depth /= planes;
+    if (run_is_cpu(run) && warp_follows_rows(affine) && !steps.copies && !shrinks) {
+        work.file = "warp_rows_cpu";
+        work.kernel = "warp_rows";
+        work.config = (struct launch_config){0};
+        work.vector_width = VECTOR_FULL;
+        work.outlined = true;
+        return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
+                      ARG(steps));
+    }
     /* Images have a texture cache, copies read each sample once, and a large tile does not fit. */
     if (run->memory == MEMORY_IMAGE || steps.copies || tile > MAX_TILE || tile > run->device->local_memory)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
