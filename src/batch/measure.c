@@ -106,7 +106,7 @@ static enum status measure_rows(const struct job *job, struct worker *worker, si
         status = flow_page(&page, error);
     writer_close(page.writer);
     plan_free(&plan);
-    run_trim(&worker->run);
+    run_clear(&worker->run); /* the page's planes have other sizes */
     worker->run.prebuilt = false; /* the programs of the whole chain are still to be compiled together */
     return status;
 }
