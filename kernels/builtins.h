@@ -50,6 +50,7 @@ DECLARE_ORDER(uchar, 16)
 DECLARE_ORDER(ushort, 16)
 CONST float4 max(float4, float);
 CONST float8 max(float8, float);
+CONST float16 max(float16, float);
 CONST int clamp(int, int, int);
 CONST uint clamp(uint, uint, uint);
 CONST float clamp(float, float, float);
@@ -107,6 +108,8 @@ DECLARE_MEMORY(uint, 4, __global)
 CONST float4 convert_float4(int4);
 CONST int4 convert_int4(float4);
 CONST int convert_int_sat(float);
+CONST int16 convert_int16(long16);
+CONST long16 convert_long16(int16);
 PURE float vload_half(size_t, const __global half *);
 PURE float16 vload_half16(size_t, const __global half *);
 OVERLOADED void vstore_half_rte(float, size_t, __global half *);

@@ -196,11 +196,11 @@ static inline float channel_value(float4 v, int channel)
 }
 
 /* Stores full scale if colour is above the window's threshold, else 0; always 0 if the window has NaN or infinities, or
- * samples so large that their squares overflow. */
+ * samples so large that their squares overflow. Only the rows that `windows` has. */
 __kernel void threshold_local(PLANES_IN(src), PLANES_IN(windows), PLANES_OUT(dst), const struct rule by, int channels, int alpha)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + windows_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= windows_at.first_row + windows_at.rows)
         return;
     const vec v = load(PLANES_ARG(src), x, y, z), full = visible(full_scale(PLANES_ARG(src), v, x, y, alpha));
     const vec mean = load(PLANES_ARG(windows), x, y, z);

@@ -7,11 +7,8 @@
  * one of these. Lanczos weights: C. Duchon, J. Appl. Meteorology 18 (1979), sin(pi d) sin(pi d / 3) 3 / (pi d)^2. If the
  * source shrinks, the filter is stretched and its weights are normalised (warp_shrinking).
  *
- * Positions are integers in units of 2^-40 pixels: in floats they would be off by 0.001 pixels in the middle of a large
- * picture. So all variants and slices compute the same positions. Order of sums: down each column of samples, then over
- * the columns.
+ * Order of sums: down each column of samples, then over the columns. warp_rows_cpu.cl computes the same bits.
  *
- *   -DTAPS=n    samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
  *   -DPLANES=n  in buffers: planes of a texel, at most 4. As an argument it made --rotate 33 take 1.17 times as long for gray
  *               and 1.21 times for RGB, on a CPU
  *
@@ -27,27 +24,7 @@
 #ifndef LANES
 #define LANES 1
 #endif
-#include "edge.h"
-
-#ifndef TAPS
-#define TAPS 4
-#endif
-
-#define UNIT_BITS 40
-
-struct warp {
-    long xx, xy, x, yx, yy, y;
-    float cubic[4][4];       /* [power][sample]: polynomials of the weights of a cubic's four samples, in the distance
-                              * from the second sample */
-    float near[4], far[4];   /* polynomials of the weight in the distance from a sample: below 1, from 1 to 2 */
-    float stretch_x, stretch_y;
-    float fill[4];           /* the texel beyond the picture, if samples are copied and the border rule is zero */
-    int copies;              /* not 0: copy samples, with any filter */
-    int missing;             /* not 0: a pixel whose position is not in a pixel of the picture is NaN */
-    int columns, rows;       /* of a group's tile */
-    int pitch;               /* texels from row to row of the tile */
-    int left, top;           /* the tile's first sample, relative to the position of the group's first pixel */
-};
+#include "warp.h"
 
 /* A position in the source: of sample (x, y), plus fractions in [0, 1). */
 struct position {
@@ -69,52 +46,22 @@ static inline struct position find_position(const struct warp *warp, int x, int 
                              position_fraction(source_y)};
 }
 
+/* Samples of a line, their numbers, and its store. */
 #if TAPS > 2
-typedef float8 line;
-#define LANE_OFFSETS     (line)(0, 1, 2, 3, 4, 5, 6, 7)
-#define STORE_LINE vstore8
+#define WIDTH        8
+#define LANE_OFFSETS (line)(0, 1, 2, 3, 4, 5, 6, 7)
+#define STORE_LINE   vstore8
 #else
-typedef float4 line;
-#define LANE_OFFSETS     (line)(0, 1, 2, 3)
-#define STORE_LINE vstore4
-#endif
-
-/* Samples of a line. */
-#define WIDTH (TAPS > 2 ? 8 : 4)
-
-#if TAPS == 6
-/* Returns sin(pi x) for 0 <= x < 2^22: the power series around the nearest integer, with an error of at most 1 ulp of
- * 1. */
-static inline line sin_pi(line x)
-{
-    const line raised = x + 0x1.8p23f; /* its last bit is set if that integer is odd */
-    const line r = x - (raised - 0x1.8p23f), t = r * r;
-    line sum = mad(t, 0.00046630281f, (line)(-0.0073704309f));
-    sum = mad(t, sum, (line)(0.082145887f));
-    sum = mad(t, sum, (line)(-0.59926453f));
-    sum = mad(t, sum, (line)(2.5501640f));
-    sum = mad(t, sum, (line)(-5.1677128f));
-    sum = mad(t, sum, (line)(3.1415927f));
-    return as_float8(as_int8(r * sum) ^ as_int8(raised) << 31);
-}
+#define WIDTH        4
+#define LANE_OFFSETS (line)(0, 1, 2, 3)
+#define STORE_LINE   vstore4
 #endif
 
 /* Returns the weights of a line of samples, the first of which is at `first` relative to the position. The filter is
  * stretched by the factor `stretch`. */
 INLINE line weigh_line(const struct warp *warp, float first, float stretch)
 {
-    const line distance = fabs(LANE_OFFSETS + first) / stretch;
-#if TAPS == 4
-    const float *n = warp->near, *f = warp->far;
-    const line near = mad(mad(mad(n[3], distance, (line)(n[2])), distance, (line)(n[1])), distance, (line)(n[0]));
-    const line far = mad(mad(mad(f[3], distance, (line)(f[2])), distance, (line)(f[1])), distance, (line)(f[0]));
-    return distance < 1 ? near : distance < 2 ? far : (line)(0.0f);
-#elif TAPS == 6
-    const line x = max(distance, 1e-4f); /* no division by 0 */
-    return distance < 3 ? sin_pi(x) * sin_pi(x / 3) * 0.30396355f / (x * x) : (line)(0.0f); /* 3 / pi^2 */
-#else
-    return max(1 - distance, 0.0f);
-#endif
+    return weigh(warp, fabs(LANE_OFFSETS + first) / stretch);
 }
 
 /* Computes the weights of the TAPS samples around a position that is `fraction` after a sample. `weights` has room for a

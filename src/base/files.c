@@ -177,6 +177,31 @@ FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head
     return NULL;
 }
 
+FILE *spool_copy(const char *folder, int descriptor, struct error *error)
+{
+    char buffer[COPY_SIZE];
+    off_t position = 0;
+    bool written = true;
+    ssize_t size = 0;
+    FILE *spool = spool_open(folder, error);
+    if (spool == NULL)
+        return NULL;
+    while (written && (size = pread(descriptor, buffer, sizeof buffer, position)) > 0) {
+        written = fwrite(buffer, 1, (size_t)size, spool) == (size_t)size;
+        position += size;
+    }
+    if (size < 0) {
+        fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    } else if (!written || fflush(spool) != 0) {
+        spool_failed(folder, "write", errno, error);
+    } else {
+        rewind(spool);
+        return spool;
+    }
+    fclose(spool);
+    return NULL;
+}
+
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error)
 {
     char buffer[COPY_SIZE];

@@ -49,6 +49,10 @@ FILE *spool_open(const char *folder, struct error *error);
  * does. */
 FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error);
 
+/* Creates a spool with the content of a seekable file, whose position is unchanged; positioned at its start.
+ * Returns NULL on failure, with messages as spool_fill. */
+FILE *spool_copy(const char *folder, int descriptor, struct error *error);
+
 /* Copies the whole spool, which was opened in `folder`, to a descriptor. Messages about the descriptor do not
  * name its file. */
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error);

@@ -388,6 +388,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     const struct settings *settings = worker->context->settings;
     struct reader_options options = job_reader_options(worker);
     options.rewinds = settings->range.automatic;
+    options.reopens = chain_is_measured(worker->context->chain);
     options.copies = worker->context->chain->count == 0 && keeps_coding(settings);
     enum status status = job_check(job, error);
     if (!stat_input(job, &job->input_stat))

@@ -41,7 +41,7 @@ static enum status measuring_end(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Opens the current page of the input once more. A pipe is not read twice. */
+/* Opens the current page of the input once more. The result of a merge cannot be. */
 static enum status measure_open(const struct job *job, const struct worker *worker, const char *stage,
                                 struct reader **reader, struct error *error)
 {
@@ -51,10 +51,11 @@ static enum status measure_open(const struct job *job, const struct worker *work
     *reader = NULL;
     if (reader_info(job->reader)->video.parts > 0)
         return fail(error, STATUS_FAILED, "--%s measures the picture, which does not work on video", stage);
-    if (job->bytes == 0)
+    if (job->is_merged)
         return fail(error, STATUS_FAILED,
                     "is no file that can be read twice, as --%s does; write it to one first", stage);
-    return reader_open(job->input, &options, reader, error);
+    return job->bytes > 0 ? reader_open(job->input, &options, reader, error)
+                          : reader_open_again(job->reader, &options, reader, error);
 }
 
 /* Reduces the picture as far as the longer side keeps `side` pixels. */
@@ -106,7 +107,7 @@ static enum status measure_rows(const struct job *job, struct worker *worker, si
         status = flow_page(&page, error);
     writer_close(page.writer);
     plan_free(&plan);
-    run_trim(&worker->run);
+    run_clear(&worker->run);      /* the page's planes have other sizes */
     worker->run.prebuilt = false; /* the programs of the whole chain are still to be compiled together */
     return status;
 }

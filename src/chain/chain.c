@@ -158,6 +158,16 @@ const struct colour_space *chain_target(const struct chain *chain)
     return chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
 }
 
+bool chain_is_measured(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct measurement *measurement = chain->steps[i].stage->measurement;
+        if (measurement != NULL && measurement->needed(chain->steps[i].params))
+            return true;
+    }
+    return false;
+}
+
 bool chain_needs_upright(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)

@@ -76,6 +76,9 @@ bool chain_has(const struct chain *chain, const char *stage);
 /* Returns the space of RGB to which the first stage converts, or NULL. */
 const struct colour_space *chain_target(const struct chain *chain);
 
+/* True if a stage is measured before the plan is made (struct measurement). */
+bool chain_is_measured(const struct chain *chain);
+
 /* True if the parameters of a stage refer to the picture as it is seen (needs_upright). */
 bool chain_needs_upright(const struct chain *chain);
 

@@ -111,8 +111,13 @@ void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, st
     analysis->analysis = &plan->chain->steps[step];
     analysis->opponent_out = false;
     analysis->made = rows_full(height);
-    /* A slice has about as many rows of this value as a slice of the page needs. */
-    int slice = plan->slices > 1 ? (int)fmin(ceil(plan->slice * scale), height) : height;
+    /* A part has about as many rows of this value as a slice of the page needs, and at most a third of its
+     * input is halo, unless the slices have a large halo, too. */
+    const struct step *at = analysis->analysis;
+    const struct rows middle = {height / 2, height / 2 + 1},
+                      around = at->stage->analysis->rows(at->params, &plan->shapes[step], middle);
+    const int least = plan_has_large_halo(plan) ? 1 : 2 * (around.end - around.begin - 1);
+    int slice = plan->slices > 1 ? (int)fmin(fmax(ceil(plan->slice * scale), least), height) : height;
     plan_set_slice(analysis, slice);
 }
 

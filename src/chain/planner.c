@@ -136,14 +136,14 @@ static enum status fail_limit(const struct plan *plan, const struct run *run, co
 
 /* ---------------------------------------------------------------- slices */
 
-/* Returns the input rows needed for one output row in the middle of the image, scaled to output rows. */
-static int find_halo(const struct plan *plan)
+/* Returns the rows of value `index` that one output row in the middle of the image needs, scaled to output
+ * rows. */
+static int find_halo(const struct plan *plan, size_t index)
 {
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
     int height = plan_output(plan)->height, middle = height / 2;
     plan_rows(plan, (struct rows){middle, middle + 1}, rows);
-    const struct rows *in = &rows[plan->moved];
-    return (int)((double)(in->end - in->begin) * height / plan->shapes[plan->moved].height);
+    return (int)((double)(rows[index].end - rows[index].begin) * height / plan->shapes[index].height);
 }
 
 /* Estimates the bytes on the device for `slice` rows in the middle of the image: twice the bytes of every
@@ -187,11 +187,12 @@ struct slice_limits {
 };
 
 /* Chooses the limits. At least two thirds of a slice's input rows are not halo, or a third if the halo is
- * large. */
+ * large or that of a first stage that gathers. */
 static struct slice_limits find_limits(const struct plan *plan, const struct run *run)
 {
     const struct device *device = run->device;
-    const int halo = find_halo(plan);
+    const size_t first = (size_t)plan->moved;
+    const int halo = find_halo(plan, first);
     double largest;
     struct slice_limits limits = {.budget = 0.5 * (double)run->limits.device};
     limits.large =
@@ -204,6 +205,10 @@ static struct slice_limits find_limits(const struct plan *plan, const struct run
     if (limits.large && device->shares_memory && run->limits.host > 0)
         limits.budget = fmin(limits.budget, (double)run->limits.host);
     limits.least = limits.large ? halo * 3 / 7 : 2 * halo;
+    if (!limits.large && plan->chain->count > first && step_caps(&plan->chain->steps[first]).gathers) {
+        const int rest = 2 * find_halo(plan, first + 1);
+        limits.least = rest > halo * 3 / 7 ? rest : halo * 3 / 7;
+    }
     limits.unit = limits.large ? LARGE_UNIT : SLICE_UNIT;
     return limits;
 }

@@ -17,6 +17,7 @@
 #include "filters/gaussian.h"
 
 #include "base/exact.h"
+#include "filters/tiles.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -206,6 +207,87 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
         return STATUS_FAILED;
     return product_run(run, &product, error);
 }
+
+/* ---------------------------------------------------------------- the coarse grid of a whole picture */
+
+/* Returns the coarse samples along y that a part of the picture's rows is for: each sample belongs to one
+ * part, and blocks of PRODUCT_ROWS stay together. A low part may have none; then `end` is `begin`. */
+static struct rows grid_rows(const struct coarse *y, struct rows part)
+{
+    const double scale = (double)y->on.samples / y->onto.samples;
+    const int begin = (int)(part.begin * scale) / PRODUCT_ROWS * PRODUCT_ROWS,
+              end = (int)(part.end * scale) / PRODUCT_ROWS * PRODUCT_ROWS;
+    return (struct rows){begin, part.end == y->onto.samples ? y->on.samples : end};
+}
+
+struct rows gaussian_grid_rows(const void *params, const struct shape *in, struct rows part)
+{
+    static const enum edge edges[] = {EDGE_CLAMP, EDGE_MIRROR}; /* with and without a margin */
+    const struct gaussian *gaussian = params;
+    struct rows rows[2];
+    for (int i = 0; i < 2; i++) {
+        const struct coarse y = coarse_axis(sigma_along(gaussian, gaussian->down), in->height, edges[i]);
+        struct rows grid = grid_rows(&y, part);
+        grid.end =
+            grid.end > grid.begin ? grid.end : grid.begin + 1; /* rows begin where the next part's do */
+        rows[i] = axis_source_rows(&y.onto, grid);
+    }
+    return rows_union(rows[0], rows[1]);
+}
+
+enum status gaussian_grid_begin(struct run *run, const void *params, const struct shape *in,
+                                struct analysis_result *result, struct error *error)
+{
+    const struct gaussian *gaussian = params;
+    const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->width, run->edge),
+                        y = coarse_axis(sigma_along(gaussian, gaussian->down), in->height, run->edge);
+    return run_planes(run, x.on.samples, y.on.samples, rows_full(y.on.samples), 1, in->channels,
+                      &result->planes[1], error);
+}
+
+enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in, struct rows part,
+                              struct analysis_result *result, struct error *error)
+{
+    const struct gaussian *gaussian = params;
+    const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->shape.width, run->edge),
+                        y = coarse_axis(sigma_along(gaussian, gaussian->down), in->shape.height, run->edge);
+    const struct rows rows = grid_rows(&y, part);
+    const struct columns columns = {.count = x.on.samples};
+    struct product onto = {x.onto, y.onto, epilogue_copy, .src = in->planes[0]};
+    if (rows.end == rows.begin)
+        return STATUS_OK;
+    if (to_scratch(run, &onto, rows, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return tiles_copy(run, &onto.dst, rows, columns, &result->planes[1], error);
+}
+
+enum status gaussian_grid_end(struct run *run, const void *params, const struct shape *in,
+                              struct analysis_result *result, struct error *error)
+{
+    const struct gaussian *gaussian = params;
+    const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->width, run->edge),
+                        y = coarse_axis(sigma_along(gaussian, gaussian->down), in->height, run->edge);
+    struct product on = {x.on, y.on, epilogue_copy, .src = result->planes[1]};
+    if (run_planes(run, x.on.samples, y.on.samples, rows_full(y.on.samples), 1, in->channels,
+                   &result->planes[0], error) != STATUS_OK)
+        return STATUS_FAILED;
+    on.dst = result->planes[0];
+    return product_run(run, &on, error);
+}
+
+enum status gaussian_interpolate(struct run *run, const struct gaussian *gaussian, const struct planes *grid,
+                                 struct value *out, struct error *error)
+{
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct product back = {
+        coarse_axis(sigma_along(gaussian, gaussian->across), out->shape.width, run->edge).back,
+        coarse_axis(sigma_along(gaussian, gaussian->down), out->shape.height, run->edge).back, epilogue_copy,
+        .src = *grid, .dst = out->planes[0]};
+    return product_run(run, &back, error);
+}
+
+/* ---------------------------------------------------------------- gradients */
 
 /* Changes an axis to the derivative of its Gaussian. */
 static void derive(struct axis *axis)

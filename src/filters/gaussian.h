@@ -39,6 +39,22 @@ enum status gaussian_adapt_to_chroma(void *params, const struct chroma *chroma, 
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,
                           const struct value *in, struct value *out, struct error *error);
 
+/* The coarse grid of a wide blur (gaussian->weights is NULL) of a whole picture, computed in an analysis pass
+ * (struct analysis of engine/stage.h). A slice of the blur then needs no rows but its own. The callbacks are
+ * those of the pass; the result has the grid in planes[0]. */
+struct rows gaussian_grid_rows(const void *params, const struct shape *in, struct rows part);
+enum status gaussian_grid_begin(struct run *run, const void *params, const struct shape *in,
+                                struct analysis_result *result, struct error *error);
+enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in, struct rows part,
+                              struct analysis_result *result, struct error *error);
+enum status gaussian_grid_end(struct run *run, const void *params, const struct shape *in,
+                              struct analysis_result *result, struct error *error);
+
+/* Enqueues the blur that a grid describes, and allocates the planes of `out`. The same bits as gaussian_blur.
+ */
+enum status gaussian_interpolate(struct run *run, const struct gaussian *gaussian, const struct planes *grid,
+                                 struct value *out, struct error *error);
+
 /* Callback `run`: enqueues the gradient magnitude of the blurred input, and allocates the planes of `out`.
  * Alpha is copied. On the coarse grid the interpolating Gaussian is differentiated. */
 enum status gaussian_gradient(struct run *run, const void *params, const struct value *in, struct value *out,

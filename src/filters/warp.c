@@ -7,6 +7,12 @@
  * a = -0.5, (1, 0) the B-spline. They are passed as polynomials, so one program serves both. If the picture
  * shrinks, the filter is stretched along x and y by the kernel warp_shrinking.
  *
+ * On CPU devices sixteen neighbours of an output row are computed at once if they come from few rows, as in
+ * rotations of gray by up to 45 degrees and of RGB by up to 23 (kernels/warp_rows_cpu.cl). Processor time,
+ * less that of reading and writing, and with a work-item for each pixel: 35 MP gray by 2, 10, 20 and 30
+ * degrees 0.05, 0.07, 0.16 and 0.32 s, 0.53 to 0.72; 17 MP RGB by 3, 10 and 20 degrees 0.1, 0.17 and 0.4 s,
+ * 0.36 to 0.49.
+ *
  * In buffers, a group whose source tile fits into local memory copies it there first (the kernels that end in
  * _tiled). All kernels are one program, so this choice compiles nothing. The number of planes is a -D: as an
  * argument, --rotate 33 of RGB took a CPU 1.21 times as long.
@@ -247,6 +253,15 @@ static bool warp_leaves_missing(const struct run *run, const struct warp_options
     return run->is_merged && options->outside == OUTSIDE_ZERO && !options->copies && !in->alpha;
 }
 
+/* True if neighbours along x of the output are close to neighbours in a row of the source: with one plane
+ * the bounds of TILE_COLUMNS and TILE_ROWS in kernels/warp_rows_cpu.cl, with more the slope up to which that
+ * kernel is the faster one (RGB by 30 degrees: 1.1 times the time). */
+static bool warp_follows_rows(const struct affine *affine, int planes)
+{
+    return planes == 1 ? fabs(affine->xx - 1) <= 0.5 && fabs(affine->yx) <= 0.75
+                       : fabs(affine->xx - 1) <= 0.2 && fabs(affine->yx) <= 0.4;
+}
+
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
                        const struct value *in, struct value *out, struct error *error)
 {
@@ -266,6 +281,15 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);
     work.depth /= planes;
+    if (run_is_cpu(run) && warp_follows_rows(affine, planes) && !steps.copies && !shrinks) {
+        work.file = "warp_rows_cpu";
+        work.kernel = "warp_rows";
+        work.config = (struct launch_config){0};
+        work.vector_width = VECTOR_FULL;
+        work.outlined = true;
+        return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
+                      ARG(steps));
+    }
     /* Images have a texture cache, copies read each sample once, and a large tile does not fit. */
     if (run->memory == MEMORY_IMAGE || steps.copies || tile > MAX_TILE || tile > run->device->local_memory)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),

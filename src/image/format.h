@@ -158,6 +158,7 @@ struct reader_options {
     int page;            /* the first page to read, from 1 on; 0: all pages */
     int last_page;       /* the last page to read; the file may have fewer; 0: only `page` */
     bool rewinds;        /* reader_measure() or reader_rewind() will be called, so the file is read twice */
+    bool reopens;        /* reader_open_again() will be called; not for video, which may not end */
     bool copies;         /* reader_copy() may be called, if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before memory is allocated */
     const struct colour_space *target; /* RGB space that CMYK and L*a*b* are converted to; NULL: sRGB */

@@ -102,13 +102,9 @@ static enum status make_seekable(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* Opens the file and finds its format by its first bytes. */
+/* Finds the file's format by its first bytes. */
 static enum status identify(struct reader *common, const char *path, struct error *error)
 {
-    common->name = copy_text(name_of(path), error);
-    common->file = common->name == NULL ? NULL : open_file(path, error);
-    if (common->file == NULL)
-        return STATUS_FAILED;
     common->head_size = fread(common->head, 1, SIGNATURE_SIZE, common->file);
     common->format = format_by_signature(common->head, common->head_size);
     if (common->format == NULL && common->head_size == SIGNATURE_SIZE) {
@@ -196,7 +192,8 @@ static enum status open_format(struct reader **reader, const struct reader *comm
     *reader = opened;
     *opened = *common;
     const struct reader_options *options = &opened->options;
-    const bool seeks = class->seeks || options->rewinds || (options->copies && opened->format->lossy);
+    const bool seeks = class->seeks || options->rewinds || (options->copies && opened->format->lossy) ||
+                       (options->reopens && !opened->format->holds.video);
     enum status status = seeks ? make_seekable(opened, error) : STATUS_OK;
     return status == STATUS_OK ? open_page(opened, error) : status;
 }
@@ -211,12 +208,15 @@ static void release(struct reader *common)
     free(common->name);
 }
 
-enum status reader_open(const char *path, const struct reader_options *options, struct reader **reader,
-                        struct error *error)
+/* Opens a reader on an open file, which it owns also after a failure. NULL: opening it failed. */
+static enum status open_reader(const char *path, FILE *file, const struct reader_options *options,
+                               struct reader **reader, struct error *error)
 {
-    struct reader common = {.options = *options, .page_count = 1};
+    struct reader common = {.options = *options, .page_count = 1, .file = file};
     *reader = NULL;
-    enum status status = identify(&common, path, error);
+    if (file != NULL)
+        common.name = copy_text(name_of(path), error);
+    enum status status = common.name != NULL ? identify(&common, path, error) : STATUS_FAILED;
     if (status == STATUS_OK)
         status = open_format(reader, &common, error);
     if (status == STATUS_OK)
@@ -228,6 +228,19 @@ enum status reader_open(const char *path, const struct reader_options *options, 
         release(&common);
     *reader = NULL;
     return status;
+}
+
+enum status reader_open(const char *path, const struct reader_options *options, struct reader **reader,
+                        struct error *error)
+{
+    return open_reader(path, open_file(path, error), options, reader, error);
+}
+
+enum status reader_open_again(const struct reader *reader, const struct reader_options *options,
+                              struct reader **again, struct error *error)
+{
+    return open_reader(reader->name, spool_copy(options->spool, fileno(reader->file), error), options, again,
+                       error);
 }
 
 const struct image_info *reader_info(const struct reader *reader)

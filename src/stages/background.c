@@ -4,7 +4,10 @@
  *            "Subtract Background": brightness is height, and a ball rolls along the underside of the
  *            picture. The surface that it reaches is the background.
  *   tophat   the picture minus its opening by a square (filters/extrema.h)
- *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0
+ *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0. In
+ *            slices a wide blur's coarse grid comes from an analysis pass: A4 at 600 dpi through --deskew,
+ *            this and --threshold sauvola takes 0.73 s of processor time and 135 MB; with a halo in each
+ *            slice 0.59 s and 309 MB, and 205 MB at 0.89 s
  *
  * With light=yes, brightness is negated first for ball; tophat uses the closing; divide maps equal brightness
  * to white instead of half of full scale.
@@ -248,13 +251,18 @@ static enum status divide_by_blur(struct run *run, const struct background *back
     const cl_int alpha = shape_alpha(&out->shape);
     struct value filled = {.shape = in->shape}, weights = {.shape = in->shape},
                  blurred = {.shape = out->shape, .rows = out->rows}, blurred_weights = blurred;
-    bool has_missing;
+    const struct analysis_result *result = run_analysis_result(run, background);
+    bool has_missing = false;
+    enum status status = STATUS_OK;
     /* Without missing values, one blur; with them, the filled picture and its weights are blurred. */
-    enum status status =
-        missing_count(run, background, in, rows_full(in->shape.width), out->rows, &has_missing, error);
+    if (!result)
+        status =
+            missing_count(run, background, in, rows_full(in->shape.width), out->rows, &has_missing, error);
     if (status == STATUS_OK && has_missing)
         status = missing_fill(run, in, 0, &filled, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && result)
+        status = gaussian_interpolate(run, &background->gaussian, &result->planes[0], &blurred, error);
+    else if (status == STATUS_OK)
         status = gaussian_blur(run, &background->gaussian, &epilogue_copy, has_missing ? &filled : in,
                                &blurred, error);
     if (status == STATUS_OK && has_missing)
@@ -278,12 +286,26 @@ static enum status divide_by_blur(struct run *run, const struct background *back
 
 /* ---------------------------------------------------------------- the stage */
 
+/* True if slices need an analysis pass: for the coarse grid of divide, so that they have no halo of 5 RADIUS
+ * rows on each side, which would also be computed by the stages before. Floats may have missing values, whose
+ * weights change the grid. */
+static bool background_needs_grid(const void *params, const struct shape *in)
+{
+    const struct background *background = params;
+    return background->method == DIVIDE && background->gaussian.weights == NULL && !in->floats;
+}
+
+static const struct analysis background_analysis = {
+    background_needs_grid, gaussian_grid_rows, gaussian_grid_begin, gaussian_grid_add, gaussian_grid_end};
+
 /* Returns the rows of the method's window. */
 static struct rows background_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct background *background = params;
     if (background->method == TOPHAT)
         return extrema_source_rows(2 * background->radius, out);
+    if (background_needs_grid(background, in))
+        return out;
     if (background->method == DIVIDE)
         return gaussian_rows(params, in, out);
     /* Rows of blocks: of the surface, then two reaches more for rolling down and back. */
@@ -333,7 +355,8 @@ const struct stage stage_background = {
         "--edge.\n\n"
         "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
         "uneven light. Pixels as bright as their surroundings become half of full scale; with light=yes "
-        "white. First cut off what is not paper, also the black corners of --rotate (crop=inside there): "
+        "white. Large pictures are read twice if RADIUS is 6 or more. First cut off what is not paper, also "
+        "the black corners of --rotate (crop=inside there): "
         "they darken the blur.",
     .examples = examples,
     .options = options,
@@ -343,6 +366,7 @@ const struct stage stage_background = {
     .check = background_check,
     .release = gaussian_free,
     .rows = background_rows,
+    .analysis = &background_analysis,
     .caps = background_caps,
     .run = run_background,
 };

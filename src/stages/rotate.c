@@ -250,6 +250,7 @@ static struct stage_caps rotate_caps(const void *params)
                                .lossless_move =
                                    quarter_turns(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
                                .groups = !rotate->angle.automatic,
+                               .gathers = true,
                                .needs_upright = true,
                                .leaves_missing = rotate->options.outside == OUTSIDE_ZERO,
                                .relative_cost = quarter_turns(rotate) >= 0 && is_whole ? 1 : 6};

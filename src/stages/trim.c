@@ -208,8 +208,8 @@ const struct stage stage_trim = {
               "which allows for the noise of JPEG and of scanners; alpha counts as a channel, and "
               "colours of transparent pixels do not. Samples that stay are copied unchanged, as by "
               "--crop. -v and --report give the part, as --crop takes it.\n\n"
-              "A picture of one colour stays as it is, with a warning. The file is read twice, so it "
-              "cannot be a pipe.",
+              "A picture of one colour stays as it is, with a warning. The picture is read "
+              "twice; a pipe is first copied to a temporary file. Video is refused.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct trim),

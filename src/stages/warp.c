@@ -177,6 +177,7 @@ static struct stage_caps warp_caps(const void *params)
     return (struct stage_caps){
         .file = warp->matrix.file,
         .needs_all_rows = warp->matrix.series || warp_needs_all_rows(affine, &warp->options),
+        .gathers = true,
         .groups = true,
         .needs_upright = true,
         .leaves_missing = warp->options.outside == OUTSIDE_ZERO,

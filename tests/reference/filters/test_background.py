@@ -100,3 +100,16 @@ def test_tophat_of_floats_is_scipys_to_the_last_bit(tmp_path, rng):
 @pytest.mark.parametrize("value", ["0", "1001", "2.5", "5,method=paraboloid", "5,counts=0", "5,method=tophat,counts=255", "5,counts=255,method=divide"])
 def test_no_background(tmp_path, value):
     harness.run("in.tif", "--background", value, "out.tif", cwd=tmp_path, status=2)
+
+
+@pytest.mark.parametrize("edge", ["clamp", "mirror", "zero", "wrap"])
+@pytest.mark.parametrize("shape", [(170, 31, 1), (19, 130, 3), (333, 61, 4)])
+def test_division_in_slices(tmp_path, rng, edge, shape):
+    """The coarse grid of an analysis pass, in parts of any height, has the bits of the grid that the whole picture gives."""
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 65536, shape).astype(np.uint16))
+    for chain in (["--background", "6,method=divide"], ["--rotate=3,crop=same", "--background", "25,method=divide,light=yes", "--blur", "2"]):
+        outputs = []
+        for slices in ("7", "64", "5000"):
+            harness.run("-y", "in.tif", "--edge", edge, *chain, "--depth", "float", "out.tif", cwd=tmp_path, env={"CLIMG_SLICE": slices, "CLIMG_POISON": "1"})
+            outputs.append(harness.read_tiff(tmp_path / "out.tif"))
+        assert all(np.array_equal(outputs[0], other) for other in outputs), chain

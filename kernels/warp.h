@@ -1,0 +1,74 @@
+/* What the kernels of affine warps share: their argument, and the weights of filters by distance (warp.cl).
+ *
+ * Positions are integers in units of 2^-40 pixels: in floats they would be off by 0.001 pixels in the middle of a large
+ * picture. So all variants and slices compute the same positions.
+ *
+ *   -DTAPS=n  samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
+ *   line      type of the distances whose weights are computed together */
+#pragma once
+#include "edge.h"
+
+#ifndef TAPS
+#define TAPS 4
+#endif
+
+#if LANES == 16
+typedef float16 line;
+#define AS_LINE as_float16
+#define AS_BITS as_int16
+#elif TAPS > 2
+typedef float8 line;
+#define AS_LINE as_float8
+#define AS_BITS as_int8
+#else
+typedef float4 line;
+#endif
+
+#define UNIT_BITS 40
+
+struct warp {
+    long xx, xy, x, yx, yy, y;
+    float cubic[4][4];       /* [power][sample]: polynomials of the weights of a cubic's four samples, in the distance
+                              * from the second sample */
+    float near[4], far[4];   /* polynomials of the weight in the distance from a sample: below 1, from 1 to 2 */
+    float stretch_x, stretch_y;
+    float fill[4];           /* the texel beyond the picture, if samples are copied and the border rule is zero */
+    int copies;              /* not 0: copy samples, with any filter */
+    int missing;             /* not 0: a pixel whose position is not in a pixel of the picture is NaN */
+    int columns, rows;       /* of a group's tile */
+    int pitch;               /* texels from row to row of the tile */
+    int left, top;           /* the tile's first sample, relative to the position of the group's first pixel */
+};
+
+#if TAPS == 6
+/* Returns sin(pi x) for 0 <= x < 2^22: the power series around the nearest integer, with an error of at most 1 ulp of
+ * 1. */
+static inline line sin_pi(line x)
+{
+    const line raised = x + 0x1.8p23f; /* its last bit is set if that integer is odd */
+    const line r = x - (raised - 0x1.8p23f), t = r * r;
+    line sum = mad(t, 0.00046630281f, (line)(-0.0073704309f));
+    sum = mad(t, sum, (line)(0.082145887f));
+    sum = mad(t, sum, (line)(-0.59926453f));
+    sum = mad(t, sum, (line)(2.5501640f));
+    sum = mad(t, sum, (line)(-5.1677128f));
+    sum = mad(t, sum, (line)(3.1415927f));
+    return AS_LINE(AS_BITS(r * sum) ^ AS_BITS(raised) << 31);
+}
+#endif
+
+/* Returns the weights of samples at these distances from the position. */
+INLINE line weigh(const struct warp *warp, line distance)
+{
+#if TAPS == 4
+    const float *n = warp->near, *f = warp->far;
+    const line near = mad(mad(mad(n[3], distance, (line)(n[2])), distance, (line)(n[1])), distance, (line)(n[0]));
+    const line far = mad(mad(mad(f[3], distance, (line)(f[2])), distance, (line)(f[1])), distance, (line)(f[0]));
+    return distance < 1 ? near : distance < 2 ? far : (line)(0.0f);
+#elif TAPS == 6
+    const line x = max(distance, 1e-4f); /* no division by 0 */
+    return distance < 3 ? sin_pi(x) * sin_pi(x / 3) * 0.30396355f / (x * x) : (line)(0.0f); /* 3 / pi^2 */
+#else
+    return max(1 - distance, 0.0f);
+#endif
+}
