@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
+#include "batch/stack.h"
 #include "image/colour/colour.h"
 #include "image/format.h"
 #include "image/memory_io.h"
@@ -553,9 +554,8 @@ void job_close(struct job *job)
 {
     writer_close(job->writer);
     job->writer = NULL;
-    free(job->picture.samples);
-    metadata_free(&job->picture.info.metadata);
-    job->picture = (struct stack_picture){.samples = NULL};
+    if (job->stack)
+        stack_free_picture(job);
     job_close_input(job);
     chain_free(&job->chain);
     chain_free(&job->colour);

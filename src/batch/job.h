@@ -22,6 +22,7 @@ struct stack;
 struct stack_picture {
     struct image_info info; /* owns its metadata */
     unsigned char *samples; /* rows without padding; owned */
+    size_t size;            /* of `samples` in bytes */
     uint32_t next_row;
     struct run *run; /* of the job's worker */
 };

@@ -44,8 +44,7 @@ struct merge_frame {
     size_t columns, rows; /* its size in pixels */
     size_t next_row;      /* the row of the result to be read next */
     bool adds_alpha;      /* the result has an alpha channel that the pictures do not have */
-    double *pixels;       /* rows that are being computed */
-    size_t room;          /* capacity of `pixels` */
+    double *pixels;       /* rows that are being computed; owned */
 };
 
 /* Initialises a frame for pictures like `input`. merge_frame_free frees it, also after a failure. */
