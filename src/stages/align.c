@@ -27,6 +27,7 @@
 #include "base/exact.h"
 #include "base/files.h"
 #include "base/sums.h"
+#include "base/text.h"
 #include "filters/warp.h"
 #include "register/registration.h"
 
@@ -245,7 +246,12 @@ static enum status align_prepare_series(void *params, const struct settings *set
     const char *path = word < WORDS ? series->paths[word == FIRST ? 0 : (series->count - 1) / 2] : NULL;
     if (path && strcmp(path, "-") == 0)
         return fail(error, STATUS_USAGE, "the reference cannot be standard input");
-    return path ? read_reference(align, path, settings, error) : STATUS_OK;
+    const enum status status = path ? read_reference(align, path, settings, error) : STATUS_OK;
+    if (status != STATUS_OK && !error->memory) {
+        text_append(error->text, sizeof error->text, "; it is the reference of --align %s", words[word]);
+        error->named = true;
+    }
+    return status;
 }
 
 /* Frees the levels of the reference. */
