@@ -30,6 +30,7 @@ void merge_store_free(void *state)
     merge_frame_free(&store->frame);
     free(store->piece);
     free(store->row);
+    free(store->brightness);
     free(store->sharp);
     free(store->winners);
     free(store);

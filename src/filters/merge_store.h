@@ -21,11 +21,12 @@ struct merge_store {
     double *row;          /* samples of a row, to count covered pixels */
     struct workers workers;
     bool has_workers;
-    atomic_ullong tested, rejected; /* samples, with sigma=K */
-    size_t covered, fullest;        /* most covered pixels of a picture, and its index; with focus */
-    float *sharp;                   /* the result of focus: all samples, colour multiplied by alpha */
-    const char *depth;              /* path of the map of focus; may be NULL */
-    uint16_t *winners;              /* its samples */
+    atomic_ullong tested, rejected;      /* samples, with sigma=K */
+    size_t covered, fullest;             /* most covered pixels of a picture, and its index; with focus */
+    struct focus_brightness *brightness; /* with focus, of each picture; owned */
+    float *sharp;                        /* the result of focus: all samples, colour multiplied by alpha */
+    const char *depth;                   /* path of the map of focus; may be NULL */
+    uint16_t *winners;                   /* its samples */
 
     /* The pixels that are being merged. */
     size_t count;

@@ -13,6 +13,26 @@ def levels_of(height, width):
     return max(2, int(np.log2(min(height, width) / 4)))
 
 
+def ratio(first, other):
+    """Returns the median of the ratios of cells, weighted by the brightness of the darker one; 1 if they are no change of light."""
+    ratios, weights = other / first, np.minimum(first, other)
+    order = np.argsort(ratios)
+    share = np.cumsum(weights[order]) / weights.sum()
+    low, middle, high = (ratios[order][np.argmax(share >= quartile - 1e-12)] for quartile in (0.25, 0.5, 0.75))
+    return middle if high <= 1.25 * low and 0.5 <= middle <= 2 and abs(middle - 1) > 0.003 else 1
+
+
+def alike(pictures):
+    """Returns opaque pictures, at most 512 high, multiplied by factors that make them equally bright; their mean brightness stays."""
+    height, width = pictures[0].shape[:2]
+    y, x = np.mgrid[:height, :width]
+    cells = (y * 16 // height * 16 + x * 16 // width).ravel()
+    used = np.unique(cells)
+    means = [(np.bincount(cells, p.sum(2).ravel()) / np.maximum(np.bincount(cells), 1))[used] for p in pictures]
+    ratios = np.array([ratio(means[0], mean) for mean in means])
+    return [p * (ratios.mean() / own) for p, own in zip(pictures, ratios)]
+
+
 def merged(pictures, noise, levels=None):
     """Returns the weighted mean of subbands, exp(energy / noise^2), and the mean lowpass. The last channel of two or four is alpha."""
     height, width, channels = pictures[0].shape
