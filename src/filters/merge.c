@@ -57,6 +57,17 @@ bool merge_covers(const struct merge_frame *frame, const double *pixel)
     return !frame->alpha || pixel[frame->channels - 1] > 0;
 }
 
+size_t merge_count_row(struct merge_frame *frame, const double *row, size_t y)
+{
+    size_t covered = 0;
+    for (size_t x = 0; x < frame->width; x++) {
+        const bool covers = merge_covers(frame, row + x * frame->channels);
+        frame->counts[y * frame->width + x] += covers;
+        covered += covers;
+    }
+    return covered;
+}
+
 /* ---------------------------------------------------------------- the result */
 
 /* Sets the frame's result to the largest rectangle of covered pixels. Of equal ones, the one whose last row

@@ -59,6 +59,9 @@ void merge_values(const struct merge_frame *frame, const void *samples, size_t f
 /* True if a pixel counts. */
 bool merge_covers(const struct merge_frame *frame, const double *pixel);
 
+/* Adds the pixels of row `y` that count to the frame's counts. Returns their number. */
+size_t merge_count_row(struct merge_frame *frame, const double *row, size_t y);
+
 /* Chooses the result's size and channels by the counts. Fails if no pixel is covered and edges are cropped.
  */
 enum status merge_frame_finish(struct merge_frame *frame, struct merge_result *result, struct error *error);

@@ -16,8 +16,8 @@ struct merge_store {
     const char *folder;
     FILE *file;           /* the pictures, one after the other */
     size_t size;          /* bytes of a picture */
-    unsigned char *piece; /* some pixels of all pictures */
-    size_t room;          /* pixels of a picture in `piece` */
+    unsigned char *piece; /* some pixels of all pictures; with focus rows of one */
+    size_t room;          /* pixels of a picture in `piece`; with focus rows */
     double *row;          /* samples of a row, to count covered pixels */
     struct workers workers;
     bool has_workers;

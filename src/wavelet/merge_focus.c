@@ -108,8 +108,49 @@ static void focus_find_factors(const struct merge_store *store)
         store->brightness[i].ratio = mean / store->brightness[i].ratio;
 }
 
-/* Loads rows of a picture for focus_merge. Pixels that do not count are those of the fullest picture there,
- * so that no edge passes for detail. */
+/* Reads rows of a picture from the file. */
+static enum status focus_fetch(const struct merge_store *store, size_t picture, struct rows rows, void *to,
+                               struct error *error)
+{
+    const size_t row = store->size / store->frame.height, size = (size_t)(rows.end - rows.begin) * row;
+    errno = 0;
+    const ssize_t got =
+        pread(fileno(store->file), to, size, (off_t)(picture * store->size + (size_t)rows.begin * row));
+    return got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
+}
+
+/* Replaces pixels of a row that do not count by those of the fullest picture, so that no edge passes for
+ * detail; zeros if they do not count there either. `fuller` has room for a row of samples. `to` is the first
+ * channel's row, others follow at a distance of `plane`. */
+static enum status focus_fill(const struct merge_store *store, const void *samples, int y, void *fuller,
+                              float *to, size_t plane, struct error *error)
+{
+    const struct merge_frame *frame = &store->frame;
+    const size_t width = frame->width, channels = frame->channels;
+    const uint32_t *counts = frame->counts + (size_t)y * width;
+    const double factor = store->brightness[store->fullest].ratio;
+    double pixel[4]; /* images have at most four channels */
+    bool has_fuller = false;
+    for (size_t x = 0; x < width; x++) {
+        if (counts[x] == frame->pictures)
+            continue;
+        merge_values(frame, samples, x, 1, pixel);
+        if (merge_covers(frame, pixel))
+            continue;
+        if (!has_fuller &&
+            focus_fetch(store, store->fullest, (struct rows){y, y + 1}, fuller, error) != STATUS_OK)
+            return STATUS_FAILED;
+        has_fuller = true;
+        merge_values(frame, fuller, x, 1, pixel);
+        const bool covers = merge_covers(frame, pixel);
+        for (size_t c = 0; c < channels; c++)
+            to[c * plane + x] =
+                !covers ? 0 : (float)(pixel[c] * (frame->alpha && c + 1 == channels ? 1 : factor));
+    }
+    return STATUS_OK;
+}
+
+/* Loads rows of a picture for focus_merge. */
 static enum status focus_load(void *context, int picture, struct rows rows, float *to, size_t pitch,
                               size_t spacing, struct error *error)
 {
@@ -117,35 +158,30 @@ static enum status focus_load(void *context, int picture, struct rows rows, floa
     const struct merge_frame *frame = &store->frame;
     const size_t width = frame->width, channels = frame->channels, row = store->size / frame->height;
     const size_t count = (size_t)(rows.end - rows.begin);
-    unsigned char *samples = allocate(2 * count * row, "rows of a picture", error);
-    double *fuller = allocate(width * channels * sizeof *fuller, "a row", error);
-    enum status status = samples && fuller ? STATUS_OK : STATUS_FAILED;
-    const size_t indices[] = {(size_t)picture, store->fullest};
-    for (size_t i = 0; status == STATUS_OK && i < (frame->counts ? 2 : 1); i++) {
-        errno = 0;
-        const ssize_t got = pread(fileno(store->file), samples + i * count * row, count * row,
-                                  (off_t)(indices[i] * store->size + (size_t)rows.begin * row));
-        status = got == (ssize_t)(count * row) ? STATUS_OK : merge_store_fail(store, "read", error);
+    /* The memory is kept for the next rows: its first use costs more than reading. */
+    if (store->room < count + 1) {
+        free(store->piece);
+        store->room = 0;
+        store->piece = allocate((count + 1) * row, "rows of a picture", error);
+        if (!store->piece)
+            return STATUS_FAILED;
+        store->room = count + 1;
     }
+    unsigned char *fuller = store->piece + count * row;
+    enum status status = focus_fetch(store, (size_t)picture, rows, store->piece, error);
     for (size_t y = 0; status == STATUS_OK && y < count; y++) {
-        merge_values(frame, samples, y * width, width, store->row);
-        if (frame->counts)
-            merge_values(frame, samples + count * row, y * width, width, fuller);
-        for (size_t x = 0; x < width; x++) {
-            const double *pixel = store->row + x * channels;
-            double factor = store->brightness[picture].ratio;
-            if (frame->counts && !merge_covers(frame, pixel)) {
-                pixel = fuller + x * channels;
-                factor = store->brightness[store->fullest].ratio;
-            }
-            const bool covers = !frame->counts || merge_covers(frame, pixel);
-            for (size_t c = 0; c < channels; c++)
-                to[(c * spacing + y) * pitch + x] =
-                    !covers ? 0 : (float)(pixel[c] * (frame->alpha && c + 1 == channels ? 1 : factor));
+        const unsigned char *samples = store->piece + y * row;
+        merge_values(frame, samples, 0, width, store->row);
+        for (size_t c = 0; c < channels; c++) {
+            const double factor = frame->alpha && c + 1 == channels ? 1 : store->brightness[picture].ratio;
+            float *own = to + (c * spacing + y) * pitch;
+            for (size_t x = 0; x < width; x++)
+                own[x] = (float)(store->row[x * channels + c] * factor);
         }
+        if (frame->counts)
+            status = focus_fill(store, samples, rows.begin + (int)y, fuller, to + y * pitch, spacing * pitch,
+                                error);
     }
-    free(samples);
-    free(fuller);
     return status;
 }
 
