@@ -6,6 +6,7 @@ from scipy import ndimage
 import dualtree
 
 WINDOW = np.array([1, 3, 1]) / 5
+OWN_LEVELS = 4
 
 
 def levels_of(height, width):
@@ -33,23 +34,44 @@ def alike(pictures):
     return [p * (ratios.mean() / own) for p, own in zip(pictures, ratios)]
 
 
+def window(energy):
+    """Returns the weighted mean of 3x3 energies of (picture, y, x, orientation)."""
+    for axis in (1, 2):
+        energy = ndimage.correlate1d(energy, WINDOW, axis, mode="nearest")
+    return energy
+
+
+def shares(energy, noise):
+    """Returns the weights of the pictures."""
+    weight = np.exp((energy - energy.max(0)) / max(noise, 0.1 / 255)**2)
+    return weight / weight.sum(0)
+
+
+def halved(energy, height, width):
+    """Returns the mean of 2x2 energies and of all orientations, six times. Beyond the border the nearest ones count."""
+    energy = energy.mean(3, keepdims=True)
+    y, x = np.arange(2 * height).clip(max=energy.shape[1] - 1), np.arange(2 * width).clip(max=energy.shape[2] - 1)
+    energy = energy[:, y][:, :, x].reshape(len(energy), height, 2, width, 2, 1).mean((2, 4))
+    return np.repeat(energy, 6, axis=3)
+
+
 def merged(pictures, noise, levels=None):
-    """Returns the weighted mean of subbands, exp(energy / noise^2), and the mean lowpass. The last channel of two or four is alpha."""
+    """Returns the weighted mean of subbands, exp(energy / noise^2), and of lowpasses. From level 5 on energies are those of level 4.
+    The last channel of two or four is alpha."""
     height, width, channels = pictures[0].shape
     levels, colours = levels or levels_of(height, width), 3 if channels > 2 else 1
     pyramids = [[dualtree.forward(picture[..., c], levels, at_end=True) for c in range(channels)] for picture in pictures]
     weights = []
     for level in range(levels):
         bright = np.array([sum(planes[c].highpasses[level] for c in range(colours)) for planes in pyramids]) / np.sqrt(colours)
-        energy = np.abs(bright)**2
-        for axis in (1, 2):
-            energy = ndimage.correlate1d(energy, WINDOW, axis, mode="nearest")
-        weight = np.exp((energy - energy.max(0)) / max(noise, 0.1 / 255)**2)
-        weights.append(weight / weight.sum(0))
-    planes = []
+        energy = np.abs(bright)**2 if level < OWN_LEVELS else halved(energy, *bright.shape[1:3])
+        weights.append(shares(window(energy), noise))
+    lowpass_weight = weights[-1][..., 0] if levels > OWN_LEVELS else shares(window(energy).mean(3), noise)
+    lowpass_weight = lowpass_weight.repeat(2, axis=1).repeat(2, axis=2)
+    planes_of = []
     for c in range(channels):
         bands = tuple(sum(weight[i] * pyramids[i][c].highpasses[level] for i in range(len(pictures)))
                       for level, weight in enumerate(weights))
-        planes.append(dualtree.inverse(dualtree.Pyramid(sum(planes[c].lowpass for planes in pyramids) / len(pictures), bands),
-                                       (height, width), at_end=True))
-    return np.stack(planes, axis=2)
+        lowpass = sum(weight * planes[c].lowpass for weight, planes in zip(lowpass_weight, pyramids))
+        planes_of.append(dualtree.inverse(dualtree.Pyramid(lowpass, bands), (height, width), at_end=True))
+    return np.stack(planes_of, axis=2)
