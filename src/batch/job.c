@@ -10,7 +10,6 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
-#include "batch/stack.h"
 #include "image/colour/colour.h"
 #include "image/format.h"
 #include "image/memory_io.h"
@@ -554,8 +553,9 @@ void job_close(struct job *job)
 {
     writer_close(job->writer);
     job->writer = NULL;
-    if (job->stack)
-        stack_free_picture(job);
+    free_pages(job->picture.samples, job->picture.size);
+    metadata_free(&job->picture.info.metadata);
+    job->picture = (struct stack_picture){.samples = NULL};
     job_close_input(job);
     chain_free(&job->chain);
     chain_free(&job->colour);
