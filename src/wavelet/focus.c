@@ -538,6 +538,8 @@ enum status focus_try(struct run *run, double noise, const struct value *in, str
 {
     const struct focus_pictures pictures = {.shape = in->shape, .count = 2, .noise = noise};
     struct focus focus = focus_make(run, &pictures);
+    focus.whole.levels = OWN_LEVELS + 1; /* so that all kernels are launched */
+    focus.fine = focus.merged.shape = focus.whole;
     if (run->memory == MEMORY_BUFFER)
         return try_planes(&focus, in, out, error);
     /* Images are copied to buffers and back. */
