@@ -1,16 +1,17 @@
 /* Merges pictures of different focus (src/wavelet/focus.h): the weighted mean of their subbands, picture by picture.
  *
  *     focus_energy    brightness of a picture's coefficients, squared and divided by the noise
+ *     focus_halve     mean of 2x2 energies and of all orientations, for the next coarser level
  *     focus_add       adds the coefficients with the weight exp(t), where t is the mean of 3x3 of these energies
  *     focus_divide    divides the sums by the sums of weights
- *     focus_lowpass   adds a share of a lowpass to the mean
+ *     focus_lowpass   adds a lowpass to the mean, with the weight of the coarsest level's energies
  *     focus_measure   adds up t of all subbands of a level, at the coefficients of level 1
  *     focus_winner    keeps the largest of these sums, and the number of its picture
  *
  * exp(t) would overflow. So layer 2b of `weights` is the sum of exp(t - m) of subband b, and layer 2b + 1 is m, the largest t
  * so far. If a picture has a larger one, the sums are multiplied by exp(old m - new m). The first picture has weight 1.
  *
- * Planes are buffers. Grid: x counts vecs, y rows, z subbands (in focus_lowpass planes; 1 in the last two kernels). Order of the sum over 3x3: of each
+ * Planes are buffers. Grid: x counts vecs, y rows, z subbands (1 in focus_lowpass and the last two kernels). Order of the sum over 3x3: of each
  * row left + right, then 3 times the centre; rows in the same order. Beyond the border the nearest energy counts. */
 #include "planes.h"
 
@@ -25,6 +26,24 @@ __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, fl
         im += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * z + 1, c, subbands_at.channels));
     }
     store(PLANES_ARG(dst), x, y, z, factor * mad(re, re, im * im));
+}
+
+/* All orientations of dst are equal. Order of the sum: orientations, rows, columns. Lanes are computed one by one. */
+__kernel void focus_halve(PLANES_IN(energies), PLANES_OUT(dst))
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    float line[LANES];
+    for (int i = 0; i < LANES; i++) {
+        line[i] = 0.0f;
+        for (int b = 0; b < 6; b++)
+            for (int row = 0; row < 2; row++)
+                for (int column = 0; column < 2; column++)
+                    line[i] += energies[offset(energies_at, min(2 * (x + i) + column, energies_at.width - 1),
+                                               min(2 * y + row, energies_at.height - 1), b)];
+    }
+    store(PLANES_ARG(dst), x, y, z, (1.0f / 24.0f) * VLOAD(line));
 }
 
 /* Returns the sum of three neighbours in a row, the centre three times. */
@@ -96,13 +115,43 @@ __kernel void focus_divide(PLANES_IN(weights), PLANES_OUT(sums))
     }
 }
 
-__kernel void focus_lowpass(PLANES_IN(src), PLANES_OUT(mean), float share, int is_first)
+/* A coefficient of the coarsest level covers 2x2 pixels of the lowpass. t is the mean of all orientations: their sum is in the order
+ * orientations, rows, columns. `weights` has the planes of one subband, `mean` is divided already. */
+__kernel void focus_lowpass(PLANES_IN(energies), PLANES_IN(src), PLANES_OUT(weights), PLANES_OUT(mean), int is_first)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + mean_at.first_row, z = get_global_id(2);
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + mean_at.first_row;
     if (x >= mean_at.width || y >= mean_at.first_row + mean_at.rows)
         return;
-    const vec added = share * load(PLANES_ARG(src), x, y, z);
-    store(PLANES_ARG(mean), x, y, z, is_first ? added : load(PLANES_ARG(mean), x, y, z) + added);
+    float line[LANES];
+    for (int i = 0; i < LANES; i++) {
+        float sum = 0.0f;
+        for (int b = 0; b < 6; b++)
+            for (int row = -1; row <= 1; row++)
+                for (int column = -1; column <= 1; column++) {
+                    const int at_x = clamp((x + i) / 2 + column, 0, energies_at.width - 1);
+                    const int at_y = clamp(y / 2 + row, 0, energies_at.height - 1);
+                    const float factor = (row == 0 ? 3.0f : 1.0f) * (column == 0 ? 3.0f : 1.0f);
+                    sum = mad(factor, energies[offset(energies_at, at_x, at_y, b)], sum);
+                }
+        line[i] = sum * (1.0f / 6.0f);
+    }
+    const vec t = VLOAD(line);
+    vec old_share = 0.0f, share = 1.0f, most = t, weight = 1.0f;
+    if (!is_first) {
+        const vec before = load(PLANES_ARG(weights), x, y, 1);
+        most = fmax(before, t);
+        old_share = exponential(before - most) * load(PLANES_ARG(weights), x, y, 0);
+        share = exponential(t - most);
+        weight = old_share + share;
+        old_share /= weight;
+        share /= weight;
+    }
+    store(PLANES_ARG(weights), x, y, 0, weight);
+    store(PLANES_ARG(weights), x, y, 1, most);
+    for (int c = 0; c < mean_at.channels; c++) {
+        const vec added = share * load(PLANES_ARG(src), x, y, c);
+        store(PLANES_ARG(mean), x, y, c, is_first ? added : mad(old_share, load(PLANES_ARG(mean), x, y, c), added));
+    }
 }
 
 /* `shift` is the level less 1: a coefficient covers 2^shift x 2^shift coefficients of level 1. Lanes are computed one by one. */

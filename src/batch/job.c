@@ -554,7 +554,7 @@ void job_close(struct job *job)
 {
     writer_close(job->writer);
     job->writer = NULL;
-    free(job->picture.samples);
+    free_pages(job->picture.samples, job->picture.size);
     metadata_free(&job->picture.info.metadata);
     job->picture = (struct stack_picture){.samples = NULL};
     job_close_input(job);

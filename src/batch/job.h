@@ -21,7 +21,8 @@ struct stack;
 /* A picture of a stack on its way to the merge (batch/stack.h). */
 struct stack_picture {
     struct image_info info; /* owns its metadata */
-    unsigned char *samples; /* rows without padding; owned */
+    unsigned char *samples; /* rows without padding, of allocate_pages; owned */
+    size_t size;            /* of `samples` in bytes */
     uint32_t next_row;
     struct run *run; /* of the job's worker */
 };

@@ -282,6 +282,8 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
 
 void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result)
 {
+    if (job_is_stacked(job))
+        stack_free_picture(job);
     job_close(job);
     if (job_is_stacked(job))
         stack_pass_turn(job);

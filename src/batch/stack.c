@@ -107,6 +107,7 @@ void stack_free(struct stack *stack)
 {
     if (stack->merge)
         stack_merge(stack)->free(stack->merge);
+    free_pages(stack->spare, stack->spare_size);
     metadata_free(&stack->like.metadata);
     if (stack->series.paths) {
         pthread_mutex_destroy(&stack->lock);
@@ -143,18 +144,45 @@ static void wait_for_turn(struct job *job)
 
 /* ---------------------------------------------------------------- the pictures of an input: a memory_sink */
 
+void stack_free_picture(struct job *job)
+{
+    struct stack *stack = job->stack;
+    struct stack_picture *picture = &job->picture;
+    if (picture->samples) {
+        /* The first write to each page of fresh memory costs as much as decoding a fast PNG. */
+        pthread_mutex_lock(&stack->lock);
+        unsigned char *old = stack->spare;
+        const size_t old_size = stack->spare_size;
+        stack->spare = picture->samples;
+        stack->spare_size = picture->size;
+        pthread_mutex_unlock(&stack->lock);
+        free_pages(old, old_size);
+    }
+    metadata_free(&picture->info.metadata);
+    *picture = (struct stack_picture){.samples = NULL};
+}
+
 static enum status begin_picture(void *context, const struct image_info *info, struct error *error)
 {
     struct job *job = context;
+    struct stack *stack = job->stack;
     struct stack_picture *picture = &job->picture;
-    free(picture->samples);
-    metadata_free(&picture->info.metadata);
-    *picture = (struct stack_picture){.info = *info, .run = picture->run};
+    struct run *run = picture->run;
+    stack_free_picture(job);
+    *picture = (struct stack_picture){.info = *info, .size = row_size(info) * info->height, .run = run};
     picture->info.page_name = NULL;
     picture->info.video = (struct video){.header = NULL};
-    picture->samples = allocate(row_size(info) * info->height, "a picture of the stack", error);
+    pthread_mutex_lock(&stack->lock);
+    if (stack->spare_size == picture->size) {
+        picture->samples = stack->spare;
+        stack->spare = NULL;
+        stack->spare_size = 0;
+    }
+    pthread_mutex_unlock(&stack->lock);
+    if (!picture->samples)
+        picture->samples = allocate_pages(picture->size);
     enum status status = metadata_copy(&picture->info.metadata, &info->metadata, error);
-    return picture->samples ? status : STATUS_FAILED;
+    return picture->samples ? status : fail_memory(error, "out of memory for a picture of the stack");
 }
 
 static enum status write_picture(void *context, const void *rows, size_t pitch, uint32_t count,
@@ -261,6 +289,9 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
     const struct memory_source source = {.context = job, .read = read_merged};
     if (stack->pictures == 0)
         return fail(error, STATUS_FAILED, "no input is left for --%s", stack->step->stage->name);
+    free_pages(stack->spare, stack->spare_size);
+    stack->spare = NULL;
+    stack->spare_size = 0;
     enum status status = chain_end_series(&stack->before, &stack->series, error);
     if (status == STATUS_OK)
         status = stack_merge(stack)->finish(stack->merge, &worker->run, &result, error);

@@ -24,10 +24,12 @@ struct stack {
     struct input_series series; /* the inputs; owns the array, not the paths */
     int most_workers;           /* whose pictures fit into memory */
 
-    pthread_mutex_t lock; /* protects the next three */
+    pthread_mutex_t lock; /* protects the next five */
     pthread_cond_t passed;
-    bool *has_ended; /* by input: its job adds no more pictures */
-    size_t turn;     /* index of the first input that has not ended */
+    bool *has_ended;      /* by input: its job adds no more pictures */
+    size_t turn;          /* index of the first input that has not ended */
+    unsigned char *spare; /* memory for the next picture; owned, may be NULL */
+    size_t spare_size;    /* bytes */
 
     /* The merge; belongs to the worker whose turn it is. */
     void *merge;                 /* state; NULL before the first picture */
@@ -55,6 +57,9 @@ enum status stack_open_writer(struct job *job, struct error *error);
 
 /* Reads a picture that keeps its samples after writer_begin_page, without the device. */
 enum status stack_read(struct job *job, struct error *error);
+
+/* Frees the job's picture. Its memory is kept for the next one. */
+void stack_free_picture(struct job *job);
 
 /* Notes that an input adds no more pictures. May be called twice. */
 void stack_pass_turn(struct job *job);

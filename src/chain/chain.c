@@ -288,7 +288,9 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
         if (step->stage->prepare_series == NULL)
             continue;
         const double since = clock_seconds();
-        status = name_stage(step, step->stage->prepare_series(step->params, settings, series, error), error);
+        status = step->stage->prepare_series(step->params, settings, series, error);
+        if (status != STATUS_OK && !error->named) /* else the message names an input */
+            status = name_stage(step, status, error);
         chain->prepared += clock_seconds() - since;
     }
     return status;

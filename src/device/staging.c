@@ -53,14 +53,17 @@ static void staging_free(struct staging *staging)
 
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error)
 {
-    /* Reuse an idle buffer of at most four times the size. */
-    for (struct staging **link = &pool->idle; *link; link = &(*link)->next) {
-        struct staging *staging = *link;
-        if (staging->size < size || staging->size / 4 > size)
-            continue;
-        *link = staging->next;
-        staging->next = NULL;
-        return staging;
+    /* Reuse an idle buffer of at most four times the size: the smallest one. Otherwise a reader of 8 bit
+     * takes the writer's floats, which need another buffer then. */
+    struct staging **best = NULL;
+    for (struct staging **link = &pool->idle; *link; link = &(*link)->next)
+        if ((*link)->size >= size && (*link)->size / 4 <= size && (!best || (*link)->size < (*best)->size))
+            best = link;
+    if (best) {
+        struct staging *found = *best;
+        *best = found->next;
+        found->next = NULL;
+        return found;
     }
 
     struct device *device = pool->device;

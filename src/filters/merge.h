@@ -44,8 +44,7 @@ struct merge_frame {
     size_t columns, rows; /* its size in pixels */
     size_t next_row;      /* the row of the result to be read next */
     bool adds_alpha;      /* the result has an alpha channel that the pictures do not have */
-    double *pixels;       /* rows that are being computed */
-    size_t room;          /* capacity of `pixels` */
+    double *pixels;       /* rows that are being computed; owned */
 };
 
 /* Initialises a frame for pictures like `input`. merge_frame_free frees it, also after a failure. */
@@ -59,6 +58,9 @@ void merge_values(const struct merge_frame *frame, const void *samples, size_t f
 
 /* True if a pixel counts. */
 bool merge_covers(const struct merge_frame *frame, const double *pixel);
+
+/* Adds the pixels of row `y` that count to the frame's counts. Returns their number. */
+size_t merge_count_row(struct merge_frame *frame, const double *row, size_t y);
 
 /* Chooses the result's size and channels by the counts. Fails if no pixel is covered and edges are cropped.
  */

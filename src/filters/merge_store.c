@@ -30,6 +30,7 @@ void merge_store_free(void *state)
     merge_frame_free(&store->frame);
     free(store->piece);
     free(store->row);
+    free(store->brightness);
     free(store->sharp);
     free(store->winners);
     free(store);
@@ -73,11 +74,7 @@ enum status merge_store_add(void *state, struct run *run, const void *samples, s
     (void)run;
     for (size_t y = 0; frame->counts && y < frame->height; y++) {
         merge_values(frame, samples, y * frame->width, frame->width, store->row);
-        for (size_t x = 0; x < frame->width; x++) {
-            const bool covers = merge_covers(frame, store->row + x * frame->channels);
-            frame->counts[y * frame->width + x] += covers;
-            covered += covers;
-        }
+        covered += merge_count_row(frame, store->row, y);
     }
     if (covered > store->covered) {
         store->covered = covered;

@@ -16,16 +16,17 @@ struct merge_store {
     const char *folder;
     FILE *file;           /* the pictures, one after the other */
     size_t size;          /* bytes of a picture */
-    unsigned char *piece; /* some pixels of all pictures */
-    size_t room;          /* pixels of a picture in `piece` */
+    unsigned char *piece; /* some pixels of all pictures; with focus rows of one */
+    size_t room;          /* pixels of a picture in `piece`; with focus rows */
     double *row;          /* samples of a row, to count covered pixels */
     struct workers workers;
     bool has_workers;
-    atomic_ullong tested, rejected; /* samples, with sigma=K */
-    size_t covered, fullest;        /* most covered pixels of a picture, and its index; with focus */
-    float *sharp;                   /* the result of focus: all samples, colour multiplied by alpha */
-    const char *depth;              /* path of the map of focus; may be NULL */
-    uint16_t *winners;              /* its samples */
+    atomic_ullong tested, rejected;      /* samples, with sigma=K */
+    size_t covered, fullest;             /* most covered pixels of a picture, and its index; with focus */
+    struct focus_brightness *brightness; /* with focus, of each picture; owned */
+    float *sharp;                        /* the result of focus: all samples, colour multiplied by alpha */
+    const char *depth;                   /* path of the map of focus; may be NULL */
+    uint16_t *winners;                   /* its samples */
 
     /* The pixels that are being merged. */
     size_t count;

@@ -8,24 +8,34 @@
 #include "filters/merge.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct accumulators {
     struct merge_frame frame; /* must be first */
     enum merge_method method;
     /* One for each sample: exact sums of integers, or doubles. One of them is NULL. */
-    uint32_t *whole;
+    uint32_t *whole; /* of allocate_pages: in small pages the first picture took three times as long */
     double *real;
     double *row; /* samples of a row */
 };
 
+/* Samples that are added at a time. */
+enum { BLOCK_SAMPLES = 256 };
+
 /* Most pictures whose 16-bit sums fit into 32 bits. */
 enum { MOST_WHOLE = 65536 };
+
+/* Returns the bytes of exact sums, with room for a whole block at the end. */
+static size_t whole_size(const struct merge_frame *frame)
+{
+    return (frame->width * frame->height * frame->channels + BLOCK_SAMPLES) * sizeof(uint32_t);
+}
 
 static void accumulators_free(void *state)
 {
     struct accumulators *sums = state;
     merge_frame_free(&sums->frame);
-    free(sums->whole);
+    free_pages(sums->whole, whole_size(&sums->frame));
     free(sums->real);
     free(sums->row);
     free(sums);
@@ -41,28 +51,50 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
         return STATUS_FAILED;
     const struct merge_frame *frame = &sums->frame;
     const bool is_whole = !frame->counts && (frame->type == SAMPLE_UINT8 || frame->type == SAMPLE_UINT16);
-    const size_t samples = frame->width * frame->height * frame->channels;
     sums->method = (enum merge_method)options->method;
     if (is_whole)
-        sums->whole = allocate_zeroed(samples, sizeof *sums->whole, "the sums of a stack", error);
+        sums->whole = allocate_pages(whole_size(frame));
     else
-        sums->real = allocate_zeroed(samples, sizeof *sums->real, "the sums of a stack", error);
+        sums->real = allocate_zeroed(frame->width * frame->height * frame->channels, sizeof *sums->real,
+                                     "the sums of a stack", error);
     sums->row = allocate(frame->width * frame->channels * sizeof *sums->row, "a row of samples", error);
+    if (is_whole && !sums->whole)
+        fail_memory(error, "out of memory for the sums of a stack");
     return (sums->whole || sums->real) && sums->row ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Adds integers. */
+/* Adds integers, a block of samples at a time: compilers vectorize loops of constant length at -O2, which
+ * takes 3 ms instead of 13 for 18 million samples. */
 static void add_whole(struct accumulators *sums, const void *samples)
 {
     const size_t count = sums->frame.width * sums->frame.height * sums->frame.channels;
-    const bool is_first = sums->frame.pictures == 0, is_bytes = sums->frame.type == SAMPLE_UINT8;
-    uint32_t *restrict to = sums->whole;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t value = is_bytes ? ((const uint8_t *)samples)[i] : ((const uint16_t *)samples)[i];
-        if (sums->method == MERGE_MEAN || sums->method == MERGE_SUM || is_first)
-            to[i] += value;
+    const size_t size = sample_size(sums->frame.type);
+    const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
+    union {
+        uint8_t bytes[BLOCK_SAMPLES];
+        uint16_t words[BLOCK_SAMPLES];
+    } block = {.words = {0}};
+    for (size_t first = 0; first < count; first += BLOCK_SAMPLES) {
+        const size_t some = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
+        uint32_t *restrict to = sums->whole + first, values[BLOCK_SAMPLES];
+        memcpy(&block, (const unsigned char *)samples + first * size, some * size);
+        if (size == 1)
+            for (int i = 0; i < BLOCK_SAMPLES; i++)
+                values[i] = block.bytes[i];
         else
-            to[i] = (value > to[i]) == (sums->method == MERGE_MAX) ? value : to[i];
+            for (int i = 0; i < BLOCK_SAMPLES; i++)
+                values[i] = block.words[i];
+        if (sums->frame.pictures == 0)
+            memcpy(to, values, sizeof values);
+        else if (adds)
+            for (int i = 0; i < BLOCK_SAMPLES; i++)
+                to[i] += values[i];
+        else if (sums->method == MERGE_MAX)
+            for (int i = 0; i < BLOCK_SAMPLES; i++)
+                to[i] = values[i] > to[i] ? values[i] : to[i];
+        else
+            for (int i = 0; i < BLOCK_SAMPLES; i++)
+                to[i] = values[i] < to[i] ? values[i] : to[i];
     }
 }
 

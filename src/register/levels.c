@@ -40,6 +40,14 @@ enum status gray_plane_make(struct gray_plane *gray, int width, int height, stru
     return STATUS_OK;
 }
 
+enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to, struct error *error)
+{
+    if (gray_plane_make(to, from->width, from->height, error) != STATUS_OK)
+        return STATUS_FAILED;
+    memcpy(to->values, from->values, 2 * (size_t)from->width * (size_t)from->height * sizeof *from->values);
+    return STATUS_OK;
+}
+
 /* Pixels of a block of rows, the unit of work of a thread. */
 enum { BLOCK_PIXELS = 1 << 14 };
 
@@ -131,21 +139,12 @@ static enum status gray_plane_smooth(struct workers *workers, struct gray_plane 
     return status;
 }
 
-/* Copies values and weights to a new plane. */
-static enum status copy(const struct gray_plane *from, struct gray_plane *to, struct error *error)
-{
-    if (gray_plane_make(to, from->width, from->height, error) != STATUS_OK)
-        return STATUS_FAILED;
-    memcpy(to->values, from->values, 2 * (size_t)from->width * (size_t)from->height * sizeof *from->values);
-    return STATUS_OK;
-}
-
 /* Computes detail = weight * (value - local mean). Weights become 0 or 1: search.c counts pixels. */
 static enum status find_detail(struct workers *workers, const struct gray_plane *gray, double sigma,
                                struct gray_plane *detail, struct error *error)
 {
     size_t count = (size_t)gray->width * (size_t)gray->height;
-    if (copy(gray, detail, error) != STATUS_OK)
+    if (gray_plane_copy(gray, detail, error) != STATUS_OK)
         return STATUS_FAILED;
     enum status status = gray_plane_smooth(workers, detail, sigma, error);
     for (size_t i = 0; i < count; i++) {
@@ -263,7 +262,7 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
     *levels = (struct levels){.level = {{.gray = *picture, .factor = reduction}}, .count = 1};
     *picture = (struct gray_plane){.width = 0};
     /* Level 0: limit single pixels, then normalize. */
-    enum status status = copy(finest, &unlimited, error);
+    enum status status = gray_plane_copy(finest, &unlimited, error);
     if (status == STATUS_OK) {
         struct filtering filtering = {NULL, &unlimited, finest};
         status = workers_each(workers, gray_plane_blocks(finest), limit_block, &filtering, error);

@@ -29,6 +29,9 @@ struct gray_plane {
 /* Allocates a plane of zeros. */
 enum status gray_plane_make(struct gray_plane *gray, int width, int height, struct error *error);
 
+/* Copies values and weights to a new plane. */
+enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to, struct error *error);
+
 /* Frees the memory. May be called on a zeroed plane, and twice. */
 void gray_plane_free(struct gray_plane *gray);
 

@@ -6,6 +6,7 @@ from scipy import ndimage
 import dualtree
 
 WINDOW = np.array([1, 3, 1]) / 5
+OWN_LEVELS = 4
 
 
 def levels_of(height, width):
@@ -13,23 +14,64 @@ def levels_of(height, width):
     return max(2, int(np.log2(min(height, width) / 4)))
 
 
+def ratio(first, other):
+    """Returns the median of the ratios of cells, weighted by the brightness of the darker one; 1 if they are no change of light."""
+    ratios, weights = other / first, np.minimum(first, other)
+    order = np.argsort(ratios)
+    share = np.cumsum(weights[order]) / weights.sum()
+    low, middle, high = (ratios[order][np.argmax(share >= quartile - 1e-12)] for quartile in (0.25, 0.5, 0.75))
+    return middle if high <= 1.25 * low and 0.5 <= middle <= 2 and abs(middle - 1) > 0.003 else 1
+
+
+def alike(pictures):
+    """Returns opaque pictures, at most 512 high, multiplied by factors that make them equally bright; their mean brightness stays."""
+    height, width = pictures[0].shape[:2]
+    y, x = np.mgrid[:height, :width]
+    cells = (y * 16 // height * 16 + x * 16 // width).ravel()
+    used = np.unique(cells)
+    means = [(np.bincount(cells, p.sum(2).ravel()) / np.maximum(np.bincount(cells), 1))[used] for p in pictures]
+    ratios = np.array([ratio(means[0], mean) for mean in means])
+    return [p * (ratios.mean() / own) for p, own in zip(pictures, ratios)]
+
+
+def window(energy):
+    """Returns the weighted mean of 3x3 energies of (picture, y, x, orientation)."""
+    for axis in (1, 2):
+        energy = ndimage.correlate1d(energy, WINDOW, axis, mode="nearest")
+    return energy
+
+
+def shares(energy, noise):
+    """Returns the weights of the pictures."""
+    weight = np.exp((energy - energy.max(0)) / max(noise, 0.1 / 255)**2)
+    return weight / weight.sum(0)
+
+
+def halved(energy, height, width):
+    """Returns the mean of 2x2 energies and of all orientations, six times. Beyond the border the nearest ones count."""
+    energy = energy.mean(3, keepdims=True)
+    y, x = np.arange(2 * height).clip(max=energy.shape[1] - 1), np.arange(2 * width).clip(max=energy.shape[2] - 1)
+    energy = energy[:, y][:, :, x].reshape(len(energy), height, 2, width, 2, 1).mean((2, 4))
+    return np.repeat(energy, 6, axis=3)
+
+
 def merged(pictures, noise, levels=None):
-    """Returns the weighted mean of subbands, exp(energy / noise^2), and the mean lowpass. The last channel of two or four is alpha."""
+    """Returns the weighted mean of subbands, exp(energy / noise^2), and of lowpasses. From level 5 on energies are those of level 4.
+    The last channel of two or four is alpha."""
     height, width, channels = pictures[0].shape
     levels, colours = levels or levels_of(height, width), 3 if channels > 2 else 1
     pyramids = [[dualtree.forward(picture[..., c], levels, at_end=True) for c in range(channels)] for picture in pictures]
     weights = []
     for level in range(levels):
         bright = np.array([sum(planes[c].highpasses[level] for c in range(colours)) for planes in pyramids]) / np.sqrt(colours)
-        energy = np.abs(bright)**2
-        for axis in (1, 2):
-            energy = ndimage.correlate1d(energy, WINDOW, axis, mode="nearest")
-        weight = np.exp((energy - energy.max(0)) / max(noise, 0.1 / 255)**2)
-        weights.append(weight / weight.sum(0))
-    planes = []
+        energy = np.abs(bright)**2 if level < OWN_LEVELS else halved(energy, *bright.shape[1:3])
+        weights.append(shares(window(energy), noise))
+    lowpass_weight = weights[-1][..., 0] if levels > OWN_LEVELS else shares(window(energy).mean(3), noise)
+    lowpass_weight = lowpass_weight.repeat(2, axis=1).repeat(2, axis=2)
+    planes_of = []
     for c in range(channels):
         bands = tuple(sum(weight[i] * pyramids[i][c].highpasses[level] for i in range(len(pictures)))
                       for level, weight in enumerate(weights))
-        planes.append(dualtree.inverse(dualtree.Pyramid(sum(planes[c].lowpass for planes in pyramids) / len(pictures), bands),
-                                       (height, width), at_end=True))
-    return np.stack(planes, axis=2)
+        lowpass = sum(weight * planes[c].lowpass for weight, planes in zip(lowpass_weight, pyramids))
+        planes_of.append(dualtree.inverse(dualtree.Pyramid(lowpass, bands), (height, width), at_end=True))
+    return np.stack(planes_of, axis=2)

@@ -477,7 +477,7 @@ def over(planes):
 # Of an image: (planes, primary, pairs, edge) to planes or pages. Of a pyramid: (pyramids, primary, question).
 IMAGE_STAGES = {
     "invert": lambda planes, primary, pairs, edge: invert(planes),
-    "stack": lambda planes, primary, pairs, edge: planes if primary == "mean" else focus.merged([planes, planes / 2], 20 / 255, 2),
+    "stack": lambda planes, primary, pairs, edge: planes if primary == "mean" else focus.merged([planes, planes / 2], 20 / 255, 5),
     "minus": lambda planes, primary, pairs, edge: planes - second_picture(planes),
     "over": lambda planes, primary, pairs, edge: over(planes),
     "blur": lambda planes, primary, pairs, edge: reference.blur(planes, float(primary), edge=edge,

@@ -348,6 +348,8 @@ def test_reference_is_an_input(tmp_path, rng):
         assert "--align reads" in harness.run(*words, cwd=tmp_path, status=2).err
     assert "wants the name of a file" in harness.run("in.png", "--align", "-", "out.png", cwd=tmp_path, status=2).err
     assert "--align: none.png: " in harness.run("in.png", "--align", "none.png", "out.png", cwd=tmp_path, status=1).err
+    missing = harness.run("none.png", "in.png", "--align", "first", "--stack", "mean", "out.png", cwd=tmp_path, status=1).err
+    assert missing == "climg: none.png: cannot open: No such file or directory; it is the reference of --align first\n"
     states = []
     for reference_samples in (whole, whole, whole[2:]):
         pngfile.write_png(tmp_path / "reference.png", reference_samples)

@@ -48,7 +48,7 @@ def test_rule(tmp_path, rng, width, height, channels, number, environment):
     paths = write(tmp_path, pictures)
     for noise in (0, 4, 40):
         harness.run(*paths, "--stack", f"focus,noise={noise}", "-y", "-o", tmp_path / "out.tiff", env=environment)
-        expected = focus.merged(pictures.astype(np.float32).astype(float), noise / 255)
+        expected = focus.merged(focus.alike(pictures.astype(np.float32).astype(float)), noise / 255)
         # Without noise rounding decides between energies that are nearly equal, which on a coarse level affects many pixels.
         off = np.abs(read(tmp_path / "out.tiff") - expected) > 2e-5
         assert off.mean() < (0.2 if noise == 0 else 1e-9), (noise, off.mean())
@@ -77,6 +77,22 @@ def test_sharp_picture_is_found(tmp_path, rng, kind, noise, least):
     harness.run(*paths, "--stack", "focus", "--depth", "float", tmp_path / "out.tiff")
     gain = psnr(read(tmp_path / "out.tiff"), sharp) - max(psnr(picture, sharp) for picture in pictures)
     assert gain > least, gain
+
+
+def test_brightness_is_made_alike(tmp_path, rng):
+    """Pictures of a flickering light are merged like those of a steady one, and the result has their mean brightness. A picture
+    that is darker by far keeps its values."""
+    sharp = 0.1 + 0.6 * np.stack([align_pairs.picture(align_pairs.mixed, rng, 128)] * 3, axis=2) / 255
+    pictures = np.stack(list(blurred(rng, sharp, 5, 0)))
+    gains = np.array([1, 1.1, 0.93, 1.05, 0.97])[:, None, None, None]
+    results = []
+    for factors in (1, gains):
+        harness.run(*write(tmp_path, pictures * factors), "--stack", "focus", "-y", "-o", tmp_path / "out.tiff")
+        results.append(read(tmp_path / "out.tiff"))
+    assert psnr(results[1] / gains.mean(), results[0]) > 55
+    assert psnr(results[1] / gains.mean(), sharp) > psnr(results[0], sharp) - 0.1
+    harness.run(*write(tmp_path, np.stack([sharp, 0.2 * sharp])), "--stack", "focus,noise=4", "-y", "-o", tmp_path / "out.tiff")
+    assert np.abs(read(tmp_path / "out.tiff") - focus.merged([sharp, 0.2 * sharp], 4 / 255)).max() < 2e-5
 
 
 def test_uncovered_pixels(tmp_path, rng):
