@@ -8,7 +8,7 @@
  *                (y[2n], y[2n + 1]) is (A[n], B[n]) of the lowpass, but (B[n], A[n]) of the highpass
  *
  * w: the weights of the lowpass, then the weights of the highpass; from level 2 on a[0], b[0], a[1], b[1], ... for each.
- * An axis has `padded` samples of padding before its first sample, and `length` positions (axis.h).
+ * An axis has `length` positions, of which the first `padded` are padding (axis.h).
  *
  *     src --columns--> Lo --rows--> lowpass, subbands (2, 3)
  *                \---> Hi --rows--> subbands (0, 5), (1, 4)
@@ -29,8 +29,8 @@ static inline vec load_position(PLANES_IN(src), const struct axis axis, int x, i
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* Rows of the subbands that are computed: all in [begin, end) if `places` is 0; otherwise those near one of `places` evenly
- * spaced positions on an axis of `height` rows (places.h). The host passes a cl_int4. */
+/* Rows of the subbands that are computed: rows [begin, end), and if `places` is not 0, of these only rows near one of `places`
+ * evenly spaced positions on an axis of `height` rows (places.h). The host passes a cl_int4. */
 struct needed_rows {
     int begin, end, places, height;
 };
@@ -41,7 +41,7 @@ static inline bool is_needed(int i, const struct needed_rows needed)
     return i >= needed.begin && i < needed.end && (needed.places == 0 || near_place(i, needed.places, needed.height));
 }
 
-/* Filters columns on level 1. dst: layer 0 is Lo; layer 1 is Hi, computed only for needed rows of the subbands. The grid's y
+/* Filters columns on level 1. Layer 0 of dst is Lo. Layer 1 is Hi, computed only for needed rows of the subbands. The grid's y
  * counts pairs of output rows. */
 NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
                                  const struct needed_rows needed, WORK_ITEM_PARAMS)
@@ -80,7 +80,7 @@ __kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant cons
     forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
-/* Filters columns from level 2 on, with the same grid and dst. */
+/* Filters columns from level 2 on. Grid and dst as in forward_columns_1(). */
 NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
                                  const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
@@ -118,9 +118,9 @@ __kernel void forward_columns_2(PLANES_IN(src), PLANES_OUT(dst), __constant cons
     forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
-/* Adds the taps of low- and highpass on level 1 to PAIRS output pairs. The sample of the first tap is at p[0], in the source
- * (`inside`), or at line[0], in a copy with mirrored samples. The function is always inlined: calls pass vectors through
- * memory, and the four calls of forward_rows() then take 1.5 times as long. */
+/* Adds all taps of low- and highpass on level 1 to PAIRS output pairs. Samples begin at p in the source if `inside`, else at
+ * `line`, a copy with mirrored samples. Always inlined: calls would pass vectors through memory, and the four calls in
+ * forward_rows() then take 1.5 times as long. */
 INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float *p, const float *line,
                         __constant const float *w, int taps)
 {
@@ -153,7 +153,7 @@ static inline pair first_pairs(vec a, vec b)
     return (pair)(a.s014589cd, b.s014589cd);
 }
 
-/* Adds the taps of low- and highpass from level 2 on to PAIRS output pairs, like add_pairs_1(). */
+/* Adds all taps of low- and highpass from level 2 on to PAIRS output pairs. Samples begin at p or `line`, as in add_pairs_1(). */
 INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float *p, const float *line,
                         __constant const float *w, int taps)
 {
@@ -191,10 +191,9 @@ INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), co
         filter_row_2(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
 }
 
-/* Filters rows. src: Lo and Hi of the columns pass. lowpass: the lowpass of Lo. subbands: layer 2b is the real, 2b + 1
- * the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs of
- * columns, its y pairs of src's rows. Of the subbands only `needed` rows are stored; of the lowpass all rows are, as coarser
- * levels need more of them. */
+/* Filters rows of src, which has Lo and Hi. Layer 2b of `subbands` is the real part, 2b + 1 the imaginary part of subband b, in
+ * the order 15, 45, 75, -75, -45, -15 degrees. Stores all rows of the lowpass, as coarser levels need them, but only `needed`
+ * rows of the subbands. The grid's x counts PAIRS pairs of columns, its y pairs of src's rows. */
 INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w,
                          int taps, int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
