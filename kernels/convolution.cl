@@ -96,8 +96,7 @@ INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS 
 #define GROUP_Y 4
 #endif
 
-/* Copies a rectangle of width x rows texels, whose first one is (x0, y0), to local memory, by the border rule. All work-items
- * of the group call it. */
+/* Copies width x rows texels, from (x0, y0) on, to local memory with the border rule. All work-items of the group call it. */
 static inline void copy_strip(__local vec *strip, PLANES_IN(src), int width, int rows, int x0, int y0, int z)
 {
     for (int i = get_local_id(1) * GROUP_X + get_local_id(0); i < width * rows; i += GROUP_X * GROUP_Y) {
@@ -144,8 +143,8 @@ convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const st
 #if LANES == 16
 #define CHUNK 64 /* columns of the matrix that add_row() sums at a time at the border */
 
-/* Adds columns [first, first + count) of the matrix, with row j of the window, to the output rows. The first sample is at
- * row[0], in src, if `inside` (a constant), and otherwise at line[0], a copy by the border rule. */
+/* Adds columns [first, first + count) of the matrix, with row j of the window, to the output rows. Samples begin at `row` in
+ * src if `inside`, else at `line`, a copy with the border rule. `inside` is a constant of each call. */
 INLINE void add_columns(vec *sum, bool inside, __global const float *row, const float *line,
                         WEIGHTS const float *weights, const struct matrix matrix, int j, int first, int count)
 {
@@ -176,8 +175,8 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
     }
 }
 #else
-/* Adds row j of the window, which is row y of src, to the output rows: four columns of the matrix at a time. The samples for
- * the first one are vector u; the samples for the other three begin in u and end in the next vector, v. */
+/* Adds row j of the window, which is row y of src, to the output rows. Four columns of the matrix at a time are multiplied with
+ * the samples that begin at lanes 0, 1, 2 and 3 of vector u. The last three continue in the next vector, v. */
 INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
                     int j, int z)
 {
