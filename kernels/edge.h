@@ -34,8 +34,8 @@ static inline bool beyond_border(int i, int n)
     return EDGE == 3 && (i < 0 || i >= n);
 }
 
-/* Loads a vec of row y, with the border rule along y. Work-items of several rows may ask for rows that are not in memory.
- * These are clamped; they only affect output rows past the slice, which are not stored. */
+/* Loads a vec of row y, with the border rule along y. Rows that are not in memory are clamped: work-items of several rows load
+ * them for output rows past the slice, which are not stored. */
 static inline vec load_row(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(y, s_at.height) ? (vec)(0.0f) : load(PLANES_ARG(s), x, clamp_row(s_at, edge(y, s_at.height)), z);
