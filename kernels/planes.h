@@ -95,7 +95,7 @@ static inline __attribute__((overloadable)) float16 load_sixteen(const float *p)
     return ((const struct sixteen *)p)->all;
 }
 
-static inline void store_line(float16 v, float *p)
+static inline void store_sixteen(float16 v, float *p)
 {
     ((struct sixteen *)p)->all = v;
 }

@@ -83,7 +83,7 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
-            store_line(sum[r], tile + r * TILE_PITCH + x - begin);
+            store_sixteen(sum[r], tile + r * TILE_PITCH + x - begin);
     }
 }
 
@@ -132,7 +132,7 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
                 if (row_weights[j * ROWS + r] != 0.0f)
                     column = mad(load_elements(INPUT_ARG, first, wrap_index(rows.first + j, src_at.height), z),
                                  row_weights[j * ROWS + r], column);
-            store_line(column, line + LANES + first - at * step);
+            store_sixteen(column, line + LANES + first - at * step);
         }
 #pragma unroll 1
         for (int j = 0; j < count; j++) {
