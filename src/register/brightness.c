@@ -308,7 +308,7 @@ static enum status convert_planes(struct run *run, struct workers *workers, cons
     struct download download = {.samples = samples,
                                 .pixel = texels ? TEXEL : 1,
                                 .row = texels ? (size_t)at.width * TEXEL : (size_t)at.pitch,
-                                .plane = texels ? 1 : (size_t)at.spacing * (size_t)at.pitch,
+                                .plane = texels ? 1 : (size_t)at.plane_rows * (size_t)at.pitch,
                                 .channels = shape->channels,
                                 .alpha = shape->alpha,
                                 .linear = linear,
