@@ -1,5 +1,5 @@
-/* The border rule of the dual-tree transform (axis.h) on GPUs. The work-items of a group filter columns and pass them
- * on through local memory:
+/* The border rule of the dual-tree transform (padded_axis.h) on GPUs. The work-items of a group filter columns and exchange
+ * them through local memory:
  *
  *     buffers   a work-item loads the vec at its own x, without a branch. mirror_columns() then copies the filtered
  *               columns to the mirrored ones
@@ -7,7 +7,7 @@
  *
  *   -DGROUP=n   work-items of a group, along x */
 #pragma once
-#include "axis.h"
+#include "padded_axis.h"
 
 #ifndef GROUP
 #define GROUP 128
@@ -22,7 +22,7 @@
 #endif
 
 /* Returns the column to load for position x of the axis, which may be padding or beyond the border. */
-static inline int column_at(const struct axis axis, int x)
+static inline int column_at(const struct padded_axis axis, int x)
 {
 #ifdef IMAGES
     return sample_at(axis, x);
@@ -33,7 +33,7 @@ static inline int column_at(const struct axis axis, int x)
 
 /* Applies the border rule along x to `count` lines of GROUP vecs, in buffers. On entry float i of a line is of column x0 + i
  * of the image, on return of position x0 + i of the axis. All work-items of the group call it, after a barrier. */
-INLINE void mirror_columns(__local vec *lines, int count, const struct axis axis, int x0)
+INLINE void mirror_columns(__local vec *lines, int count, const struct padded_axis axis, int x0)
 {
 #ifndef IMAGES
     const int item = get_local_id(0), x = x0 + item * VEC_WIDTH, last = GROUP * VEC_WIDTH - 1;

@@ -25,7 +25,7 @@
 #ifndef LANES
 #define LANES 1
 #endif
-#include "axis.h"
+#include "padded_axis.h"
 
 #define SIDE 8 /* rows and columns of a block */
 #define STEP 2 /* pixels from block to block */

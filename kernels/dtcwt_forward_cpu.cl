@@ -8,7 +8,7 @@
  *                (y[2n], y[2n + 1]) is (A[n], B[n]) of the lowpass, but (B[n], A[n]) of the highpass
  *
  * w: the weights of the lowpass, then the weights of the highpass; from level 2 on a[0], b[0], a[1], b[1], ... for each.
- * An axis has `length` positions, of which the first `padded` are padding (axis.h).
+ * An axis has `length` positions, of which the first `padded` are padding (padded_axis.h).
  *
  *     src --columns--> Lo --rows--> lowpass, subbands (2, 3)
  *                \---> Hi --rows--> subbands (0, 5), (1, 4)
@@ -17,14 +17,14 @@
  *
  * Order of sums: each begins with 0, k ascending. */
 #define PAIRS 8
-#include "axis.h"
+#include "padded_axis.h"
 #include "places.h"
 #include "planes_pairs.h"
 
 #define MAX_TAPS 19
 
 /* Loads the vec at x in the row at position i of the axis. */
-static inline vec load_position(PLANES_IN(src), const struct axis axis, int x, int i, int z)
+static inline vec load_position(PLANES_IN(src), const struct padded_axis axis, int x, int i, int z)
 {
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
@@ -51,7 +51,7 @@ NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant 
         const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const struct axis axis = {src_at.height, padded, length};
+        const struct padded_axis axis = {src_at.height, padded, length};
         const bool has_high = is_needed(y / 2, needed);
         const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), start = y - taps / 2;
         vec low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(PLANES_ARG(src), axis, x, start, z);
@@ -89,7 +89,7 @@ NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant 
         const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const struct axis axis = {src_at.height, padded, length};
+        const struct padded_axis axis = {src_at.height, padded, length};
         const bool has_high = is_needed(y / 2, needed);
         const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), start = 2 * y + 2 - taps;
         vec low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
@@ -132,7 +132,7 @@ INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float
 }
 
 /* Computes output pairs n to n + PAIRS - 1 of a row on level 1. */
-INLINE void filter_row_1(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
+INLINE void filter_row_1(pair *low, pair *high, PLANES_IN(s), const struct padded_axis axis, __constant const float *w,
                          int taps, int n, int y, int z)
 {
     const int start = 2 * n - taps / 2, count = 2 * PAIRS + taps;
@@ -165,7 +165,7 @@ INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float
 }
 
 /* Computes output pairs n to n + PAIRS - 1 of a row from level 2 on. */
-INLINE void filter_row_2(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
+INLINE void filter_row_2(pair *low, pair *high, PLANES_IN(s), const struct padded_axis axis, __constant const float *w,
                          int taps, int n, int y, int z)
 {
     const int start = 4 * n + 2 - taps, count = 4 * PAIRS + 2 * taps;
@@ -182,7 +182,7 @@ INLINE void filter_row_2(pair *low, pair *high, PLANES_IN(s), const struct axis 
 }
 
 /* Computes output pairs n to n + PAIRS - 1 of a row on any level; `first_level` is a constant. */
-INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), const struct axis axis,
+INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), const struct padded_axis axis,
                        __constant const float *w, int taps, int n, int y, int z)
 {
     if (first_level)
@@ -202,7 +202,7 @@ INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), 
         const int n = item * PAIRS, i = item_y + src_at.first_row / 2, z = item_z;
         if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)
             return;
-        const struct axis axis = {src_at.width, padded, length};
+        const struct padded_axis axis = {src_at.width, padded, length};
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels);
         pair low0, high0, low1, high1;
         filter_row(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, lo);

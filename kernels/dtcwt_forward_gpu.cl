@@ -174,9 +174,9 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
 #define TASKS ((OUTPUTS + PAIR_VECS - 1) / PAIR_VECS) /* of a work-item; a task is an output pair in two rows */
 
 /* Computes the lowpass and the subbands of a level. src is the image or the lowpass of the finer level. Its axes are padded to
- * `length` positions, and its samples begin at position `padded` (axis.h). Layer 2b of `subbands` is the real part, 2b + 1 the
- * imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. Stores the rows that each has in memory: the
- * subbands may have fewer, as coarser levels need more rows of the lowpass. */
+ * `length` positions, and its samples begin at position `padded` (padded_axis.h). Layer 2b of `subbands` is the real part,
+ * 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. Stores the rows that each has in
+ * memory: the subbands may have fewer, as coarser levels need more rows of the lowpass. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const struct filters w, int2 padded, int2 length)
 {
@@ -185,7 +185,7 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     const int item = get_local_id(0), z = get_global_id(2);
     const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
-    const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
+    const struct padded_axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     /* Border rule along y, once for all columns. */
     for (int j = item; j < WINDOW; j += GROUP)
         rows[j] = clamp_row(src_at, sample_at(down, first_row_of(y0) + j));

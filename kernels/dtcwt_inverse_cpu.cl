@@ -22,7 +22,7 @@
  * Work-items: inverse_columns_* compute PAIRS pairs of columns. inverse_rows_1 computes a vec, inverse_rows_2 the outputs
  * of PAIRS pairs. z counts planes. */
 #define PAIRS 8
-#include "axis.h"
+#include "padded_axis.h"
 #include "planes_pairs.h"
 
 #define MAX_TAPS 19
@@ -174,7 +174,7 @@ NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant con
         const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
         if (x >= dst_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
-        const struct axis axis = {.n = src_at.width, .length = src_at.width};
+        const struct padded_axis axis = {.n = src_at.width, .length = src_at.width};
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels), x0 = x - taps / 2;
         vec sum = 0.0f;
         if (is_interior(axis, x0, LANES + taps)) {
@@ -225,7 +225,7 @@ NOINLINE void inverse_rows_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant con
         const int n = item * PAIRS, y = item_y + src_at.first_row, z = item_z;
         if (2 * n >= src_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
-        const struct axis axis = {.n = src_at.width, .length = src_at.width};
+        const struct padded_axis axis = {.n = src_at.width, .length = src_at.width};
         const int inputs = taps / 2, x0 = 2 * (n - inputs / 2), count = 2 * (PAIRS + inputs);
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels);
         pair first, second;
