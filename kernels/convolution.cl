@@ -56,12 +56,12 @@ INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struc
     vec sum = 0.0f;
 #pragma unroll 1
     for (int j = 0; j < matrix.height; j++) {
-        const int row = y + matrix.start_y + j;
+        const int row = y + matrix.start_y + j, from = clamp_row(src_at, edge(row, src_at.height));
 #pragma unroll 1
         for (int i = 0; i < matrix.width && !beyond_border(row, src_at.height); i++) {
             const float w = weights[j * matrix.width + i];
             if (w != 0.0f)
-                sum = mad(load_vec(PLANES_ARG(src), x + matrix.start_x + i, clamp_row(src_at, edge(row, src_at.height)), z), w, sum);
+                sum = mad(load_vec(PLANES_ARG(src), x + matrix.start_x + i, from, z), w, sum);
         }
     }
     return sum;
@@ -107,8 +107,8 @@ static inline void copy_strip(__local vec *strip, PLANES_IN(src), int width, int
 
 /* Convolves in images. `strip` has room for `strip_rows` rows of GROUP_X + matrix.width - 1 texels. */
 __kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1))) void
-convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel, __local vec *strip,
-         int strip_rows)
+convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel,
+         __local vec *strip, int strip_rows)
 {
     const int x = get_global_id(0), y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
     const int x0 = get_group_id(0) * GROUP_X + matrix.start_x, width = GROUP_X + matrix.width - 1;
@@ -200,8 +200,8 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
 #endif
 
 /* Convolves in buffers: each work-item loads its own source rows. */
-NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel,
-                        WORK_ITEM_PARAMS)
+NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix,
+                           int alpha_channel, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -222,7 +222,8 @@ NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float 
     }
 }
 
-__kernel void convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel)
+__kernel void convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix,
+                       int alpha_channel)
 {
     convolve_run(PLANES_ARG(src), PLANES_ARG(dst), weights, matrix, alpha_channel, WORK_ITEM_ARGS);
 }

@@ -44,7 +44,7 @@ static inline bool is_needed(int i, const struct needed_rows needed)
 /* Filters columns on level 1. Layer 0 of dst is Lo. Layer 1 is Hi, computed only for needed rows of the subbands. The grid's y
  * counts pairs of output rows. */
 NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                 const struct needed_rows needed, WORK_ITEM_PARAMS)
+                                    const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -82,7 +82,7 @@ __kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant cons
 
 /* Filters columns from level 2 on. Grid and dst as in forward_columns_1(). */
 NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                 const struct needed_rows needed, WORK_ITEM_PARAMS)
+                                    const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -220,7 +220,7 @@ INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), 
 }
 
 NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                              int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+                                 int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
     forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item,
                  item_y, item_z);
@@ -229,11 +229,12 @@ NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT
 __kernel void forward_rows_1(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
                              int padded, int length, const struct needed_rows needed)
 {
-    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, WORK_ITEM_ARGS);
+    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed,
+                       WORK_ITEM_ARGS);
 }
 
 NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                              int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+                                 int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
     forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item,
                  item_y, item_z);
@@ -242,5 +243,6 @@ NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT
 __kernel void forward_rows_2(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
                              int padded, int length, const struct needed_rows needed)
 {
-    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, WORK_ITEM_ARGS);
+    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed,
+                       WORK_ITEM_ARGS);
 }

@@ -76,7 +76,8 @@ static inline int first_row_of(int y)
 }
 
 /* Filters the work-item's columns into ROWS rows of Lo and Hi. rows[j] is the source row for row j of the window. */
-INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows, int z, const struct filters w)
+INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows, int z,
+                           const struct filters w)
 {
 #pragma unroll
     for (int r = 0; r < ROWS; r++)

@@ -82,13 +82,14 @@ static inline pair add_quads(pair sum, const struct quads a, const struct quads 
  * planes. Consecutive rows of a block read nearly the same rows of the subbands' twelve planes. Blocks are so narrow that these
  * rows are still in the cache, even in wide pictures. */
 #define BLOCK_ITEM(planes)                                                                                              \
-    (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2) % (planes)
+    (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1),           \
+        get_global_id(2) % (planes)
 
 /* Filters columns on level 1. Layer 0 of dst is L, layer 1 is H. Rows are loaded in pairs, so the first or the last row may have
  * no tap. In `w` two unused weights precede and follow the weights of each filter. The grid's x counts PAIRS pairs of columns,
  * its y pairs of rows. */
 NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
-                                 int2 crop, WORK_ITEM_PARAMS)
+                                    int2 crop, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -122,7 +123,7 @@ __kernel void inverse_columns_1(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_
 /* Filters columns from level 2 on. Layer 0 of dst is L, layer 1 is H. The grid's x counts PAIRS pairs of columns, its y groups
  * of four rows. */
 NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
-                                 int2 crop, WORK_ITEM_PARAMS)
+                                    int2 crop, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -205,7 +206,8 @@ struct row_inputs {
 
 /* Computes the four outputs of each of PAIRS pairs: `first` has outputs 4n and 4n + 1, `second` has 4n + 2 and 4n + 3. An
  * output is a sum over `count` input pairs. */
-INLINE void expand_pairs(pair *first, pair *second, bool inside, const struct row_inputs row, __constant const float *w, int count)
+INLINE void expand_pairs(pair *first, pair *second, bool inside, const struct row_inputs row, __constant const float *w,
+                         int count)
 {
     *first = *second = 0.0f;
     for (int k = 0; k < count; k++) {

@@ -155,7 +155,7 @@ static inline void load_children(packed_cells children[2], __global const uint *
 /* Computes rows [range.x, range.y) of the cells of the next coarser level. Grid: x counts groups of CELLS cells, y rows of
  * cells, z images. */
 NOINLINE void live_halve_run(__global const uint *fine, const struct geometry fine_at, __global uint *live,
-                          const struct geometry live_at, int2 range, WORK_ITEM_PARAMS)
+                             const struct geometry live_at, int2 range, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {

@@ -82,7 +82,7 @@ static inline vec brightness(vec re, vec im, float scale)
 /* Draws the six subbands of a level in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below. The first cell begins
  * at pixel `origin`, and `gap` pixels are between cells. */
 __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
-                           int2 origin, int gap, int alpha)
+                              int2 origin, int gap, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x >= subbands_at.width || y >= subbands_at.height)
@@ -167,7 +167,7 @@ static inline float3 hue(float turn, float value)
 /* Draws the six subbands of a level in the same places, as colours. The phase of the channels' mean is the hue, the brightness of
  * its magnitude is the value. */
 __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
-                           int2 origin, int gap, int colours)
+                              int2 origin, int gap, int colours)
 {
     const int x = get_global_id(0), y = get_global_id(1);
     if (x >= subbands_at.width || y >= subbands_at.height)

@@ -99,7 +99,7 @@ INLINE bool sums_are_finite(const vec *sum, const int count)
 
 /* Recomputes the work-item's sums in `count` rows with sum_support(). */
 INLINE void recompute_sums(vec *sum, const int count, PLANES_IN(src), const struct block rows, __global const float *row_weights,
-                      const struct block columns, __global const float *weights, int z)
+                           const struct block columns, __global const float *weights, int z)
 {
 #pragma unroll 1
     for (int r = 0; r < count; r++) {
