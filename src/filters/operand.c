@@ -1,7 +1,8 @@
 /* Operands: read on the host, copied to the device slice by slice.
  *
- * The copies are constants of the run, found by the operand's hash and the rows. So a batch of small pictures
- * copies the operand once, and a large one, whose slices the cache does not hold, a slice at a time. */
+ * The copies are cached as constants of the run, with the operand's hash and the rows as their key. So for a
+ * batch of small pictures the operand is copied once. The slices of a large operand exceed the cache, and are
+ * copied for each picture. */
 #include "filters/operand.h"
 
 #include "base/sums.h"
@@ -44,7 +45,7 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
     return STATUS_OK;
 }
 
-/* Converts a sample value to a value of the chain. `space`: its curves are undone; NULL: values are light. */
+/* Converts a sample value to a value of the chain. Undoes the curves of `space`, unless it is NULL. */
 static float chain_value(double value, int channel, const struct image_info *info,
                          const struct colour_space *space, const struct settings *settings)
 {

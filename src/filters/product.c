@@ -105,8 +105,8 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
                   ARG(tables.blocks), ARG(tables.first), ARG(product->epilogue), ARG(channels));
 }
 
-/* Returns the number of blocks of a group along x: those whose samples fit into its tile. For wide windows it
- * returns more, enough to advance by a whole window, and the tile is filled several times. With fewer blocks,
+/* Returns the number of blocks of a group along x: those whose samples fit into its tile, but enough to
+ * advance by a whole window. For wide windows the tile is then filled several times; with fewer blocks,
  * neighbouring groups would read mostly the same samples. */
 static int count_across(const struct axis *axis, struct blocking by, int group)
 {
@@ -156,9 +156,9 @@ struct window {
 static const struct kernel_configs one_filter = {.kernel = "filter_both", .gpu = {8, {128, 1}}},
                                    two_filters = {.kernel = "filter_both", .gpu = {4, {64, 1}}};
 
-/* Returns the window along x in columns of four samples: the columns before a column of outputs, and how far
- * the window reaches beyond its first column. The reach is at least 1: the kernel handles the first and the
- * last column separately. */
+/* Returns the window along x in vecs of four samples. `before` is the number of vecs before the outputs' own
+ * vec, `reach` the number after the first one. The reach is at least 1: the kernel handles the first and the
+ * last vec separately. */
 static struct span find_span(const struct filter *along_x)
 {
     const int last = along_x->start + along_x->taps - 1, before = ceil_div(-along_x->start, GPU_LANES);
@@ -173,7 +173,7 @@ static bool axis_is_uniform(const struct axis *axis)
            axis->filter.lead == 0;
 }
 
-/* Longest filter of kernels/filter_gpu.cl in columns of four: 129 taps. Beyond, product_gpu.cl is as fast. */
+/* Longest filter of kernels/filter_gpu.cl, in vecs: 129 taps. For longer ones product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
 /* True if kernels/filter_gpu.cl can compute the product. */
@@ -182,8 +182,8 @@ static bool fits_fused(const struct run *run, const struct product *product)
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const struct filter *along_x = &product->x.filter;
     const int reach = find_span(along_x).reach;
-    /* A tile near the border contains the samples that replace those beyond the border if the filter is
-     * symmetric, or has one tap more on one side, and the axis is longer than the filter. */
+    /* A tile near the border must contain the samples that replace those beyond the border. It does if the
+     * axis is longer than the filter, and the filter is symmetric or has one tap more on one side. */
     const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
     const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + 40;
     return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && axis_is_uniform(&product->x) &&
