@@ -27,8 +27,6 @@ struct axis axis_filtered(const float *weights, int taps, int start, int samples
  * or top of its struct reduction. A factor of 0 means that it was not reduced. */
 void axis_reduce(struct axis *axis, int samples, int factor, double offset);
 
-/* Ranges of samples or outputs are struct rows along both axes, also if they are columns. */
-
 /* Returns the samples [begin, end) of output o, before the border rule, and stores their weights. `weights`
  * may be NULL. */
 struct rows axis_taps(const struct axis *axis, int o, double *weights);
