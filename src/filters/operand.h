@@ -42,7 +42,7 @@ void operand_release(void *params);
  * failure. */
 enum status operand_read(void *params, const struct settings *settings, struct error *error);
 
-/* Returns the mean of a colour's finite values, 0 if there is none: a sum of doubles, row by row. */
+/* Returns the mean of a colour's finite values, or 0 without any. Sums doubles, row by row. */
 double operand_mean(const struct operand *operand, int colour);
 
 /* Enqueues src - operand, or src * operand if it `multiplies`. Colour is premultiplied; alpha is copied. */
