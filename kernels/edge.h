@@ -58,24 +58,21 @@ static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
     fill_line(line, LANES, PLANES_ARG(s), x, y, z);
     return VLOAD(line);
 }
-#else
-#ifdef IMAGES
+#elif defined(IMAGES)
 /* Loads the texel at x, with the border rule along x. */
 static inline vec load_column(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(x, s_at.width) ? (vec)(0.0f) : load(PLANES_ARG(s), edge(x, s_at.width), y, z);
 }
+#define load_vec load_column
 #else
 /* Loads the sample at x, with the border rule along x. */
 static inline float load_column(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(x, s_at.width) ? 0.0f : s[offset(s_at, edge(x, s_at.width), y, z)];
 }
-#endif
 
-#ifdef IMAGES
-#define load_vec load_column
-#elif LANES == 4
+#if LANES == 4
 /* Loads the vec at x, any part of which may be beyond the border. */
 static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {

@@ -28,6 +28,9 @@ enum { SEGMENT = 64 };
 /* Work-items of a group of the GPU variant, if local memory suffices for their tile. */
 enum { GROUP = 128 };
 
+/* Bytes of a vec in local memory. */
+enum { VEC_BYTES = GPU_LANES * sizeof(float) };
+
 const struct epilogue epilogue_copy = {.alpha_channel = -1};
 
 struct stage_caps product_caps(const void *params)
@@ -125,8 +128,8 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     const int lanes = launch_lanes(run->device, run->memory, VECTOR_FULL);
     const struct blocking by = {lanes, lanes, true};
     struct tables tables;
-    enum { PIXEL = GPU_LANES * sizeof(float) }; /* bytes; a row of the tile has one more in images */
-    const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * PIXEL);
+    /* One row more than the tile has, as in images each of its rows has one more vec. */
+    const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * VEC_BYTES);
     cl_int across = count_across(&product->x, by, group);
     struct work work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
@@ -212,14 +215,13 @@ static enum status pad_weights(struct run *run, const struct filter *filter, con
 static enum status filter_fused(struct run *run, const struct product *product, const struct product *another,
                                 struct error *error)
 {
-    enum { PIXEL = GPU_LANES * sizeof(float) }; /* bytes of local memory */
     const int filters = another ? 2 : 1;
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct span span = find_span(along_x);
     struct work work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
     const int group = work.config.group[0];
-    const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * PIXEL);
+    const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
     const struct window window = {along_y->start, along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
     const struct blocking by = {GPU_LANES, GPU_LANES, true};
     struct weights weights_x, weights_y;
