@@ -19,7 +19,8 @@
  *     group 0    |<-HALO->|     outputs     |<-HALO->|
  *     group 1                      |<-HALO->|     outputs     |<-HALO->|
  *
- * Order of sums: each begins with 0, k ascending.
+ * Grid: x counts the work-items of groups along x, y groups of OUTPUTS pairs of output rows, z planes. Order of sums: each
+ * begins with 0, k ascending.
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  pairs of output rows of a group

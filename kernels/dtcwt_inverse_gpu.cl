@@ -24,6 +24,8 @@
  *              H  |       |    work-items of row 1      |       |
  *     images   a single row of work-items has L and H
  *
+ * Grid: x counts the work-items of groups along x, y the rows of work-items of groups of OUTPUTS rows of coefficients, z planes.
+ *
  * Z may be larger than the level by one sample per side. These samples are skipped here (`crop`), as removing them
  * would take a pass.
  *

@@ -13,6 +13,8 @@
  *     columns      |--------------------------------------------------|
  *     outputs      |  before  |  GROUP - reach vecs of outputs  | halo |
  *
+ * Grid: x counts the work-items of groups along x, y groups of OUTPUTS rows, z planes.
+ *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  output rows of a group; ROWS is a multiple of it
  *   -DFILTERS=n  1: dst is the result of one filter. 2: dst is the length of the vector of the results of two (gradient) */
@@ -165,7 +167,7 @@ INLINE void recompute_rows(vec *sum, PLANES_IN(src), TABLE(x_table), TABLE(y_tab
 }
 
 /* Filters along y, then along x. weights_x and weights_y have the weights of the first filter, then of the second one. The
- * tables x_table2 and y_table2 are those of the second filter, if there is one. The grid's first group along y is group number
+ * tables x_table2 and y_table2 belong to the second filter, if there is one. The grid's first group along y is group number
  * first_group of the whole image. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, const struct span span,

@@ -135,7 +135,7 @@ __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float g
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* Divides by a background that was blurred with 0 for missing values. `weights` is the same blur of an image that has full
+/* Divides by a background that was blurred with 0 for missing values. `weights` is the blur of an image that has full
  * scale for each valid value and 0 for each missing one, so background / weights is the mean of the valid ones. Weights that
  * differ from full scale only by rounding are set to it, so without missing values the result is that of quotient(). */
 __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weights), PLANES_OUT(dst), float gain, int alpha)

@@ -63,7 +63,7 @@ struct conversion {
     float lowest, highest;       /* range of the type */
     float first_rounding;        /* 1.5 * 2^23 times the step of a first rounding (ROUND_SHORT); 0 for none */
     struct curve curve;
-    int table_step; /* floats from the table of one channel to that of the next */
+    int table_step; /* floats from the table of one channel to the next table */
 };
 
 /* The type of the samples; a constant if -DSAMPLE is given. */

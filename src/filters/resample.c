@@ -41,8 +41,7 @@ static double sinc(double x)
     return x == 0 ? 1 : exact_sin(PI * x) / (PI * x);
 }
 
-/* Returns the interpolation kernel at distance x, in samples. The B-spline has no prefilter, so it smooths.
- */
+/* Returns the interpolation kernel at distance x in samples. The B-spline has no prefilter, so it smooths. */
 static double kernel_at(enum resampler resampler, double x)
 {
     x = fabs(x);

@@ -33,8 +33,7 @@ enum status gray_plane_make(struct gray_plane *gray, int width, int height, stru
 void gray_plane_free(struct gray_plane *gray);
 
 /* Return the number of blocks of rows that threads share, and the rows of one. A block has about 16,384
- * pixels. Blocks depend on the plane's size alone, so sums by block are the same for any number of threads.
- */
+ * pixels. Blocks depend on the plane's size only, so sums by block are equal for any number of threads. */
 int gray_plane_blocks(const struct gray_plane *gray);
 struct rows gray_plane_block(const struct gray_plane *gray, int index);
 
@@ -60,8 +59,7 @@ struct levels {
 /* Makes the pyramid of a picture that was reduced by `reduction`. Takes over the picture's memory, also on
  * failure. Limits single bright or dark pixels, and scales values to a mean of 0 and a standard deviation of
  * 1. If `reference` is NULL the picture is a reference: its coarsest level has sides of about 64 pixels, and
- * its levels have derivatives. Otherwise the pyramid has as many levels as `reference`, and no derivatives.
- */
+ * its levels have derivatives. Otherwise the pyramid has the levels of `reference` and no derivatives. */
 enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 

@@ -149,8 +149,8 @@ static enum status refine_match(void *context, int i, struct error *error)
 
 /* Refines the best matches on a level and sorts them. From the third coarsest level on all candidates take
  * few steps, then the best one as many as it needs. On the second coarsest one, which determines the
- * ambiguity, all take as many as they need: a slow candidate on its way to the same maximum
- * would count as another match. */
+ * ambiguity, all take as many as they need: a slow candidate on its way to the same maximum would count as
+ * another match. */
 static enum status refine_on(const struct comparison *comparison, int index, struct match *matches,
                              int *count, struct error *error)
 {

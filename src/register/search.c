@@ -285,8 +285,7 @@ static int canvas_side(int side)
     return power;
 }
 
-/* Initializes a search: sizes, tables and the reference's spectrum. The caller frees them, also on failure.
- */
+/* Initializes a search: sizes, tables and the reference's spectrum. The caller frees it, also on failure. */
 static enum status search_make(struct search *search, struct error *error)
 {
     const struct gray_plane *reference = search->reference;

@@ -179,7 +179,7 @@ static void search(const struct strips *strips, double most, struct skew *skew)
     static const double MIN_CLARITY = 2.5;
     /* Largest score of another angle, as a share of the best one; both less the median. */
     static const double MAX_RIVAL = 0.7;
-    /* Other angles are at least so many degrees from the best one. */
+    /* Smallest distance of other angles from the best one, in degrees. */
     static const double MIN_DISTANCE = 1.5;
     double scores[MAX_ANGLES] = {0}, sorted[MAX_ANGLES] = {0}, rival = 0;
     const int half = (int)ceil(most / COARSE), count = 2 * half + 1;
@@ -190,7 +190,7 @@ static void search(const struct strips *strips, double most, struct skew *skew)
     }
     qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
     const double median = sorted[count / 2];
-    /* Find the highest rival. The slopes of the peak, [first, last], are none. */
+    /* Find the highest rival. The slopes of the peak, [first, last], do not count. */
     int first = best, last = best;
     while (first > 0 && (scores[first - 1] <= scores[first] || (best - first) * COARSE < MIN_DISTANCE))
         first--;
