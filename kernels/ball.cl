@@ -1,13 +1,13 @@
 /* Rolling ball: a picture is a landscape whose height is brightness, and a ball rolls below it.
  *
- *     dst[p] = -min over q in the ball of (src[p + q] - height[q])
+ *     dst[p] = -min over q of (src[p + q] - height[q]),  q in the square around the ball
  *
- * This is an erosion: the negative of the greatest height at which the ball at p is below src. Applied to its own result,
- * the kernel gives a dilation, the surface that the balls touch. Both together are a gray-scale opening. Samples beyond the
+ * This is an erosion: -dst[p] is the greatest height at which a ball at p stays below src. Applied to its own result, the
+ * kernel computes a dilation, the surface that the balls touch. Both together are a gray-scale opening. Samples beyond the
  * picture do not limit the ball.
  *
  *                  .-'''-.            height[q]: the ball's surface above the level of its centre,
- *                .'       '.          row by row, (2 reach + 1)^2 values; 0 outside the ball
+ *                .'       '.          row by row, (2 reach + 1)^2 values; 0 in the square's corners
  *       --------/-----+-----\-----
  *               |<reach>|
  *
@@ -16,7 +16,8 @@
 
 #define MAX_REACH 80 /* at least the reach of the largest ball, 75 (src/stages/background.c) */
 
-/* A ball that extends `reach` columns and rows to each side of its centre. Pixel i of dst is at pixel i + shift of src. */
+/* A ball that extends `reach` columns and rows to each side of its centre. Pixel (x, y) of dst is at (x + shift, y + shift) of
+ * src. */
 struct ball {
     int reach, shift;
 };
@@ -28,7 +29,6 @@ static inline vec lower(vec a, vec b, float height)
     return b < a ? b : a;
 }
 
-/* Computes the outputs of a call (planes.h). */
 NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball ball, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1

@@ -1,5 +1,5 @@
-/* The border rule of the dual-tree transform (axis.h) on GPUs. The work-items of a group filter columns and pass them
- * on through local memory:
+/* The border rule of the dual-tree transform (padded_axis.h) on GPUs. The work-items of a group filter columns and exchange
+ * them through local memory:
  *
  *     buffers   a work-item loads the vec at its own x, without a branch. mirror_columns() then copies the filtered
  *               columns to the mirrored ones
@@ -7,10 +7,10 @@
  *
  *   -DGROUP=n   work-items of a group, along x */
 #pragma once
-#include "axis.h"
+#include "padded_axis.h"
 
 #ifndef GROUP
-#define GROUP 128 /* work-items of a group, along x */
+#define GROUP 128
 #endif
 
 #ifdef IMAGES
@@ -18,11 +18,11 @@
 #define PADDING_VECS 0
 #else
 #define VEC_WIDTH    4
-#define PADDING_VECS 1 /* vecs of halo in addition: axis.pad shifts samples, by less than a vec */
+#define PADDING_VECS 1 /* additional halo: a position and its sample differ by axis.pad, less than a vec */
 #endif
 
 /* Returns the column to load for position x of the axis, which may be padding or beyond the border. */
-static inline int column_at(const struct axis axis, int x)
+static inline int column_at(const struct padded_axis axis, int x)
 {
 #ifdef IMAGES
     return sample_at(axis, x);
@@ -31,9 +31,9 @@ static inline int column_at(const struct axis axis, int x)
 #endif
 }
 
-/* In buffers: applies the border rule along x to `count` lines of GROUP vecs. Before, float i of a line belongs to column
- * x0 + i; afterwards it belongs to position x0 + i of the axis. All work-items of the group call it, after a barrier. */
-INLINE void mirror_columns(__local vec *lines, int count, const struct axis axis, int x0)
+/* Applies the border rule along x to `count` lines of GROUP vecs, in buffers. On entry float i of a line is of column x0 + i
+ * of the image, on return of position x0 + i of the axis. All work-items of the group call it, after a barrier. */
+INLINE void mirror_columns(__local vec *lines, int count, const struct padded_axis axis, int x0)
 {
 #ifndef IMAGES
     const int item = get_local_id(0), x = x0 + item * VEC_WIDTH, last = GROUP * VEC_WIDTH - 1;
@@ -53,8 +53,8 @@ INLINE void mirror_columns(__local vec *lines, int count, const struct axis axis
 }
 
 /* Returns the vec (x) and the row (y) that task number `task` writes, in a tile of `rows` rows. In images neighbouring
- * tasks write neighbouring rows: a sector of a texture has texels of two rows, and is written at once if both are stored
- * together. */
+ * tasks write neighbouring rows: a sector of a texture has texels of two rows, and is written once if both rows are stored at
+ * the same time. */
 static inline int2 tile_index(int task, int rows)
 {
 #ifdef IMAGES

@@ -1,6 +1,6 @@
-/* Finds out whether red, green or blue is constant, for --denoise and --shrink with a given strength. A constant colour has
- * no noise. Opponent colours would spread the noise of the others to it, so such pictures are denoised in red, green and
- * blue.
+/* Counts the positions at which red, green or blue is constant, for --denoise and --shrink with a given strength. A constant
+ * colour has no noise, but opponent colours would mix the noise of the other colours into it. So pictures with a constant
+ * colour are denoised in red, green and blue.
  *
  * On CPUs the kernel is part of dtcwt_cpu.cl, because loading another program takes 8 ms. On GPUs it is constant.cl. */
 #pragma once
@@ -9,7 +9,7 @@
 #define CHANNEL float
 #include "opponent.h"
 
-/* Returns the value of a pixel in one channel. `image` is its number in the group, in which images have `channels` planes. */
+/* Returns one channel of a pixel of image number `image` of a group. Each image has `channels` planes. */
 static inline float colour_at(PLANES_IN(src), int x, int y, int image, int channel, int channels)
 {
 #ifdef IMAGES
@@ -20,9 +20,9 @@ static inline float colour_at(PLANES_IN(src), int x, int y, int image, int chann
 #endif
 }
 
-/* Counts the positions at which three neighbours along x have the same value, up to rounding: counts[3 * image + c] for red,
- * green and blue of each image of a group. There are columns x rows positions, evenly spaced (places.h). Only positions in
- * rows [range.x, range.y) are tested. `opponent` is 1 if src has opponent colours, else 0.
+/* Counts the positions at which three neighbours along x are equal, up to rounding. counts[3 * image + c] is the number for
+ * colour c (0 to 2) of an image of the group. columns x rows positions are evenly spaced (places.h); only those in rows
+ * [range.x, range.y) are tested. `opponent` is 1 if src has opponent colours, else 0.
  *
  * Grid: x and y count positions, z images. */
 NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent,
@@ -37,7 +37,7 @@ NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 ran
         if (y < range.x || y >= range.y)
             return;
         float v[3][3];        /* [colour][neighbour] */
-        float largest = 1.0f; /* magnitude of these values, at least full scale; the tolerance is relative to it */
+        float largest = 1.0f; /* largest magnitude, at least full scale; the tolerance is relative to it */
         for (int k = 0; k < 3; k++) {
             float colours[3];
             for (int c = 0; c < 3; c++)

@@ -56,12 +56,12 @@ INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struc
     vec sum = 0.0f;
 #pragma unroll 1
     for (int j = 0; j < matrix.height; j++) {
-        const int row = y + matrix.start_y + j;
+        const int row = y + matrix.start_y + j, from = clamp_row(src_at, edge(row, src_at.height));
 #pragma unroll 1
         for (int i = 0; i < matrix.width && !beyond_border(row, src_at.height); i++) {
             const float w = weights[j * matrix.width + i];
             if (w != 0.0f)
-                sum = mad(load_vec(PLANES_ARG(src), x + matrix.start_x + i, clamp_row(src_at, edge(row, src_at.height)), z), w, sum);
+                sum = mad(load_vec(PLANES_ARG(src), x + matrix.start_x + i, from, z), w, sum);
         }
     }
     return sum;
@@ -96,8 +96,7 @@ INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS 
 #define GROUP_Y 4
 #endif
 
-/* Copies a rectangle of width x rows texels, whose first one is (x0, y0), to local memory, by the border rule. All work-items
- * of the group call it. */
+/* Copies width x rows texels, from (x0, y0) on, to local memory with the border rule. All work-items of the group call it. */
 static inline void copy_strip(__local vec *strip, PLANES_IN(src), int width, int rows, int x0, int y0, int z)
 {
     for (int i = get_local_id(1) * GROUP_X + get_local_id(0); i < width * rows; i += GROUP_X * GROUP_Y) {
@@ -108,8 +107,8 @@ static inline void copy_strip(__local vec *strip, PLANES_IN(src), int width, int
 
 /* Convolves in images. `strip` has room for `strip_rows` rows of GROUP_X + matrix.width - 1 texels. */
 __kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1))) void
-convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel, __local vec *strip,
-         int strip_rows)
+convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel,
+         __local vec *strip, int strip_rows)
 {
     const int x = get_global_id(0), y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
     const int x0 = get_group_id(0) * GROUP_X + matrix.start_x, width = GROUP_X + matrix.width - 1;
@@ -144,8 +143,8 @@ convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const st
 #if LANES == 16
 #define CHUNK 64 /* columns of the matrix that add_row() sums at a time at the border */
 
-/* Adds columns [first, first + count) of the matrix, with row j of the window, to the output rows. The first sample is at
- * row[0], in src, if `inside` (a constant), and otherwise at line[0], a copy by the border rule. */
+/* Adds columns [first, first + count) of the matrix, with row j of the window, to the output rows. Samples begin at `row` in
+ * src if `inside`, else at `line`, a copy with the border rule. `inside` is a constant of each call. */
 INLINE void add_columns(vec *sum, bool inside, __global const float *row, const float *line,
                         WEIGHTS const float *weights, const struct matrix matrix, int j, int first, int count)
 {
@@ -176,8 +175,8 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
     }
 }
 #else
-/* Adds row j of the window, which is row y of src, to the output rows: four columns of the matrix at a time. The samples for
- * the first one are vector u; the samples for the other three begin in u and end in the next vector, v. */
+/* Adds row j of the window, which is row y of src, to the output rows. Four columns of the matrix at a time are multiplied with
+ * the samples that begin at lanes 0, 1, 2 and 3 of vector u. The last three continue in the next vector, v. */
 INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
                     int j, int z)
 {
@@ -201,8 +200,8 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
 #endif
 
 /* Convolves in buffers: each work-item loads its own source rows. */
-NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel,
-                        WORK_ITEM_PARAMS)
+NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix,
+                           int alpha_channel, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -223,7 +222,8 @@ NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float 
     }
 }
 
-__kernel void convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel)
+__kernel void convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix,
+                       int alpha_channel)
 {
     convolve_run(PLANES_ARG(src), PLANES_ARG(dst), weights, matrix, alpha_channel, WORK_ITEM_ARGS);
 }

@@ -1,8 +1,9 @@
-/* Copies a rectangle from planes to other planes, which may have other rows and another width.
+/* Copies a rectangle between planes of different width:
  *
- * Rows [rows.x, rows.y) keep their numbers. Of each, columns.z columns are copied: from column columns.x of src to column
- * columns.y of dst. columns.y is a multiple of LANES. On GPUs, where loads must be aligned, columns.x is one, too; there all
- * copies begin at 0, as only CPU devices process tiles.
+ *     dst[columns.y + i, y] = src[columns.x + i, y],  0 <= i < columns.z, rows.x <= y < rows.y
+ *
+ * columns.y is a multiple of LANES. So is columns.x on GPUs, which load aligned vectors; only CPU devices process tiles, so
+ * there both are 0.
  *
  * Grid: x counts vecs, y rows from rows.x on, z planes. */
 #include "planes.h"

@@ -20,15 +20,15 @@
  *
  * A float8 is a row of a block of one channel.
  *
- * Order of sums: a transform as written in to_cosines(); g^2 down each column, then sum_of() over the columns; the blocks of
- * a pixel row by row, from left to right. */
+ * Order of sums: a transform as written in to_cosines(); g^2 down each column, then add_lanes(); the blocks of a pixel row by
+ * row, from left to right. */
 #ifndef LANES
 #define LANES 1
 #endif
-#include "axis.h"
+#include "padded_axis.h"
 
-#define SIDE         8    /* rows and columns of a block */
-#define STEP         2    /* pixels from block to block */
+#define SIDE 8 /* rows and columns of a block */
+#define STEP 2 /* pixels from block to block */
 
 #ifdef IMAGES
 #define CHANNELS 4
@@ -126,7 +126,7 @@ static inline void load_block(PLANES_IN(src), int x, int y, int z, int c, float8
 }
 
 /* Returns the sum of all lanes, as a tree. */
-static inline float sum_of(float8 v)
+static inline float add_lanes(float8 v)
 {
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
 }
@@ -146,8 +146,8 @@ static inline size_t weight_at(int columns, int pitch, int plane_rows, int i, in
 }
 
 /* Filters blocks and stores them with their weights. Block (i, j) begins at x = STEP i - (SIDE - STEP), y = first + STEP j.
- * `variances` has v of each plane for the frequencies 0 to 7, of which the higher of a coefficient's two counts. Planes without
- * noise are skipped. Grid: x and y count blocks, z planes. */
+ * `variances` has v of each plane for the frequencies 0 to 7; coefficient (a, b) has the variance of frequency max(a, b).
+ * Planes without noise are skipped. Grid: x and y count blocks, z planes. */
 __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch,
                             int plane_rows, int first, __global const float *variances)
 {
@@ -158,25 +158,26 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
     for (int c = 0; c < CHANNELS; c++) {
         const int plane = z * CHANNELS + c;
         float8 v[SIDE], p[SIDE], sum = 0.0f;
-        const float8 row = vload8(plane, variances);
-        if (row.s7 == 0.0f)
+        const float8 variance = vload8(plane, variances);
+        if (variance.s7 == 0.0f)
             continue; /* cosine_mean copies the pilot */
         load_block(PLANES_ARG(noisy), x, y, z, c, v);
         load_block(PLANES_ARG(pilot), x, y, z, c, p);
         to_cosines(v), transpose(v), to_cosines(v);
         to_cosines(p), transpose(p), to_cosines(p);
-        const float of[SIDE] = {row.s0, row.s1, row.s2, row.s3, row.s4, row.s5, row.s6, row.s7};
+        const float variance_at[SIDE] = {variance.s0, variance.s1, variance.s2, variance.s3,
+                                         variance.s4, variance.s5, variance.s6, variance.s7};
 #pragma unroll
         for (int k = 0; k < SIDE; k++) {
-            const float8 variance = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)(k) ? (float8)(of[k]) : row;
-            float8 gain = p[k] * p[k] / (p[k] * p[k] + variance);
+            const float8 row = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)(k) ? (float8)(variance_at[k]) : variance;
+            float8 gain = p[k] * p[k] / (p[k] * p[k] + row);
             v[k] *= gain;
-            if (k == 0)
+            if (k == 0) /* the mean is the pilot's */
                 gain.s0 = 1.0f, v[k].s0 = p[k].s0;
             sum += gain * gain;
         }
         from_cosines(v), transpose(v), from_cosines(v);
-        const float weight = 1.0f / sum_of(sum);
+        const float weight = 1.0f / add_lanes(sum);
         __global float *to = blocks + block_at(pitch, plane_rows, i, j, plane);
         for (int k = 0; k < SIDE; k++)
             vstore8(weight * v[k], k, to);
@@ -184,10 +185,10 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
     }
 }
 
-/* Mixes a share of the pilot's value into `mean`. Returns the pilot's value in planes without noise. */
-static inline float mix_pilot(float mean, float pilot, float share, float noise)
+/* Returns `mean` with a share of the pilot's value; in planes without noise (variance 0) the pilot's value. */
+static inline float mix_pilot(float mean, float pilot, float share, float variance)
 {
-    return noise == 0.0f ? pilot : mean + share * (pilot - mean);
+    return variance == 0.0f ? pilot : mean + share * (pilot - mean);
 }
 
 /* Stores the weighted mean of the blocks that cover each pixel of rows [range.x, range.y), mixed with `share` of the pilot.
@@ -206,6 +207,7 @@ __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, 
         float2 above = 0.0f, below = 0.0f;
         for (int b = 0; b < SIDE / STEP && variances[plane * SIDE + SIDE - 1] != 0.0f; b++)
             for (int a = 0; a < SIDE / STEP; a++) {
+                /* The pixels' top left one in block (i + a, j + b). */
                 __global const float *at = blocks + block_at(pitch, plane_rows, i + a, j + b, plane) +
                                            (SIDE - STEP - STEP * b) * SIDE + SIDE - STEP - STEP * a;
                 above += vload2(0, at);

@@ -1,8 +1,8 @@
-/* Tone curves as tables (src/image/colour/colour.h). A float's upper bits are the index: 1024 entries for each factor of
- * two from 2^-24 to 2^8, in between linear, so that the steep begin of a gamma curve is as exact as its end. Below 2^-24
- * the curve is a line from its value at 0.
+/* Tone curves f as tables (src/image/colour/colour.h), with linear interpolation. A float's upper bits are the index: 1024
+ * entries for each factor of two from 2^-24 to 2^8. So the steep begin of a gamma curve is as exact as its end. Below 2^-24
+ * the curve is a line from f(0).
  *
- *     table  mirrored | f(0) | f(2^-24) f(2^-24 (1 + 1/1024)) ... | f(2^-23) ... | ... f(2^8)
+ *     table  is_mirrored | f(0) | f(2^-24) f(2^-24 (1 + 1/1024)) ... | f(2^-23) ... | ... f(2^8)
  *
  *   lanes, ints  types of the values: 16 or 1 of them */
 #pragma once
@@ -16,8 +16,8 @@
 #define GATHER(p, i) (p)[i]
 #endif
 
-/* Returns the curve at v. Values above 256 count as 256. Below 0 the curve is mirrored at its value at 0, or constant. NaN
- * stays NaN. */
+/* Returns f(v). Values above 256 count as 256, NaN stays NaN. For v < 0 returns 2 f(0) - f(-v) if is_mirrored is 1, and f(0) if
+ * it is 0. */
 static inline lanes curve_lookup(__global const float *table, lanes v)
 {
     const int first = 0x33800000, last = 0x437fffff; /* bits of 2^-24, and of the float below 2^8 */

@@ -11,7 +11,7 @@
  *     label_runs     labels of each row by itself; objects are black, or white
  *     join_rows      joins runs with runs of the row above
  *     count_runs     adds the length of each run to the count of its root
- *     fill           paints objects of less than `smallest` pixels
+ *     fill           erases objects of less than `smallest` pixels
  *
  * Work-items join at the same time: an atomic minimum sets the root's label, and the loser of a race goes on with the label
  * that it found (D. Playne, K. Hawick, "A new algorithm for parallel connected-component labelling on GPUs", IEEE
@@ -23,10 +23,10 @@
 #endif
 #include "planes.h"
 
-#define NONE 0xffffffffu /* label of pixels that are not of an object */
+#define NONE 0xffffffffu /* label of the background */
 
-/* Returns true if pixel x, y is of an object: darker than half of full scale, or, with `white`, not darker. Alpha itself,
- * transparent pixels and NaN are of none. */
+/* Returns true if pixel x, y belongs to an object: it is darker than half of full scale, or, with `white`, not darker. The alpha
+ * plane, transparent pixels and NaN belong to the background. */
 static inline bool is_object(PLANES_IN(src), int x, int y, int z, int white, int channels, int alpha)
 {
     const float v = load(PLANES_ARG(src), x, y, z), full = alpha < 0 ? 1.0f : load(PLANES_ARG(src), x, y, alpha);
@@ -83,7 +83,7 @@ static inline void join(volatile __global uint *labels, uint a, uint b)
     }
 }
 
-/* Joins the runs of a row with runs of the row above. Neighbours that another pixel of the run joins are left out. */
+/* Joins the runs of a row with runs of the row above. Skips a pair of pixels if their runs are joined at another pixel. */
 __kernel void join_rows(volatile __global uint *labels, const struct geometry at)
 {
     const int y = get_global_id(1) + 1, z = get_global_id(2);

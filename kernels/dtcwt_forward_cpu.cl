@@ -8,7 +8,7 @@
  *                (y[2n], y[2n + 1]) is (A[n], B[n]) of the lowpass, but (B[n], A[n]) of the highpass
  *
  * w: the weights of the lowpass, then the weights of the highpass; from level 2 on a[0], b[0], a[1], b[1], ... for each.
- * An axis has `padded` samples of padding before its first sample, and `length` positions (axis.h).
+ * An axis has `length` positions, of which the first `padded` are padding (padded_axis.h).
  *
  *     src --columns--> Lo --rows--> lowpass, subbands (2, 3)
  *                \---> Hi --rows--> subbands (0, 5), (1, 4)
@@ -17,20 +17,20 @@
  *
  * Order of sums: each begins with 0, k ascending. */
 #define PAIRS 8
-#include "axis.h"
+#include "padded_axis.h"
 #include "places.h"
 #include "planes_pairs.h"
 
 #define MAX_TAPS 19
 
 /* Loads the vec at x in the row at position i of the axis. */
-static inline vec load_position(PLANES_IN(src), const struct axis axis, int x, int i, int z)
+static inline vec load_position(PLANES_IN(src), const struct padded_axis axis, int x, int i, int z)
 {
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* Rows of the subbands that are computed: all in [begin, end) if `places` is 0; otherwise those near one of `places` evenly
- * spaced positions on an axis of `height` rows (places.h). The host passes a cl_int4. */
+/* Rows of the subbands that are computed: rows [begin, end), and if `places` is not 0, of these only rows near one of `places`
+ * evenly spaced positions on an axis of `height` rows (places.h). The host passes a cl_int4. */
 struct needed_rows {
     int begin, end, places, height;
 };
@@ -41,17 +41,17 @@ static inline bool is_needed(int i, const struct needed_rows needed)
     return i >= needed.begin && i < needed.end && (needed.places == 0 || near_place(i, needed.places, needed.height));
 }
 
-/* Filters columns on level 1. dst: layer 0 is Lo; layer 1 is Hi, computed only for needed rows of the subbands. The grid's y
+/* Filters columns on level 1. Layer 0 of dst is Lo. Layer 1 is Hi, computed only for needed rows of the subbands. The grid's y
  * counts pairs of output rows. */
 NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                 const struct needed_rows needed, WORK_ITEM_PARAMS)
+                                    const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const struct axis axis = {src_at.height, padded, length};
+        const struct padded_axis axis = {src_at.height, padded, length};
         const bool has_high = is_needed(y / 2, needed);
         const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), start = y - taps / 2;
         vec low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(PLANES_ARG(src), axis, x, start, z);
@@ -80,16 +80,16 @@ __kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant cons
     forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
-/* Filters columns from level 2 on, with the same grid and dst. */
+/* Filters columns from level 2 on. Grid and dst as in forward_columns_1(). */
 NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
-                                 const struct needed_rows needed, WORK_ITEM_PARAMS)
+                                    const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const struct axis axis = {src_at.height, padded, length};
+        const struct padded_axis axis = {src_at.height, padded, length};
         const bool has_high = is_needed(y / 2, needed);
         const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), start = 2 * y + 2 - taps;
         vec low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
@@ -118,9 +118,9 @@ __kernel void forward_columns_2(PLANES_IN(src), PLANES_OUT(dst), __constant cons
     forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, needed, WORK_ITEM_ARGS);
 }
 
-/* Adds the taps of low- and highpass on level 1 to PAIRS output pairs. The sample of the first tap is at p[0], in the source
- * (`inside`), or at line[0], in a copy with mirrored samples. The function is always inlined: calls pass vectors through
- * memory, and the four calls of forward_rows() then take 1.5 times as long. */
+/* Adds all taps of low- and highpass on level 1 to PAIRS output pairs. Samples begin at p in the source if `inside`, else at
+ * `line`, a copy with mirrored samples. Always inlined: calls would pass vectors through memory, and the four calls in
+ * forward_rows() then take 1.5 times as long. */
 INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float *p, const float *line,
                         __constant const float *w, int taps)
 {
@@ -132,7 +132,7 @@ INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float
 }
 
 /* Computes output pairs n to n + PAIRS - 1 of a row on level 1. */
-INLINE void filter_row_1(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
+INLINE void filter_row_1(pair *low, pair *high, PLANES_IN(s), const struct padded_axis axis, __constant const float *w,
                          int taps, int n, int y, int z)
 {
     const int start = 2 * n - taps / 2, count = 2 * PAIRS + taps;
@@ -153,7 +153,7 @@ static inline pair first_pairs(vec a, vec b)
     return (pair)(a.s014589cd, b.s014589cd);
 }
 
-/* Adds the taps of low- and highpass from level 2 on to PAIRS output pairs, like add_pairs_1(). */
+/* Adds all taps of low- and highpass from level 2 on to PAIRS output pairs. Samples begin at p or `line`, as in add_pairs_1(). */
 INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float *p, const float *line,
                         __constant const float *w, int taps)
 {
@@ -165,7 +165,7 @@ INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float
 }
 
 /* Computes output pairs n to n + PAIRS - 1 of a row from level 2 on. */
-INLINE void filter_row_2(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
+INLINE void filter_row_2(pair *low, pair *high, PLANES_IN(s), const struct padded_axis axis, __constant const float *w,
                          int taps, int n, int y, int z)
 {
     const int start = 4 * n + 2 - taps, count = 4 * PAIRS + 2 * taps;
@@ -182,7 +182,7 @@ INLINE void filter_row_2(pair *low, pair *high, PLANES_IN(s), const struct axis 
 }
 
 /* Computes output pairs n to n + PAIRS - 1 of a row on any level; `first_level` is a constant. */
-INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), const struct axis axis,
+INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), const struct padded_axis axis,
                        __constant const float *w, int taps, int n, int y, int z)
 {
     if (first_level)
@@ -191,10 +191,9 @@ INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), co
         filter_row_2(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
 }
 
-/* Filters rows. src: Lo and Hi of the columns pass. lowpass: the lowpass of Lo. subbands: layer 2b is the real, 2b + 1
- * the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs of
- * columns, its y pairs of src's rows. Of the subbands only `needed` rows are stored; of the lowpass all rows are, as coarser
- * levels need more of them. */
+/* Filters rows of src, which has Lo and Hi. Layer 2b of `subbands` is the real part, 2b + 1 the imaginary part of subband b, in
+ * the order 15, 45, 75, -75, -45, -15 degrees. Stores all rows of the lowpass, as coarser levels need them, but only `needed`
+ * rows of the subbands. The grid's x counts PAIRS pairs of columns, its y pairs of src's rows. */
 INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w,
                          int taps, int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
@@ -203,7 +202,7 @@ INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), 
         const int n = item * PAIRS, i = item_y + src_at.first_row / 2, z = item_z;
         if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)
             return;
-        const struct axis axis = {src_at.width, padded, length};
+        const struct padded_axis axis = {src_at.width, padded, length};
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels);
         pair low0, high0, low1, high1;
         filter_row(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, lo);
@@ -221,7 +220,7 @@ INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), 
 }
 
 NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                              int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+                                 int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
     forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item,
                  item_y, item_z);
@@ -230,11 +229,12 @@ NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT
 __kernel void forward_rows_1(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
                              int padded, int length, const struct needed_rows needed)
 {
-    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, WORK_ITEM_ARGS);
+    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed,
+                       WORK_ITEM_ARGS);
 }
 
 NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                              int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+                                 int padded, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
     forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, first_item,
                  item_y, item_z);
@@ -243,5 +243,6 @@ NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT
 __kernel void forward_rows_2(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
                              int padded, int length, const struct needed_rows needed)
 {
-    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed, WORK_ITEM_ARGS);
+    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, needed,
+                       WORK_ITEM_ARGS);
 }

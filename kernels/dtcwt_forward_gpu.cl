@@ -19,7 +19,8 @@
  *     group 0    |<-HALO->|     outputs     |<-HALO->|
  *     group 1                      |<-HALO->|     outputs     |<-HALO->|
  *
- * Order of sums: each begins with 0, k ascending.
+ * Grid: x counts the work-items of groups along x, y groups of OUTPUTS pairs of output rows, z planes. Order of sums: each
+ * begins with 0, k ascending.
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  pairs of output rows of a group
@@ -41,13 +42,13 @@
 #ifndef OUTPUTS
 #define OUTPUTS 1 /* pairs of output rows of a group */
 #endif
-#define ROWS    (2 * OUTPUTS)
-#define RADIUS  (TAPS / 2)
+#define ROWS   (2 * OUTPUTS)
+#define RADIUS (TAPS / 2)
 
-/* PAIR_VECS: vecs of the tile along x for one output of type `pair`, which has PAIRS even and PAIRS odd samples. */
+/* PAIR_VECS: vecs of the tile by which the window moves from one output of type `pair` to the next. */
 #ifdef QSHIFT
 #define forward_level forward_2
-#define PAIR_VECS   (4 / VEC_WIDTH)
+#define PAIR_VECS     (4 / VEC_WIDTH)
 #define HALO          ((TAPS - 2) / VEC_WIDTH + PADDING_VECS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that the group reads for ROWS rows of Lo and Hi */
 
@@ -56,7 +57,7 @@ struct filters {
 };
 #else
 #define forward_level forward_1
-#define PAIR_VECS   (2 * PAIRS / VEC_WIDTH)
+#define PAIR_VECS     (2 * PAIRS / VEC_WIDTH)
 #define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / VEC_WIDTH)
 #define WINDOW        (TAPS + ROWS - 1)
 
@@ -76,7 +77,8 @@ static inline int first_row_of(int y)
 }
 
 /* Filters the work-item's columns into ROWS rows of Lo and Hi. rows[j] is the source row for row j of the window. */
-INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows, int z, const struct filters w)
+INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows, int z,
+                           const struct filters w)
 {
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
@@ -113,8 +115,8 @@ INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __lo
 #endif
 }
 
-/* Filters along x, low- and highpass. `line` is the tile's row, from the vecs of the output pair on. */
 #ifdef QSHIFT
+/* Loads the pair that is i pairs after the first one of `line`. */
 static inline pair load_tile_pair(__local const vec *line, int i)
 {
 #ifdef IMAGES
@@ -124,6 +126,7 @@ static inline pair load_tile_pair(__local const vec *line, int i)
 #endif
 }
 
+/* Computes an output of low- and highpass along x. `line` is the tile's row, from the vec of the output on. */
 INLINE void filter_row(pair *low, pair *high, __local const vec *line, const struct filters w)
 {
     *low = *high = 0.0f;
@@ -142,6 +145,7 @@ typedef float4 sample;
 typedef float sample;
 #endif
 
+/* Computes an output of low- and highpass along x. `line` is the tile's row, from the vec of the output on. */
 INLINE void filter_row(pair *low, pair *high, __local const vec *line, const struct filters w)
 {
     sample window[(2 * HALO + PAIR_VECS) * VEC_WIDTH];
@@ -171,10 +175,10 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
 
 #define TASKS ((OUTPUTS + PAIR_VECS - 1) / PAIR_VECS) /* of a work-item; a task is an output pair in two rows */
 
-/* Computes a level. src: the image or the lowpass of the finer level. Its axes are padded to `length` positions, and its
- * samples begin at position `padded` (axis.h); x is along rows, y along columns. lowpass: of this level. subbands: layer
- * 2b is the real, 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. They may have
- * fewer rows in memory than the lowpass, of which coarser levels need more; only these rows are stored. */
+/* Computes the lowpass and the subbands of a level. src is the image or the lowpass of the finer level. Its axes are padded to
+ * `length` positions, and its samples begin at position `padded` (padded_axis.h). Layer 2b of `subbands` is the real part,
+ * 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. Stores the rows that each has in
+ * memory: the subbands may have fewer, as coarser levels need more rows of the lowpass. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const struct filters w, int2 padded, int2 length)
 {
@@ -183,13 +187,13 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     const int item = get_local_id(0), z = get_global_id(2);
     const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
-    const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
+    const struct padded_axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     /* Border rule along y, once for all columns. */
     for (int j = item; j < WINDOW; j += GROUP)
         rows[j] = clamp_row(src_at, sample_at(down, first_row_of(y0) + j));
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    /* Along y: Lo and Hi in the work-item's column. */
+    /* Along y: Lo and Hi of the work-item's columns. */
     vec low[ROWS], high[ROWS];
     filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * VEC_WIDTH), rows, z, w);
 #pragma unroll

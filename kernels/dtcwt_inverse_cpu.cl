@@ -10,8 +10,8 @@
  *
  *   level 1      y[n] = sum over k < taps of w[k] X[n - taps / 2 + k], taps odd
  *   from 2 on    each pair of inputs gives four outputs, with weights of their own:
- *                y[4n + i] = sum over k < taps / 2 of w[k][i] s, taps / 2 odd. Of pair n - taps / 4 + k of X, s is the even
- *                sample for i = 0 and 2, the odd one for i = 1 and 3. With g1 it is the other one
+ *                y[4n + i] = sum over k < taps / 2 of w[k][i] s[k][i], taps / 2 odd. With g0, s[k][i] is the even sample of
+ *                pair n - taps / 4 + k of X for i = 0 and 2, the odd one for i = 1 and 3; with g1 even and odd are exchanged
  *
  * w: the weights of g0, then the weights of g1. Z may be larger than the level by one sample per side. These samples are
  * skipped here (`crop`), as removing them would take a pass.
@@ -22,17 +22,17 @@
  * Work-items: inverse_columns_* compute PAIRS pairs of columns. inverse_rows_1 computes a vec, inverse_rows_2 the outputs
  * of PAIRS pairs. z counts planes. */
 #define PAIRS 8
-#include "axis.h"
+#include "padded_axis.h"
 #include "planes_pairs.h"
 
 #define MAX_TAPS 19
 
-/* An even and an odd row of the inputs: the lowpass, and the quads of subbands (0, 5), (2, 3) and (1, 4). */
-struct rows {
-    struct quads lowpass, outer, upper, diagonal;
+/* An even and an odd row of the inputs: the lowpass, and c2q of subbands (0, 5), (2, 3) and (1, 4). */
+struct row_pair {
+    struct quads lowpass, c2q05, c2q23, c2q14;
 };
 
-/* Returns quads with the even and the odd row exchanged. */
+/* Exchanges the even and the odd row. */
 static inline struct quads swap_even_odd(const struct quads quads)
 {
     struct quads swapped;
@@ -42,20 +42,20 @@ static inline struct quads swap_even_odd(const struct quads quads)
 }
 
 /* Loads rows 2i and 2i + 1 of column pairs n and on. In mirrored rows beyond the border the odd row comes first. */
-static inline struct rows load_rows(PLANES_IN(lowpass), PLANES_IN(subbands), int2 crop, int n, int i, int z)
+static inline struct row_pair load_row_pair(PLANES_IN(lowpass), PLANES_IN(subbands), int2 crop, int n, int i, int z)
 {
     const int at = reflect(2 * i, 2 * subbands_at.height), row = at >> 1, y = 2 * row + crop.y;
-    struct rows rows;
+    struct row_pair rows;
     rows.lowpass.even = VLOAD(lowpass + offset(lowpass_at, 2 * n + crop.x, y, z));
     rows.lowpass.odd = VLOAD(lowpass + offset(lowpass_at, 2 * n + crop.x, y + 1, z));
-    rows.outer = load_c2q(PLANES_ARG(subbands), 0, 5, n, row, z);
-    rows.upper = load_c2q(PLANES_ARG(subbands), 2, 3, n, row, z);
-    rows.diagonal = load_c2q(PLANES_ARG(subbands), 1, 4, n, row, z);
+    rows.c2q05 = load_c2q(PLANES_ARG(subbands), 0, 5, n, row, z);
+    rows.c2q23 = load_c2q(PLANES_ARG(subbands), 2, 3, n, row, z);
+    rows.c2q14 = load_c2q(PLANES_ARG(subbands), 1, 4, n, row, z);
     if (at & 1) {
         rows.lowpass = swap_even_odd(rows.lowpass);
-        rows.outer = swap_even_odd(rows.outer);
-        rows.upper = swap_even_odd(rows.upper);
-        rows.diagonal = swap_even_odd(rows.diagonal);
+        rows.c2q05 = swap_even_odd(rows.c2q05);
+        rows.c2q23 = swap_even_odd(rows.c2q23);
+        rows.c2q14 = swap_even_odd(rows.c2q14);
     }
     return rows;
 }
@@ -66,8 +66,8 @@ static inline pair add_weighted(pair sum, pair a, float g0, pair b, float g1)
     return mad(b, g1, mad(a, g0, sum));
 }
 
-/* Returns the sum and two rows of inputs: both rows of a with g0, then both rows of b with g1. k is the tap of the even
- * row. Taps beyond the filter are left out, as 0 * NaN would be NaN. */
+/* Returns sum + g0 a + g1 b over two rows: both rows of a, then both rows of b. k is the tap of the even row. Skips taps beyond
+ * the filter, as 0 * NaN would be NaN. */
 static inline pair add_quads(pair sum, const struct quads a, const struct quads b, __constant const float *w, int k, int taps)
 {
     __constant const float *g0 = w + 2 + k, *g1 = g0 + taps + 4;
@@ -78,17 +78,18 @@ static inline pair add_quads(pair sum, const struct quads a, const struct quads 
     return k == -1 ? mad(b.odd, g1[1], mad(a.odd, g0[1], sum)) : sum;
 }
 
-/* Arguments for WORK_ITEM_PARAMS if the grid is in blocks of columns: its x covers one block, its z all blocks of all
- * planes. Consecutive rows of a block read nearly the same rows of the subbands' twelve planes. As blocks are narrow, these
- * are still in the cache, even in wide pictures. */
+/* Arguments for WORK_ITEM_PARAMS if the grid is divided into blocks of columns: its x covers one block, its z all blocks of all
+ * planes. Consecutive rows of a block read nearly the same rows of the subbands' twelve planes. Blocks are so narrow that these
+ * rows are still in the cache, even in wide pictures. */
 #define BLOCK_ITEM(planes)                                                                                              \
-    (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1), get_global_id(2) % (planes)
+    (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1),           \
+        get_global_id(2) % (planes)
 
-/* Filters columns on level 1. dst: layer 0 is L, layer 1 is H. The grid's x counts PAIRS pairs of columns, its y pairs of
- * rows. Rows are loaded two at a time, of which a filter may not need the first or the last one. In `w` two unused weights
- * precede and follow the weights of each filter. */
+/* Filters columns on level 1. Layer 0 of dst is L, layer 1 is H. Rows are loaded in pairs, so the first or the last row may have
+ * no tap. In `w` two unused weights precede and follow the weights of each filter. The grid's x counts PAIRS pairs of columns,
+ * its y pairs of rows. */
 NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
-                                 int2 crop, WORK_ITEM_PARAMS)
+                                    int2 crop, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -99,12 +100,12 @@ NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
         const int radius = taps / 2, reach = (radius + 1) / 2;
         pair low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
         for (int c = -reach; c <= reach; c++) {
-            const struct rows v = load_rows(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + c, z);
+            const struct row_pair v = load_row_pair(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + c, z);
             const int k = radius + 2 * c;
-            low0 = add_quads(low0, v.lowpass, v.outer, w, k, taps);
-            low1 = add_quads(low1, v.lowpass, v.outer, w, k - 1, taps);
-            high0 = add_quads(high0, v.upper, v.diagonal, w, k, taps);
-            high1 = add_quads(high1, v.upper, v.diagonal, w, k - 1, taps);
+            low0 = add_quads(low0, v.lowpass, v.c2q05, w, k, taps);
+            low1 = add_quads(low1, v.lowpass, v.c2q05, w, k - 1, taps);
+            high0 = add_quads(high0, v.c2q23, v.c2q14, w, k, taps);
+            high1 = add_quads(high1, v.c2q23, v.c2q14, w, k - 1, taps);
         }
         store_pair(PLANES_ARG(dst), 2 * n, 2 * i, lo, low0);
         store_pair(PLANES_ARG(dst), 2 * n, 2 * i + 1, lo, low1);
@@ -119,9 +120,10 @@ __kernel void inverse_columns_1(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_
     inverse_columns_1_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
 }
 
-/* Filters columns from level 2 on. dst as on level 1. The grid's x counts PAIRS pairs of columns, its y groups of four rows. */
+/* Filters columns from level 2 on. Layer 0 of dst is L, layer 1 is H. The grid's x counts PAIRS pairs of columns, its y groups
+ * of four rows. */
 NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
-                                 int2 crop, WORK_ITEM_PARAMS)
+                                    int2 crop, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -131,16 +133,16 @@ NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
         const int lo = PLANE_INDEX(0, z, dst_at.channels), hi = PLANE_INDEX(1, z, dst_at.channels), inputs = taps / 2;
         pair low0 = 0.0f, low1 = 0.0f, low2 = 0.0f, low3 = 0.0f, high0 = 0.0f, high1 = 0.0f, high2 = 0.0f, high3 = 0.0f;
         for (int k = 0; k < inputs; k++) {
-            const struct rows v = load_rows(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + k - inputs / 2, z);
+            const struct row_pair v = load_row_pair(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + k - inputs / 2, z);
             __constant const float *g0 = w + 4 * k, *g1 = g0 + 4 * inputs;
-            low0 = add_weighted(low0, v.lowpass.even, g0[0], v.outer.odd, g1[0]);
-            low1 = add_weighted(low1, v.lowpass.odd, g0[1], v.outer.even, g1[1]);
-            low2 = add_weighted(low2, v.lowpass.even, g0[2], v.outer.odd, g1[2]);
-            low3 = add_weighted(low3, v.lowpass.odd, g0[3], v.outer.even, g1[3]);
-            high0 = add_weighted(high0, v.upper.even, g0[0], v.diagonal.odd, g1[0]);
-            high1 = add_weighted(high1, v.upper.odd, g0[1], v.diagonal.even, g1[1]);
-            high2 = add_weighted(high2, v.upper.even, g0[2], v.diagonal.odd, g1[2]);
-            high3 = add_weighted(high3, v.upper.odd, g0[3], v.diagonal.even, g1[3]);
+            low0 = add_weighted(low0, v.lowpass.even, g0[0], v.c2q05.odd, g1[0]);
+            low1 = add_weighted(low1, v.lowpass.odd, g0[1], v.c2q05.even, g1[1]);
+            low2 = add_weighted(low2, v.lowpass.even, g0[2], v.c2q05.odd, g1[2]);
+            low3 = add_weighted(low3, v.lowpass.odd, g0[3], v.c2q05.even, g1[3]);
+            high0 = add_weighted(high0, v.c2q23.even, g0[0], v.c2q14.odd, g1[0]);
+            high1 = add_weighted(high1, v.c2q23.odd, g0[1], v.c2q14.even, g1[1]);
+            high2 = add_weighted(high2, v.c2q23.even, g0[2], v.c2q14.odd, g1[2]);
+            high3 = add_weighted(high3, v.c2q23.odd, g0[3], v.c2q14.even, g1[3]);
         }
         store_pair(PLANES_ARG(dst), 2 * n, 4 * i, lo, low0);
         store_pair(PLANES_ARG(dst), 2 * n, 4 * i + 1, lo, low1);
@@ -165,8 +167,7 @@ static inline bool has_row(const struct geometry at, int y)
     return y >= at.first_row && y < at.first_row + at.rows;
 }
 
-/* Filters rows on level 1. dst has the size of the image, without the padding of odd sizes. Rows of src that dst lacks
- * are skipped. */
+/* Filters rows on level 1. dst has the size of the image, without the padding of odd sizes. Skips rows of src that dst lacks. */
 NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -174,7 +175,7 @@ NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant con
         const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
         if (x >= dst_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
-        const struct axis axis = {.n = src_at.width, .length = src_at.width};
+        const struct padded_axis axis = {.n = src_at.width, .length = src_at.width};
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels), x0 = x - taps / 2;
         vec sum = 0.0f;
         if (is_interior(axis, x0, LANES + taps)) {
@@ -197,7 +198,7 @@ __kernel void inverse_rows_1(PLANES_IN(src), PLANES_OUT(dst), __constant const f
     inverse_rows_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, WORK_ITEM_ARGS);
 }
 
-/* Samples of L and H, from the pair for k = 0 on: in the source and, for the border, in lines that mirror it. */
+/* Samples of L and H, from the pair for k = 0 on: in the source, and in copies with mirrored samples for the border. */
 struct row_inputs {
     __global const float *low, *high;
     const float *low_line, *high_line;
@@ -205,7 +206,8 @@ struct row_inputs {
 
 /* Computes the four outputs of each of PAIRS pairs: `first` has outputs 4n and 4n + 1, `second` has 4n + 2 and 4n + 3. An
  * output is a sum over `count` input pairs. */
-INLINE void expand_pairs(pair *first, pair *second, bool inside, const struct row_inputs row, __constant const float *w, int count)
+INLINE void expand_pairs(pair *first, pair *second, bool inside, const struct row_inputs row, __constant const float *w,
+                         int count)
 {
     *first = *second = 0.0f;
     for (int k = 0; k < count; k++) {
@@ -225,7 +227,7 @@ NOINLINE void inverse_rows_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant con
         const int n = item * PAIRS, y = item_y + src_at.first_row, z = item_z;
         if (2 * n >= src_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
-        const struct axis axis = {.n = src_at.width, .length = src_at.width};
+        const struct padded_axis axis = {.n = src_at.width, .length = src_at.width};
         const int inputs = taps / 2, x0 = 2 * (n - inputs / 2), count = 2 * (PAIRS + inputs);
         const int lo = PLANE_INDEX(0, z, src_at.channels), hi = PLANE_INDEX(1, z, src_at.channels);
         pair first, second;

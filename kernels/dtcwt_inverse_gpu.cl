@@ -9,8 +9,8 @@
  *
  *   level 1      y[n] = sum over k < TAPS of w[k] X[n - RADIUS + k], TAPS odd
  *   -DQSHIFT     from level 2 on, each pair of inputs gives four outputs, with weights of their own:
- *                y[4n + i] = sum over k < TAPS / 2 of w[k][i] s, TAPS / 2 odd. Of pair n - REACH + k of X, s is the even
- *                sample for i = 0 and 2, the odd one for i = 1 and 3. With g1 it is the other one
+ *                y[4n + i] = sum over k < TAPS / 2 of w[k][i] s[k][i], TAPS / 2 odd. With g0, s[k][i] is the even sample of
+ *                pair n - REACH + k of X for i = 0 and 2, the odd one for i = 1 and 3; with g1 even and odd are exchanged
  *
  * Order of sums: k ascending; for each k first g0, then g1. In columns of level 1 rows are added two at a time, the even
  * one first: two rows with g0, then two with g1.
@@ -23,6 +23,8 @@
  *     buffers  L  |       |    work-items of row 0      |       |
  *              H  |       |    work-items of row 1      |       |
  *     images   a single row of work-items has L and H
+ *
+ * Grid: x counts the work-items of groups along x, y the rows of work-items of groups of OUTPUTS rows of coefficients, z planes.
  *
  * Z may be larger than the level by one sample per side. These samples are skipped here (`crop`), as removing them
  * would take a pass.
@@ -41,7 +43,7 @@
 #define TAPS 7
 #endif
 #ifndef OUTPUTS
-#define OUTPUTS 4 /* rows of coefficients of a group */
+#define OUTPUTS 4
 #endif
 #ifdef IMAGES
 #define ITEM_ROWS 1 /* rows of work-items of a group */
@@ -75,8 +77,8 @@ struct filters {
     struct filter g0, g1;
 };
 
-/* Returns v, with its rows exchanged if `row` is odd. `row` is reflect() of twice the index of a row of coefficients. It
- * is odd beyond the border: mirrored, the odd row comes first. */
+/* Returns v, with its rows exchanged if `row` is odd. `row` is reflect() of twice the index of a row of coefficients, and is odd
+ * beyond the border, where the odd row comes first. */
 static inline struct quads mirror_rows(const struct quads v, int row)
 {
     struct quads rows;
@@ -97,8 +99,8 @@ static inline struct quads load_lowpass(PLANES_IN(lowpass), int2 crop, int n, in
     return v;
 }
 #else
-/* A column of inputs. An input is four floats: a quad of Z, or two complex samples for c2q. With this common form work-items
- * of L and of H differ in addresses and not in branches, which would delay the loads. */
+/* A column of inputs, of four floats each: a quad of Z, or two complex samples for c2q. With this common form work-items of L
+ * and of H differ in addresses only; branches would delay the loads. */
 struct column {
     __global const float *at; /* row `first` */
     int first, rows, pitch;
@@ -113,7 +115,7 @@ static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n,
                            lowpass_at.rows / 2, 2 * pitch, 1, pitch};
 }
 
-/* Returns column n of subbands `one` and `other`. */
+/* Returns column n of two subbands. */
 static inline struct column subbands_column(PLANES_IN(subbands), int one, int other, int n, int z)
 {
     const size_t layer = (size_t)subbands_at.plane_rows * subbands_at.pitch * subbands_at.channels;
@@ -135,7 +137,7 @@ static inline struct quads load_quads(const struct column from, int i, bool comp
 }
 #endif
 
-/* Adds row c of the window to all rows of L or H that it reaches, with g0 or g1. */
+/* Adds row c of the window to all output rows of L or H that have a tap for it. */
 INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct filter *g, const bool highpass)
 {
 #ifdef QSHIFT
@@ -190,7 +192,7 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
     return sum;
 }
 
-/* Returns what task number `task` computes: x is PARTS * pair of the tile + part of its outputs, y is the row. In images
+/* Returns the outputs of task number `task`: x is PARTS * pair of the tile + part of its outputs, y is the row. In images
  * neighbouring work-items write neighbouring rows (tile_index), but only two: with more rows they would read the same
  * banks of local memory. */
 #ifdef IMAGES
@@ -210,15 +212,15 @@ static inline int2 part_index(int task)
 #endif
 #define TASKS (PARTS * ROWS / ITEM_ROWS) /* of a work-item */
 
-/* In buffers the groups go from the last rows to the first: the rows that were written last are still in the cache.
- * Images are slower that way. */
+/* In buffers the groups proceed from the last rows to the first, as the rows that were written last are still in the cache.
+ * For images this is slower. */
 #ifdef IMAGES
 #define GROUP_ROW get_group_id(1)
 #else
 #define GROUP_ROW (get_num_groups(1) - 1 - get_group_id(1))
 #endif
 
-/* Computes a level. dst: the lowpass of the finer level, or the image without the padding of odd sizes. */
+/* Computes a level. dst is the lowpass of the finer level, or the image without the padding of odd sizes. */
 __kernel __attribute__((reqd_work_group_size(GROUP, ITEM_ROWS, 1))) void
 inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const struct filters w, int2 crop)
 {

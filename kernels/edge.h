@@ -34,8 +34,8 @@ static inline bool beyond_border(int i, int n)
     return EDGE == 3 && (i < 0 || i >= n);
 }
 
-/* Loads a vec of row y, with the border rule along y. Work-items of several rows may ask for rows that are not in memory.
- * These are clamped; they only affect output rows past the slice, which are not stored. */
+/* Loads a vec of row y, with the border rule along y. Rows that are not in memory are clamped: work-items of several rows load
+ * them for output rows past the slice, which are not stored. */
 static inline vec load_row(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(y, s_at.height) ? (vec)(0.0f) : load(PLANES_ARG(s), x, clamp_row(s_at, edge(y, s_at.height)), z);
@@ -58,24 +58,21 @@ static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
     fill_line(line, LANES, PLANES_ARG(s), x, y, z);
     return VLOAD(line);
 }
-#else
-#ifdef IMAGES
+#elif defined(IMAGES)
 /* Loads the texel at x, with the border rule along x. */
 static inline vec load_column(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(x, s_at.width) ? (vec)(0.0f) : load(PLANES_ARG(s), edge(x, s_at.width), y, z);
 }
+#define load_vec load_column
 #else
 /* Loads the sample at x, with the border rule along x. */
 static inline float load_column(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(x, s_at.width) ? 0.0f : s[offset(s_at, edge(x, s_at.width), y, z)];
 }
-#endif
 
-#ifdef IMAGES
-#define load_vec load_column
-#elif LANES == 4
+#if LANES == 4
 /* Loads the vec at x, any part of which may be beyond the border. */
 static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {

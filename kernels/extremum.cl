@@ -67,8 +67,8 @@ static inline vec include_zero(vec v, const struct window window, int x, int y, 
         return has_zero(y, at.height, window.zero_margin) ? zeros : v;
 #if LANES == 16
     float line[LANES], others[LANES];
-    store_line(v, line);
-    store_line(zeros, others);
+    store_sixteen(v, line);
+    store_sixteen(zeros, others);
     for (int i = 0; i < LANES; i++)
         line[i] = has_zero(x + i, at.width, window.zero_margin) ? others[i] : line[i];
     return VLOAD(line);

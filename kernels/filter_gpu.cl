@@ -13,6 +13,8 @@
  *     columns      |--------------------------------------------------|
  *     outputs      |  before  |  GROUP - reach vecs of outputs  | halo |
  *
+ * Grid: x counts the work-items of groups along x, y groups of OUTPUTS rows, z planes.
+ *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  output rows of a group; ROWS is a multiple of it
  *   -DFILTERS=n  1: dst is the result of one filter. 2: dst is the length of the vector of the results of two (gradient) */
@@ -65,17 +67,17 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
     }
 }
 
-/* Returns where the column at x is loaded: columns outside the image have weight 0 unless the axis wraps, and the nearest
- * one inside takes their place. So groups at the left and right border need no more time than others: with the tables'
- * weights in these columns, too, a blur took 1.16 times as long on an H200. */
+/* Returns the column to load for the column at x: the nearest one inside, unless the axis wraps. Columns outside have weight 0
+ * along x, so any values will do, and groups at the left and right border take no longer than others. With border weights in
+ * these columns a blur took 1.16 times as long on an H200. */
 INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
 {
     const int last = (at.width - 1) / LANES * LANES;
     return x >= 0 && x <= last || x_table[0].wraps ? x : clamp(x, 0, last);
 }
 
-/* Returns true if all samples of the work-item's columns are inside the image, where weights are the same everywhere. */
-INLINE bool columns_inside(const struct geometry at, const struct window along_y, int x, int y)
+/* Returns true if the windows of all outputs of the vec at x are in memory, so that all outputs have the same weights. */
+INLINE bool has_whole_windows(const struct geometry at, const struct window along_y, int x, int y)
 {
     const int first = y + along_y.start, end = first + OUTPUTS - 1 + along_y.taps;
     return x >= 0 && x + LANES <= at.width && first >= at.first_row && end <= at.first_row + at.rows;
@@ -100,8 +102,8 @@ INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weight
 }
 
 /* Filters the work-item's outputs inside the image along x, for one filter. `tile` begins with the first vec of their window.
- * Each vec is read once. The first and the last one, whose samples do not contribute to all lanes, have code of their own:
- * so the weights need no padding with zeros. */
+ * Each vec is read once. The first and the last one have code of their own, as their samples do not contribute to all lanes;
+ * otherwise the weights would need padding with zeros. */
 INLINE void filter_rows(vec *sum, __local const vec *tile, WEIGHTS const float *weights, int reach)
 {
 #pragma unroll
@@ -160,13 +162,13 @@ INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(x_table), int 
 INLINE void recompute_rows(vec *sum, PLANES_IN(src), TABLE(x_table), TABLE(y_table), int x, int y, int z)
 {
     const struct block rows = y_table[y / ROWS], columns = x_table[x / LANES];
-    recompute_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(y_table, rows) + y % ROWS, columns, weights_of(x_table, columns),
-                   z);
+    recompute_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(y_table, rows) + y % ROWS, columns,
+                   weights_of(x_table, columns), z);
 }
 
 /* Filters along y, then along x. weights_x and weights_y have the weights of the first filter, then of the second one. The
- * tables x_table2 and y_table2 are of the second filter, if there is one. first_group: number of the grid's first group along
- * y in the whole image. */
+ * tables x_table2 and y_table2 belong to the second filter, if there is one. The grid's first group along y is group number
+ * first_group of the whole image. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, const struct span span,
             WEIGHTS const float *weights_y, const struct window along_y, const struct epilogue epilogue, int first_group,
@@ -181,9 +183,9 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     for (int i = 0; i < FILTERS * OUTPUTS; i++)
         column[i] = 0.0f;
     /* Along y: the work-item's column, with constant weights or, near the border, those in the tables. */
-    const int near = column_inside(src_at, x_table, first);
-    if (columns_inside(src_at, along_y, near, y)) {
-        filter_columns(column, PLANES_ARG(src), weights_y, along_y, near, y, z);
+    const int inside = column_inside(src_at, x_table, first);
+    if (has_whole_windows(src_at, along_y, inside, y)) {
+        filter_columns(column, PLANES_ARG(src), weights_y, along_y, inside, y, z);
     } else {
         add_block(column, PLANES_ARG(src), y_table, x_table[0].wraps, first, y, z);
 #if FILTERS == 2

@@ -2,19 +2,22 @@
  *
  *     focus_energy    brightness of a picture's coefficients, squared and divided by the noise
  *     focus_halve     mean of 2x2 energies and of all orientations, for the next coarser level
- *     focus_add       adds the coefficients with the weight exp(t), where t is the mean of 3x3 of these energies
+ *     focus_add       adds the coefficients with the weight exp(t), where t is the weighted mean of 3x3 of these energies
  *     focus_divide    divides the sums by the sums of weights
  *     focus_lowpass   adds a lowpass to the mean, with the weight of the coarsest level's energies
- *     focus_measure   adds up t of all subbands of a level, at the coefficients of level 1
+ *     focus_measure   adds up the 3x3 energies of all subbands of a level, at the coefficients of level 1
  *     focus_winner    keeps the largest of these sums, and the number of its picture
  *
  * exp(t) would overflow. So layer 2b of `weights` is the sum of exp(t - m) of subband b, and layer 2b + 1 is m, the largest t
  * so far. If a picture has a larger one, the sums are multiplied by exp(old m - new m). The first picture has weight 1.
  *
- * Planes are buffers. Grid: x counts vecs, y rows, z subbands (1 in focus_lowpass and the last two kernels). Order of the sum over 3x3: of each
- * row left + right, then 3 times the centre; rows in the same order. Beyond the border the nearest energy counts. */
+ * The weights of the mean are 1 3 1 along each axis. Beyond the border the nearest energy counts. Order of the sum: left +
+ * right of a row, then 3 times the centre; rows in the same order. In focus_measure the weights are equal, row by row.
+ *
+ * Planes are buffers. Grid: x counts vecs, y rows, z subbands; 1 in focus_lowpass and the last two kernels. */
 #include "planes.h"
 
+/* `factor` is 1 / (25 * colours * variance of the noise): it divides by the sum of the mean's weights, too. */
 __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, float factor)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -46,7 +49,7 @@ __kernel void focus_halve(PLANES_IN(energies), PLANES_OUT(dst))
     store(PLANES_ARG(dst), x, y, z, (1.0f / 24.0f) * VLOAD(line));
 }
 
-/* Returns the sum of three neighbours in a row, the centre three times. */
+/* Returns the sum of three neighbours in a row, with weights 1 3 1. */
 static inline vec sum_row(PLANES_IN(s), int x, int y, int z)
 {
     __global const float *row = s + offset(s_at, 0, clamp(y, 0, s_at.height - 1), z);
@@ -58,7 +61,7 @@ static inline vec sum_row(PLANES_IN(s), int x, int y, int z)
     return mad(3.0f, VLOAD(line + 1), VLOAD(line) + VLOAD(line + 2));
 }
 
-/* Returns the sum over 3x3. */
+/* Returns the weighted sum over 3x3. */
 static inline vec sum_window(PLANES_IN(s), int x, int y, int z)
 {
     return mad(3.0f, sum_row(PLANES_ARG(s), x, y, z), sum_row(PLANES_ARG(s), x, y - 1, z) + sum_row(PLANES_ARG(s), x, y + 1, z));

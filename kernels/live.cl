@@ -6,14 +6,15 @@
  *   2. dead in all colours if these are constant along EQUAL_PIXELS pixels of the row;
  *   3. otherwise live.
  *
- * Only every fourth row of pixels is tested: cells 2j and 2j + 1 of a column share the result. A cell of a coarser level is the
- * rounded mean of its four children:
- *
  *     pixels of a row    x-2 x-1 [x x+1] x+2 x+3      a cell of level 1 and its neighbours
- *     a packed cell      all << 24 | blue << 16 | green << 8 | red
  *
- * A packed cell has a byte per colour. The other bytes are `all`, which is dead if all colours are: one of them in RGB, three in
- * pictures of one colour.
+ * Only every fourth row of pixels is tested: cells 2j and 2j + 1 of a column share the result. A cell of a coarser level is the
+ * rounded mean of its four children.
+ *
+ * A packed cell is four bytes, from the lowest on:
+ *
+ *     colour pictures    red, green, blue, all        `all` is dead if all colours are
+ *     gray pictures      gray, all, all, all
  *
  * Work-items have CELLS cells along x. All arithmetic after the comparisons is in integers. */
 #ifndef LANES
@@ -25,32 +26,32 @@
 #define EQUAL_PIXELS 6     /* pixels that rule 2 compares: the cell's own two and two on either side */
 #define CLIPPED      1e-6f /* largest distance of clipped values from 0 or full scale */
 
-/* CHANNEL has the values of one colour: in buffers on CPU devices sixteen pixels, of which the even lanes (OF_CELLS) begin
- * cells. MASK converts a comparison to -1 for true: vectors have that, scalars 1. */
+/* CHANNEL has one colour of the pixels of CELLS cells: in buffers on CPU devices sixteen pixels, of which the even lanes
+ * (FIRST_PIXELS) begin cells; otherwise a cell's first pixel. MASK converts a comparison to -1 for true, as it is in vectors. */
 #if LANES == 16 && !defined(IMAGES)
 #define CELLS        8 /* of a work-item */
-#define CHANNEL       float16
+#define CHANNEL      float16
 #define MASK(t)      (t)
 typedef int16 mask;
-#define OF_CELLS(t)  (t).even
 typedef int8 cells;
 typedef uint8 packed_cells;
-#define PACKED(v)    as_uint8(v)
-#define STORE(v, p)  vstore8(v, 0, p)
+#define FIRST_PIXELS(t) (t).even
+#define PACKED(v)       as_uint8(v)
+#define STORE(v, p)     vstore8(v, 0, p)
 #else
 #define CELLS        1
-#define CHANNEL       float
+#define CHANNEL      float
 #define MASK(t)      (-(t))
 typedef int mask;
-#define OF_CELLS(t)  (t)
 typedef int cells;
 typedef uint packed_cells;
-#define PACKED(v)    as_uint(v)
-#define STORE(v, p)  (*(p) = (v))
+#define FIRST_PIXELS(t) (t)
+#define PACKED(v)       as_uint(v)
+#define STORE(v, p)     (*(p) = (v))
 #endif
 #include "opponent.h"
 
-/* Loads the pixels that the rules need: shifted[k] has pixel x - 2 + k of row y, in vectors sixteen pixels from there on. */
+/* Loads the pixels that the rules need. shifted[k] has pixel x - 2 + k of row y; a vector has sixteen pixels from that one on. */
 static inline void load_shifted(CHANNEL shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel,
                                 int channels)
 {
@@ -85,8 +86,8 @@ static inline mask is_clipped(CHANNEL v)
     return MASK((fabs(v) <= CLIPPED) | (fabs(v - 1.0f) <= CLIPPED));
 }
 
-/* Computes rows [range.x, range.y) of the cells of level 1. `opponent`: src is in opponent colours. Grid: x counts groups of
- * CELLS cells, y pairs of rows of cells, z images. */
+/* Computes rows [range.x, range.y) of the cells of level 1. `opponent` is not 0 if src has opponent colours. Grid: x counts
+ * groups of CELLS cells, y pairs of rows of cells, z images. */
 NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels,
                              int colours, int opponent, WORK_ITEM_PARAMS)
 {
@@ -96,7 +97,7 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
         if (x >= src_at.width || j >= range.y)
             return;
         const int y = clamp(2 * j, src_at.first_row, src_at.first_row + src_at.rows - 1);
-        /* Are all colours constant along the row? */
+        /* Rule 2: tests if all colours are constant along the row. */
         mask same = MASK((CHANNEL)(0.0f) == (CHANNEL)(0.0f)), clipped[4];
         CHANNEL left[4], right[4];
         for (int c = 0; c < colours; c++) {
@@ -106,7 +107,7 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
                 same &= MASK(shifted[k] == shifted[k - 1]);
             left[c] = shifted[2], right[c] = shifted[3];
         }
-        /* Clipping is tested in red, green and blue. */
+        /* Rule 1: tests clipping, in red, green and blue. */
         if (opponent)
             from_opponent(left), from_opponent(right);
         mask all = same;
@@ -117,7 +118,7 @@ NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct g
         /* Packs a byte per channel, for both rows of cells. */
         cells v = 0;
         for (int c = 0; c < 4; c++) {
-            const cells dead = OF_CELLS(c < colours ? clipped[c] : all);
+            const cells dead = FIRST_PIXELS(c < colours ? clipped[c] : all);
             v |= (~dead & LIVE) << (8 * c);
         }
         for (int row = max(j, range.x); row < min(j + 2, range.y); row++)
@@ -131,7 +132,7 @@ __kernel void live_cells(PLANES_IN(src), __global uint *live, const struct geome
     live_cells_run(PLANES_ARG(src), live, live_at, range, channels, colours, opponent, WORK_ITEM_ARGS);
 }
 
-/* Loads the left and the right children of a work-item's cells in a row. At the border the last one is repeated. */
+/* Loads the left children, then the right children of a work-item's cells in a row. Repeats the last one at the border. */
 static inline void load_children(packed_cells children[2], __global const uint *row, int x, int width)
 {
 #if CELLS == 8
@@ -154,7 +155,7 @@ static inline void load_children(packed_cells children[2], __global const uint *
 /* Computes rows [range.x, range.y) of the cells of the next coarser level. Grid: x counts groups of CELLS cells, y rows of
  * cells, z images. */
 NOINLINE void live_halve_run(__global const uint *fine, const struct geometry fine_at, __global uint *live,
-                          const struct geometry live_at, int2 range, WORK_ITEM_PARAMS)
+                             const struct geometry live_at, int2 range, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {

@@ -15,9 +15,8 @@
 #define VALUES LANES
 #endif
 
-/* Counts the missing values of each picture p of a group: counts[2 p] of all, counts[2 p + 1] of those outside the halo,
- * in columns [own.x, own.y) and rows [own.z, own.w). A picture has `channels` planes, of which the first `colours` are
- * counted. */
+/* Counts the missing values of each picture p of a group: counts[2 p] counts all, counts[2 p + 1] without the halo, that is in
+ * columns [own.x, own.y) and rows [own.z, own.w). A picture has `channels` planes, of which the first `colours` are counted. */
 __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours, volatile __global uint *counts)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
@@ -57,8 +56,8 @@ __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours,
         atomic_add(counts + 2 * picture + 1, inside);
 }
 
-/* Copies a plane. A missing value becomes the mean of the finite values at most `radius` columns and rows away, or 0 if there
- * are none. */
+/* Copies a plane. Replaces a missing value by the mean of the finite values at most `radius` columns and rows away, or by 0 if
+ * all of these are missing. */
 __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -87,15 +86,15 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
     store(PLANES_ARG(dst), x, y, z, v);
 }
 
-/* Stores the weight of each value: the pixel's alpha (1 without alpha), or 0 if the value is missing, when v - v is NaN.
- * `alpha` is the channel of alpha, -1 without alpha. It counts from plane 0, since images with alpha are never grouped
- * (group_takes in src/chain/group.c). */
+/* Stores the weight of each value: the pixel's alpha (1 without alpha), or 0 if the value is missing. `alpha` is the plane of
+ * alpha, -1 without alpha; images with alpha are never in a group (group_takes in src/chain/group.c). */
 __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const vec v = load(PLANES_ARG(src), x, y, z);
+    /* v - v is NaN if v is missing. */
     store(PLANES_ARG(dst), x, y, z, v - v == 0.0f ? full_scale(PLANES_ARG(src), v, x, y, alpha) : (vec)(0.0f));
 }
 

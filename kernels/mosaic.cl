@@ -79,10 +79,10 @@ static inline vec brightness(vec re, vec im, float scale)
 #endif
 }
 
-/* Draws the six subbands of a level in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below. `origin`: pixel of
- * the first cell. `gap`: pixels between cells. */
+/* Draws the six subbands of a level in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below. The first cell begins
+ * at pixel `origin`, and `gap` pixels are between cells. */
 __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
-                           int2 origin, int gap, int alpha)
+                              int2 origin, int gap, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x >= subbands_at.width || y >= subbands_at.height)
@@ -92,7 +92,8 @@ __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global con
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
         const vec re = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, subbands_at.channels));
         const vec im = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, subbands_at.channels));
-        const int to_x = origin.x + column * (subbands_at.width + gap) + x, to_y = origin.y + row * (subbands_at.height + gap) + y;
+        const int to_x = origin.x + column * (subbands_at.width + gap) + x;
+        const int to_y = origin.y + row * (subbands_at.height + gap) + y;
         store_if_in_memory(PLANES_ARG(dst), to_x, to_y, z,
                            select_alpha(brightness(re, im, scale), 1.0f, z, dst_at.channels, alpha));
     }
@@ -135,8 +136,8 @@ static inline void store_colour(PLANES_OUT(dst), int x, int y, float3 colour)
 #endif
 }
 
-/* Returns the phase in turns, 0 to 1, at most 1e-7 from the exact value. It is the power series of the arctangent, for an
- * argument t of at most tan(pi / 8). For larger ones, arctan t = pi / 4 + arctan((t - 1) / (t + 1)). */
+/* Returns the phase in turns, 0 to 1, at most 1e-7 from the exact value. Sums the power series of arctan x for x up to
+ * tan(pi / 8). For larger x, arctan x = pi / 4 + arctan((x - 1) / (x + 1)). */
 static inline float phase_in_turns(float re, float im)
 {
     const float a = fabs(re), b = fabs(im), less = fmin(a, b), more = fmax(a, b);
@@ -163,10 +164,10 @@ static inline float3 hue(float turn, float value)
     return value * clamp(mad(-6.0f, fmin(distance, 1.0f - distance), (float3)(2.0f)), 0.0f, 1.0f);
 }
 
-/* Draws the six subbands of a level, as above, in colours: of the mean of all channels, the phase is hue and the brightness of
- * the magnitude is value. */
+/* Draws the six subbands of a level in the same places, as colours. The phase of the channels' mean is the hue, the brightness of
+ * its magnitude is the value. */
 __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
-                           int2 origin, int gap, int colours)
+                              int2 origin, int gap, int colours)
 {
     const int x = get_global_id(0), y = get_global_id(1);
     if (x >= subbands_at.width || y >= subbands_at.height)

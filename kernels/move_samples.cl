@@ -11,9 +11,8 @@
 #include "raster.h"
 #include "copy_pixel.h"
 
-/* Pixel (x, y) of dst is pixel (xx x + xy y + x, yx x + yy y + y) of src. */
 struct move {
-    int xx, xy, x, yx, yy, y;
+    int xx, xy, x0, yx, yy, y0; /* of the formula above */
     int width, first_row, rows; /* of dst */
 };
 
@@ -25,7 +24,7 @@ __kernel void move_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int unit
     const int z = get_global_id(2);
     const long step = (long)move.xx + (long)move.yx * src_pitch;
     for (int y = top; y < bottom; y++) {
-        const int source_x = move.xx * left + move.xy * y + move.x, source_y = move.yx * left + move.yy * y + move.y;
+        const int source_x = move.xx * left + move.xy * y + move.x0, source_y = move.yx * left + move.yy * y + move.y0;
         __global const unit *from = src + PIXEL_NUMBER(src, source_x, source_y, z) * units;
         __global unit *to = dst + PIXEL_NUMBER(dst, left, y, z) * units;
         for (int x = left; x < right; x++, from += step * units, to += units)

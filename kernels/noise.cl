@@ -21,7 +21,7 @@
 #define LANES 1
 #endif
 #include "planes.h"
-#include "axis.h"
+#include "padded_axis.h"
 #include "places.h"
 #define CHANNEL float8
 #include "opponent.h"

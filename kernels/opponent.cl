@@ -1,8 +1,7 @@
 /* Converts the images of a group to or from opponent colours (opponent.h). `directions` has a value per image: 1 converts to
  * opponent colours, -1 back to red, green and blue, 0 copies. Alpha is copied.
  *
- * Grid: x counts vecs, y rows, z layers of all images: layer 0 of each image, then layer 1 of each, and so on. A layer of an
- * image has `channels` planes. */
+ * Grid: x counts vecs, y rows, z layers of `channels` planes: layer 0 of all images, then layer 1 of all, and so on. */
 #include "planes.h"
 #ifdef IMAGES
 #define CHANNEL float
@@ -36,7 +35,8 @@ __kernel void opponent(PLANES_IN(src), PLANES_OUT(dst), int channels, int images
 #pragma unroll
     for (int c = 0; c < 3; c++)
         store(PLANES_ARG(dst), x, y, PLANE_INDEX(layer, c, channels), v[c]);
+    const int alpha = PLANE_INDEX(layer, 3, channels);
     if (channels > 3)
-        store(PLANES_ARG(dst), x, y, PLANE_INDEX(layer, 3, channels), load(PLANES_ARG(src), x, y, PLANE_INDEX(layer, 3, channels)));
+        store(PLANES_ARG(dst), x, y, alpha, load(PLANES_ARG(src), x, y, alpha));
 #endif
 }

@@ -33,7 +33,7 @@ struct geometry {
     int first_row, rows; /* in memory */
     int pitch;           /* floats from row to row */
     int layers, channels; /* a buffer has layers * channels planes, an image has layers planes of texels */
-    int plane_rows; /* rows from plane to plane */
+    int plane_rows;       /* rows from plane to plane */
 };
 
 /* The address space of filter weights. -DWEIGHTS=__global if they do not fit into the device's constant memory. */
@@ -63,7 +63,7 @@ struct geometry {
  *         foo_run(PLANES_ARG(src), PLANES_ARG(dst), WORK_ITEM_ARGS);
  *     }
  *
- * An item beyond the image returns: all later ones are outside, too. An item that finishes early uses `continue`.
+ * Items beyond the image return: all later ones are outside, too. An item that finishes early uses `continue`.
  *
  *   -DITEMS_PER_CALL=n  work-items of a call. The launch defines it on CPU devices, for buffers, for work that is
  *                       `outlined` (struct work). Without it the function is inlined, and a call has one work-item */
@@ -95,7 +95,7 @@ static inline __attribute__((overloadable)) float16 load_sixteen(const float *p)
     return ((const struct sixteen *)p)->all;
 }
 
-static inline void store_line(float16 v, float *p)
+static inline void store_sixteen(float16 v, float *p)
 {
     ((struct sixteen *)p)->all = v;
 }

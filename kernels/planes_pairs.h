@@ -30,7 +30,7 @@ typedef float single;
 #define ODD  odd
 #endif
 
-/* Makes pairs of their even and their odd samples. */
+/* Joins even and odd samples to pairs. */
 static inline pair interleave(single even_ones, single odd_ones)
 {
     pair v;
@@ -64,7 +64,7 @@ static inline void store_pair(PLANES_OUT(t), int x, int y, int z, pair value)
 #endif
 }
 
-/* Loads PAIRS neighbouring samples of one plane, such as a subband; in images a texel. */
+/* Loads PAIRS neighbouring samples of one plane, such as the real part of a subband; in images a texel. */
 static inline single load_single(PLANES_IN(s), int x, int y, int z)
 {
 #ifdef IMAGES
@@ -101,8 +101,9 @@ struct quads {
     pair even, odd;
 };
 
-/* Returns the quads of complex samples z0 of the one and z1 of the other subband (c2q): a + jb = (z0 + z1) / sqrt 2 and
- * d - jc = (z1 - z0) / sqrt 2. */
+/* Returns the quads for samples z0 and z1 of two subbands (c2q):
+ *
+ *     a + jb = (z0 + z1) / sqrt 2,  d - jc = (z1 - z0) / sqrt 2 */
 static inline struct quads c2q(single re0, single im0, single re1, single im1)
 {
     struct quads quads;

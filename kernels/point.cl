@@ -22,7 +22,7 @@
 #include "power.h"
 
 /* Computes factor * v + offset_fraction * full scale for all channels but alpha (-1: no alpha). The grid's z counts the
- * planes of all layers. Planes of several layers have no offset: full_scale() finds alpha in the first layer. */
+ * planes of all layers. With several layers offset_fraction must be 0, as full_scale() reads alpha of the first layer. */
 __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset_fraction, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -135,9 +135,9 @@ __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float g
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* Divides by a background that was blurred with 0 for missing values. `weights` is the same blur of an image that has full
- * scale for each value and 0 for each missing one, so background / weights is the mean of the others. Weights that
- * differ from full scale by rounding only are set to it: without missing values the result is the same as quotient's. */
+/* Divides by a background that was blurred with 0 for missing values. `weights` is the blur of an image that has full
+ * scale for each valid value and 0 for each missing one, so background / weights is the mean of the valid ones. Weights that
+ * differ from full scale only by rounding are set to it, so without missing values the result is that of quotient(). */
 __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weights), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -150,35 +150,34 @@ __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weigh
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* Subtracts a second picture, or multiplies by it. It is planes of floats for the rows of dst, `pitch` floats a row and
- * `plane` floats apart; 0: one plane for all colours. Rows are as long as vecs need. */
-__kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict other, int pitch, int plane,
+/* Subtracts a second picture, or multiplies by it. `other` has the rows of dst: `pitch` floats from row to row, a multiple of
+ * LANES, and `plane_step` floats from plane to plane, or 0 if one plane serves all colours. */
+__kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict other, int pitch, int plane_step,
                       int multiplies, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const vec v = load(PLANES_ARG(src), x, y, z);
-    const size_t at = (size_t)(y - dst_at.first_row) * pitch + x, apart = plane;
+    const size_t at = (size_t)(y - dst_at.first_row) * pitch + x, step = plane_step;
 #ifdef IMAGES
     const int last = alpha < 0 ? dst_at.channels - 1 : alpha - 1;
-    const vec w = (vec)(other[at], other[at + min(1, last) * apart], other[at + min(2, last) * apart], 0.0f);
+    const vec w = (vec)(other[at], other[at + min(1, last) * step], other[at + min(2, last) * step], 0.0f);
 #else
-    const vec w = z == alpha ? (vec)(0.0f) : VLOAD(other + at + z * apart);
+    const vec w = z == alpha ? (vec)(0.0f) : VLOAD(other + at + z * step);
 #endif
     const vec value = multiplies ? v * w : mad(-w, full_scale(PLANES_ARG(src), v, x, y, alpha), v);
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Layout of a histogram, the same as in src/filters/histogram.c:
+/* Layout of a histogram in 32-bit words, the same as in src/filters/histogram.c:
  *
- *     0 ... BINS - 1    bins in ascending order of values. Integers have HALF bins on either side of 0, floats on either
- *                       side of the origin
+ *     0 ... BINS - 1    bins in ascending order of values: HALF bins on either side of 0 for integers, of the origin for floats
  *     BINS              number of NaN and infinities
- *     BINS + 1          number of samples that are not counted: transparent ones, and lanes beyond the picture
+ *     BINS + 1          number of values that no bin counts: transparent pixels, and lanes beyond the picture
  *     ORIGIN            the origin, a float (find_origin)
  *
- * The macros need `floats` in their scope: not 0 if samples are floats. */
+ * The macros need a variable `floats`: not 0 if samples are floats. */
 #define INTEGER_BINS (1 << 18)
 #define FLOAT_BINS   (1 << 19)
 #define BINS         (floats ? FLOAT_BINS : INTEGER_BINS)
@@ -188,7 +187,7 @@ __kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *res
 #define SHIFT        13 /* lowest bits of a float's distance from the origin, which bins ignore */
 
 /* Sets the origin of each histogram of a float picture: the median of 31 samples of the first row. Bins near the origin
- * are the narrowest, so samples that are close to each other get bins of their own. A work-item has one histogram. */
+ * are the narrowest, so they separate samples that differ little. A work-item has one histogram. */
 __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, int alpha)
 {
     const int floats = 1; /* for the macros above */
@@ -219,7 +218,7 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
 }
 
 /* Returns the bin of each value. Integer samples have 65535 bins from 0 to full scale. For floats v is the distance from the
- * origin: bits of positive floats sort like integers, so its upper bits are the bin. A distance in the middle between two
+ * origin, and its upper bits are the bin, as bits of positive floats sort like integers. A distance in the middle between two
  * bins goes to the lower one. */
 static inline ints find_bins(vec v, int floats)
 {
@@ -239,9 +238,10 @@ static inline ints find_bins(vec v, int floats)
 }
 
 /* Counts the colours of rows [rows.x, rows.y), divided by alpha. `histograms` is 1, for all colours together, or the number
- * of colours. There are `copies` copies of the histograms, for one row of work-items each in turn. The grid: with LANES 16
- * one work-item per copy, which counts every nth row; otherwise one per vec. */
-__kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha, int floats)
+ * of colours. Row n of the grid adds to copy n % copies of the histograms. Grid: with LANES 16 one work-item per copy, which
+ * counts every row number `copies`; otherwise one work-item per vec. */
+__kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha,
+                    int floats)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
     __global uint *own = bins + (size_t)(get_global_id(1) % copies) * histograms * SPACING;
@@ -258,8 +258,8 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
             const int planes = colours, valid = min(LANES, src_at.width - x);
             const int next_plane = histograms > 1 ? SPACING : 0, next_value = 0;
 #endif
-            /* `valid` values of a vec are counted. The histogram of value i of plane z begins at z * next_plane +
-             * i * next_value. */
+            /* The first `valid` values of a vec are counted. Value i of plane z belongs to the histogram at
+             * z * next_plane + i * next_value. */
             ints found[4];
             int *const bin = (int *)found;
             for (int z = 0; z < planes; z++) {
@@ -272,13 +272,13 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
 #endif
                 found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(BINS + 1);
             }
-            /* Other values (lanes beyond the picture, channels that are no colours) go to the first histogram's bin
-             * BINS + 1. */
+            /* The other values (lanes beyond the picture, channels that are no colours) are counted in word BINS + 1 of
+             * the plane's first histogram. */
             for (int i = valid; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
                     bin[z * VALUES + i] = BINS + 1 - i * next_value;
-            /* Planes alternate: neighbours in a plane often increment the same counter, and each increment waits for
-             * the one before. */
+            /* Alternates between planes: neighbours in a plane often increment the same counter, and each increment waits
+             * for the one before. */
 #pragma unroll
             for (int i = 0; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)

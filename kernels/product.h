@@ -2,10 +2,10 @@
  *
  *     dst = A * src * transposed(B)
  *
- * Row y of A has the weights of the rows of src for row y of dst, and row x of B the weights of the columns. Both are
- * banded: an output is a sum of few neighbouring samples. So an axis is cut into blocks of neighbouring outputs, which
- * share a window of `count` samples from sample `first` on. The part of A (or B) in the window is a small dense matrix,
- * with zeros where an output does not use a sample:
+ * Row y of A has the weights of the rows of src for row y of dst. Row x of B has the weights of the columns of src for
+ * column x of dst. Both are banded: an output is a sum of few neighbouring samples. So an axis is divided into blocks of
+ * neighbouring outputs, which share a window of `count` samples from sample `first` on. The part of A (or B) in the window
+ * is a small dense matrix, with zeros for samples that an output does not use:
  *
  *              samples          first   first + count
  *           . . . . . . . . . . .|. . . . . . .|. . .
@@ -14,15 +14,16 @@
  *     output 2             | w w w |      its matrix is stored sample after sample,
  *     output 3             |   w w w      a weight for each output of the block
  *
- * Border handling is in the weights, so windows are inside the image. Only on an axis that wraps, a window may begin before
- * sample 0 or end after the last one; it then continues at the other end (`wraps`). Blocks with equal weights share a
- * matrix: a blur or an enlargement has few different ones, most of them at the ends. All slices of an image divide it into
- * the same blocks.
+ * The weights include the border rule, so windows are inside the image. The exception is an axis that wraps (`wraps`): a
+ * window may begin before sample 0 or end after the last one, and continues at the other end. Blocks with equal weights
+ * share a matrix: a blur or an enlargement has few different ones, most of them at the ends. All slices of an image divide
+ * it into the same blocks.
  *
  * Order of sums: sample after sample, ascending, from 0 on; first along y (A * src), then along x.
  *
- * A table (src/filters/axis.h) is the blocks, then the matrices. A work-item, or a group of them, computes ROWS rows of
- * A * src in all columns that it needs, into a tile in fast memory, and from the tile ROWS rows of the product:
+ * A table (src/filters/axis.h) has the blocks, then the matrices. A work-item, or a group of them, computes ROWS rows of
+ * A * src in all columns that it needs, and stores them in a tile in fast memory. From the tile it computes ROWS rows of the
+ * product:
  *
  *     src                  A * src (tile)             dst
  *     |          |         |                |         |              |
@@ -54,7 +55,7 @@ static inline int wrap_index(int i, int n)
     return i < 0 ? i + n : i < n ? i : i - n;
 }
 
-/* The last operation on a value of the product. It combines the product with the value at the same place in `other`: the
+/* The last operation on a value of the product. It combines the product with the value of the same pixel in `other`: the
  * picture that is sharpened or whose alpha is copied, or the first of two products. */
 struct epilogue {
     int op;                  /* COPY, SHARPEN or MAGNITUDE */

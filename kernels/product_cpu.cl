@@ -1,5 +1,5 @@
-/* A product (product.h) on CPU devices. A work-item computes ROWS rows of a segment, which is SEGMENT blocks side by side
- * along x. It computes one block after the other. Its tile stays in the first-level caches:
+/* A product (product.h) on CPU devices. A work-item computes ROWS rows of a segment, SEGMENT consecutive blocks along x, block
+ * by block. Its tile stays in the first-level cache:
  *
  *     one row of the tile   | LANES floats of padding | SPAN positions | LANES floats of padding |
  *
@@ -8,13 +8,13 @@
  *
  *   -DSAMPLES  for chains that begin or end with a product: the source, the destination or both are a file's samples
  *              (samples.h). Arguments select samples or planes, so one program serves all these chains. A work-item
- *              computes all channels of its pixels, which are `planes` planes. Without SAMPLES, `planes` is 1 and the
- *              grid's z counts planes
+ *              computes all channels of its pixels, and the grid's z is 1. Without SAMPLES z counts planes, and a work-item
+ *              computes one (`planes` is 1)
  *
  * Samples stay interleaved in the tile, as in the file. Splitting the channels would gain nothing, as each sample is
  * multiplied with a vector of weights.
  *
- * Grid: x counts blocks along y, y segments, z planes. The order of sums is the one in product.h. */
+ * Grid: x counts blocks along y, y counts segments. Order of sums: product.h. */
 #include "product.h"
 #ifdef SAMPLES
 #include "samples.h"
@@ -54,8 +54,8 @@
 #define ROW_ELEMENTS   src_at.pitch
 #endif
 
-/* Loads sixteen neighbouring elements of a row. Samples are converted to floats as in unpacking (samples.cl): images of a
- * group, which are unpacked, must get the same bits. */
+/* Loads sixteen neighbouring elements of a row. Converts samples to floats as samples.cl does, which unpacks the images of a
+ * group: both must get the same bits. */
 INLINE float16 load_elements(INPUT, int x, int y, int z)
 {
 #ifdef SAMPLES
@@ -66,8 +66,8 @@ INLINE float16 load_elements(INPUT, int x, int y, int z)
 }
 
 /* Computes ROWS rows of A * src into the tile, at `count` elements of a row from element `begin` on. */
-INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int count,
-                             int z)
+INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __global const float *weights, int begin,
+                             int count, int z)
 {
     for (int i = 0; i < count; i += LANES) {
         const int x = min(begin + i, ROW_ELEMENTS - LANES); /* memory may end with the row */
@@ -83,12 +83,13 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
-            store_line(sum[r], tile + r * TILE_PITCH + x - begin);
+            store_sixteen(sum[r], tile + r * TILE_PITCH + x - begin);
     }
 }
 
 /* Fills the tile with positions [begin, end) along x, which are outside the image only if the axis wraps. */
-INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int end, int z, int planes)
+INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int end, int z,
+                      int planes)
 {
     const int n = src_at.width;
     for (int x = begin; x < end;) {
@@ -109,11 +110,11 @@ INLINE void multiply_rows(float16 *sum, const float *tile, __global const float 
     }
 }
 
-/* Returns row r of a block of outputs, without the samples of weight 0: these may be NaN or infinite. c is the channel of
- * interleaved samples, z the plane otherwise; the other one is 0. Called only for blocks whose window has a NaN or an
- * infinity. Vectorised loops would double the compilation time. */
+/* Returns row r of a block of outputs, summed without the samples of weight 0, which may be NaN or infinite. Called only for
+ * blocks whose window has such samples. If the source is interleaved, c is the channel and z is 0; otherwise z is the plane and
+ * c is 0. Vectorised loops would double the compilation time. */
 NOINLINE float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
-                          __global const float *weights, int r, int c, int z, int planes)
+                             __global const float *weights, int r, int c, int z, int planes)
 {
     float line[MAX_PLANES * PADDED(CHUNK)];
     const int end = columns.first + columns.count, n = src_at.width, step = STEP;
@@ -131,7 +132,7 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
                 if (row_weights[j * ROWS + r] != 0.0f)
                     column = mad(load_elements(INPUT_ARG, first, wrap_index(rows.first + j, src_at.height), z),
                                  row_weights[j * ROWS + r], column);
-            store_line(column, line + LANES + first - at * step);
+            store_sixteen(column, line + LANES + first - at * step);
         }
 #pragma unroll 1
         for (int j = 0; j < count; j++) {
@@ -142,10 +143,10 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
     return sum;
 }
 
-/* Applies the epilogue and stores the pixels of a block in row y. `other` of an image that is sharpened is the image itself,
- * which may have only samples. With `in_range` no value is clipped. */
-INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z, int planes,
-                      bool in_range)
+/* Applies the epilogue and stores the pixels of a block in row y. Its second operand is `other`, but for SHARPEN the source if
+ * that is samples. With `in_range` no value is clipped. */
+INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z,
+                      int planes, bool in_range)
 {
     if (epilogue.op != COPY || epilogue.alpha_channel >= 0) {
         float16 others[MAX_PLANES];
@@ -172,7 +173,7 @@ INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const str
 /* Computes a segment. Consecutive work-items have consecutive blocks along y, from `first_block` on, so that they share rows
  * of src. `channels` is the number of planes that a work-item computes with SAMPLES. */
 NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
-                       const struct epilogue epilogue, int channels, WORK_ITEM_PARAMS)
+                          const struct epilogue epilogue, int channels, WORK_ITEM_PARAMS)
 {
     float tile[ROWS * TILE_PITCH];
     const int planes = MAX_PLANES == 1 ? 1 : channels;
@@ -199,7 +200,8 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
                 tile_first = x;
                 tile_end = min(x + SPAN, last.first + last.count);
                 for (int c = 0; c < fills; c++)
-                    fill_tile(tile + LANES + c * PADDED(SPAN), INPUT_ARG, rows, row_weights, tile_first, tile_end, z + c, planes);
+                    fill_tile(tile + LANES + c * PADDED(SPAN), INPUT_ARG, rows, row_weights, tile_first, tile_end, z + c,
+                              planes);
             }
             const int count = min(end, tile_end) - x;
             for (int c = 0; c < planes; c++)
@@ -219,23 +221,23 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
             in_range = !may_be_clipped(largest);
         }
 #endif
-        bool finite = in_range;
+        bool all_finite = in_range;
         if (!in_range) {
             float16 check = 0.0f;
             for (int c = 0; c < planes; c++)
 #pragma unroll
                 for (int r = 0; r < ROWS; r++)
                     check += sum[c][r];
-            finite = is_finite(check.s0); /* a NaN or an infinity in the window reaches all lanes and rows */
+            all_finite = is_finite(check.s0); /* a NaN or an infinity in the window reaches all lanes and rows */
         }
         /* Stores the rows that dst has. */
         for (int y = begin_y; y < end_y; y++) {
             const int r = y - block_y * ROWS;
             float16 value[MAX_PLANES];
             for (int c = 0; c < planes; c++)
-                value[c] = finite ? sum[c][r]
-                                  : sum_support(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
-                                                IS_INTERLEAVED ? 0 : z + c, planes);
+                value[c] = all_finite ? sum[c][r]
+                                      : sum_support(INPUT_ARG, rows, row_weights, columns, weights, r,
+                                                    IS_INTERLEAVED ? c : 0, IS_INTERLEAVED ? 0 : z + c, planes);
             store_row(value, INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, epilogue, i * LANES, y, z, planes, in_range);
         }
     }
@@ -244,5 +246,6 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
 __kernel void product(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
                       const struct epilogue epilogue, int channels)
 {
-    product_run(INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, epilogue, channels, WORK_ITEM_ARGS);
+    product_run(INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, epilogue, channels,
+                WORK_ITEM_ARGS);
 }

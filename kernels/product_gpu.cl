@@ -1,15 +1,15 @@
-/* A product (product.h) on GPUs, and in images on any device. A group has `across` blocks side by side along x and ROWS
- * rows; a work-item has one block. The work-items also compute the tile's columns: four samples each, or one texel.
+/* A product (product.h) on GPUs, and in images on any device. A group has ROWS rows of `across` neighbouring blocks along x; a
+ * work-item has one block. The work-items also compute the tile's columns: four samples each, or one texel.
  *
  *     tile          | c0 | c1 | c2 | ...                 | GROUP vecs, ROWS rows
  *     work-item     | 0    1    2    ...                 | computes column i, then sums over the window of block i
  *
  *   -DGROUP=n  work-items of a group
- *   -DREFILL   the windows of the group's blocks are together wider than the tile, which is filled and used more than once.
- *              The sums are then in registers during the filling, and fewer groups run at once (H200, --scale 2: 187
+ *   -DREFILL   the windows of the group's blocks are together wider than the tile, which is filled and used several times.
+ *              Then the sums occupy registers while the tile is filled, and fewer groups run at once (H200, --scale 2: 187
  *              instead of 142 us)
  *
- * The order of sums is the one in product.h. */
+ * Grid: x counts the work-items of groups along x, y blocks along y, z planes. Order of sums: product.h. */
 #ifndef LANES
 #define LANES 4
 #endif
@@ -27,9 +27,10 @@ INLINE void store_output(vec sum, PLANES_IN(other), PLANES_OUT(dst), const struc
 
 /* Returns true if rows y to y + ROWS - 1 are stored without an epilogue and dst has all of them. Most blocks are stored
  * this way, without a check per row. */
-INLINE int stored_whole(const struct geometry dst_at, const struct epilogue epilogue, int y)
+INLINE int stores_all_rows(const struct geometry dst_at, const struct epilogue epilogue, int y)
 {
-    return epilogue.op == COPY && epilogue.alpha_channel < 0 && y >= dst_at.first_row && y + ROWS <= dst_at.first_row + dst_at.rows;
+    return epilogue.op == COPY && epilogue.alpha_channel < 0 && y >= dst_at.first_row &&
+           y + ROWS <= dst_at.first_row + dst_at.rows;
 }
 
 /* Stores the outputs of a group: blocks [begin, begin + across) along x, ROWS rows from row y on. */
@@ -48,7 +49,7 @@ INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
         sum[i] = tile[row * PITCH + column + i * apart];
-    if (stored_whole(dst_at, epilogue, y) && column + (ROWS - 1) * apart < across) {
+    if (stores_all_rows(dst_at, epilogue, y) && column + (ROWS - 1) * apart < across) {
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
             store(PLANES_ARG(dst), begin + column + i * apart, y + row, z, sum[i]);
@@ -66,7 +67,7 @@ INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT
     const int item = get_local_id(0), x = (begin + item) * LANES;
     if (item >= across)
         return;
-    if (stored_whole(dst_at, epilogue, y)) {
+    if (stores_all_rows(dst_at, epilogue, y)) {
         __global float *row = dst + offset(dst_at, x, y, z);
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
@@ -120,8 +121,8 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
 #ifdef IMAGES
                 const vec v = load_position(PLANES_ARG(src), x, wrap_index(rows.first + j, src_at.height), z, first.wraps);
 #else
-                const vec v = inside ? VLOAD(row)
-                                       : load_position(PLANES_ARG(src), x, wrap_index(rows.first + j, src_at.height), z, first.wraps);
+                const int y = wrap_index(rows.first + j, src_at.height);
+                const vec v = inside ? VLOAD(row) : load_position(PLANES_ARG(src), x, y, z, first.wraps);
                 row += src_at.pitch;
 #endif
 #pragma unroll

@@ -1,5 +1,5 @@
-/* The tile of a product (product.h) on GPUs, in local memory. The work-items of a group compute the tile's columns side by
- * side. Then each computes the outputs of one block, as sums along the tile's rows.
+/* The tile of a product (product.h) on GPUs, in local memory. Each work-item of a group computes a column of the tile. Then
+ * each computes the outputs of one block, as sums along the tile's rows.
  *
  *   -DGROUP=n  work-items of a group */
 #pragma once
@@ -9,8 +9,8 @@
 #define GROUP 128
 #endif
 
-/* Loads the vec at x. Unless the axis wraps, samples outside the image have weight 0; the nearest one is
- * loaded instead. */
+/* Loads the vec at x. Samples outside the image wrap if the axis does; otherwise they have weight 0, and the nearest one inside
+ * is loaded. */
 INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;
@@ -28,8 +28,8 @@ INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 #endif
 }
 
-/* Vecs from row to row of the tile. In images a group also reads the tile column by column (store_sums), which one more vec
- * per row keeps free of bank conflicts. */
+/* Vecs from row to row of the tile. In images a group also reads the tile column by column (store_sums); with one more vec per
+ * row that has no bank conflicts. */
 #ifdef IMAGES
 #define PITCH (GROUP + 1)
 #else
@@ -56,15 +56,15 @@ INLINE void multiply_rows(vec *sum, __local const vec *tile, __global const floa
     }
 }
 
-/* Returns the work-item's outputs in one row, without the samples of weight 0: these may be NaN or infinite. The weights of
- * the row are row_weights[0], row_weights[ROWS], ... Called only for windows with such samples. Reads src, not the tile. */
+/* Returns the work-item's outputs in one row, summed without the samples of weight 0, which may be NaN or infinite. Called only
+ * for windows with such samples. The weights of the row are row_weights[0], row_weights[ROWS], ... Reads src, not the tile. */
 INLINE vec sum_support(PLANES_IN(src), const struct block rows, __global const float *row_weights, const struct block columns,
-                         __global const float *weights, int z)
+                       __global const float *weights, int z)
 {
     vec sum = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < columns.count; i++) {
-        const int x = wrap_index(columns.first + i, src_at.width); /* past a tiny image, if the window is padded to a vec */
+        const int x = wrap_index(columns.first + i, src_at.width); /* >= width in a tiny image: windows are padded to vecs */
 #ifdef IMAGES
         const vec w = weights[i];
         vec column = 0.0f;
@@ -99,7 +99,7 @@ INLINE bool sums_are_finite(const vec *sum, const int count)
 
 /* Recomputes the work-item's sums in `count` rows with sum_support(). */
 INLINE void recompute_sums(vec *sum, const int count, PLANES_IN(src), const struct block rows, __global const float *row_weights,
-                      const struct block columns, __global const float *weights, int z)
+                           const struct block columns, __global const float *weights, int z)
 {
 #pragma unroll 1
     for (int r = 0; r < count; r++) {

@@ -42,25 +42,28 @@ typedef int ints;
 
 #define MAX_CHANNELS 4
 
-/* The conversion between samples and values: struct sample_conversion of src/chain/transfer.c. Decoding: v <= toe ? v /
- * slope : pow((v + offset) / scale, exponent). Encoding is the inverse, with toe_back for toe. */
+/* A curve with a linear toe:
+ *
+ *     decoding   v <= toe ? v / slope : ((v + offset) / scale)^exponent
+ *     encoding   v <= toe_back ? v * slope : scale * v^(1 / exponent) - offset */
 struct curve {
     float toe, toe_back, slope, offset, scale, exponent;
 };
 
+/* The conversion between samples and values: struct sample_conversion of src/chain/transfer.c. */
 struct conversion {
     int type, channels, colours; /* a channel after the colours is alpha */
     int divide;                  /* not 0: divide colour by alpha, before the other steps */
     int multiply;                /* not 0: multiply colour by alpha, after the other steps */
-    int settle;                  /* not 0: flush tiny alpha to 0 (flush_alpha) */
+    int flushes_alpha;           /* not 0: flush tiny alpha to 0 (flush_alpha) */
     int opponent;                /* not 0: the planes have opponent colours (opponent.h) */
-    int ranged;                  /* not 0: map colour `low` to 0 and low + 1 / gain to full scale */
+    int has_range;               /* not 0: map colour `low` to 0 and low + 1 / gain to full scale */
     float low, gain;
-    float unit;                  /* factor of samples; in pack, of values */
+    float unit;                  /* factor of samples in unpack, of values in pack */
     float lowest, highest;       /* range of the type */
-    float fine;                  /* 1.5 * 2^23 times the step of a first rounding (ROUND_SHORT); 0 for none */
+    float first_rounding;        /* 1.5 * 2^23 times the step of a first rounding (ROUND_SHORT); 0 for none */
     struct curve curve;
-    int table_step; /* floats from the table of a channel's curve to that of the next */
+    int table_step; /* floats from the table of one channel to the next table */
 };
 
 /* The type of the samples; a constant if -DSAMPLE is given. */
@@ -70,7 +73,7 @@ struct conversion {
 #define TYPE_OF(conversion) (conversion).type
 #endif
 
-/* Unrolling of loops over channels with a long body: not at all if the program has the code of all types. */
+/* Unrolling of long loops over channels: none if the program has the code of all types. */
 #if LANES == 16 && !defined(SAMPLE)
 #define UNROLLED 1
 #else
@@ -114,16 +117,16 @@ static inline lanes load_samples(__global const uchar *p, int i, int type)
  *
  * Filters with dyadic weights, such as "1 4 6 4 1", often give values exactly between two 8-bit samples. Float arithmetic
  * leaves them off by up to 1e-4, so values are first rounded to a multiple of 2^-12. */
-#define ROUND_SHORT(v, fine) LANE_BITS((v) + (fine) - (fine) + 0x1.8p23f)
+#define ROUND_SHORT(v, rounding) LANE_BITS((v) + (rounding) - (rounding) + 0x1.8p23f)
 
 /* Rounds and stores vector i of the samples at p. */
-static inline void store_samples(__global uchar *p, int i, lanes v, int type, float fine)
+static inline void store_samples(__global uchar *p, int i, lanes v, int type, float rounding)
 {
     switch (type) {
     case UINT8:
-    case INT8: STORE_RAW(uchar, ROUND_SHORT(v, fine) & 0xff, i, p); break;
+    case INT8: STORE_RAW(uchar, ROUND_SHORT(v, rounding) & 0xff, i, p); break;
     case UINT16:
-    case INT16: STORE_RAW(ushort, ROUND_SHORT(v, fine) & 0xffff, i, p); break;
+    case INT16: STORE_RAW(ushort, ROUND_SHORT(v, rounding) & 0xffff, i, p); break;
     case UINT32: STORE_RAW(uint, select(TO_UINT(rint(v)), UINT_MAX, v >= 0x1p32f), i, p); break;
     case INT32: STORE_RAW(int, select(TO_INT(rint(v)), INT_MAX, v >= 0x1p31f), i, p); break;
     case HALF: STORE_HALF(v, i, p); break;
@@ -183,13 +186,13 @@ static inline void join(lanes *v, int channels)
 
 /* Stores 8-bit samples as 32-bit words, a pixel per lane: 10 ms for 4096x4096 RGB, and 38 ms with shuffles of bytes and
  * the driver's rounding. */
-#define BYTES(v, fine) (ROUND_SHORT(v, fine) & 0xff)
-static inline void store_words(__global uchar *p, const lanes *v, int channels, float fine)
+#define BYTES(v, rounding) (ROUND_SHORT(v, rounding) & 0xff)
+static inline void store_words(__global uchar *p, const lanes *v, int channels, float rounding)
 {
 #if LANES == 16
-    const uint16 pixels = BYTES(v[0], fine) | BYTES(v[1], fine) << 8 | BYTES(v[2], fine) << 16;
+    const uint16 pixels = BYTES(v[0], rounding) | BYTES(v[1], rounding) << 8 | BYTES(v[2], rounding) << 16;
     if (channels == 4) {
-        vstore16(pixels | BYTES(v[3], fine) << 24, 0, (__global uint *)p);
+        vstore16(pixels | BYTES(v[3], rounding) << 24, 0, (__global uint *)p);
         return;
     }
     store_three_bytes((__global uint *)p, pixels);
@@ -232,8 +235,8 @@ static inline lanes divide(lanes colour, lanes alpha)
     return select((lanes)(0.0f), colour / alpha, alpha > 0.0f);
 }
 
-/* Flushes tiny alpha to 0. A forward and inverse transform leaves about 1e-7 of an alpha of 0, by which colour that
- * spread to such pixels would be divided. */
+/* Flushes tiny alpha to 0. After a forward and inverse transform an alpha of 0 is about 1e-7. Colour that spread to such pixels
+ * would be divided by it. */
 static inline lanes flush_alpha(lanes alpha)
 {
     return select(alpha, (lanes)(0.0f), fabs(alpha) < 0x1p-20f);
@@ -249,7 +252,7 @@ static inline void to_chain(lanes *value, const struct conversion conversion, __
             break;
         if (conversion.divide)
             value[c] = divide(value[c], alpha);
-        if (conversion.ranged)
+        if (conversion.has_range)
             value[c] = (value[c] - conversion.low) * conversion.gain;
         value[c] = decode(value[c], conversion, c, tables);
         if (conversion.multiply)
@@ -265,7 +268,7 @@ static inline void from_chain(lanes *value, const struct conversion conversion, 
     if (conversion.opponent)
         from_opponent(value);
     lanes alpha = conversion.colours == 1 ? value[1] : value[3];
-    if (conversion.settle)
+    if (conversion.flushes_alpha)
         alpha = flush_alpha(alpha);
     /* One loop per step: a single loop makes LLVM in PoCL 6 fail ("did not reach a fixpoint") for one channel in
      * images. */
@@ -279,7 +282,7 @@ static inline void from_chain(lanes *value, const struct conversion conversion, 
             value[c] = encode(value[c], conversion, c, tables);
 #pragma unroll
     for (int c = 0; c < MAX_CHANNELS; c++)
-        if (conversion.ranged && c < conversion.colours)
+        if (conversion.has_range && c < conversion.colours)
             value[c] = value[c] / conversion.gain + conversion.low;
     if (conversion.colours == 1)
         value[1] = alpha;
@@ -287,9 +290,9 @@ static inline void from_chain(lanes *value, const struct conversion conversion, 
         value[3] = alpha;
 }
 
-/* Unpacks samples to planes. The planes' column 0 is the raster's column `column`. */
+/* Unpacks samples to planes. Column 0 of the planes is column `column` of the raster. */
 NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
-                      int column, __global const float *restrict tables, WORK_ITEM_PARAMS)
+                         int column, __global const float *restrict tables, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -334,8 +337,8 @@ static inline lanes clamp_to_type(lanes v, int type, float lowest, float highest
 }
 
 /* Packs columns.z columns: from column columns.x of the planes to column columns.y of the raster. */
-NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
-                    __global const float *restrict tables, WORK_ITEM_PARAMS)
+NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes,
+                       int4 columns, __global const float *restrict tables, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -358,8 +361,8 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
         from_chain(value, conversion, tables);
 #endif
         __global uchar *p = raster + PIXEL_NUMBER(raster, to, y, z) * pixel_bytes;
-        /* Values of integer types are scaled, counted if clipped, and clamped. Then samples are stored by type, or as words
-         * of a pixel each. */
+        /* Scales values of integer types, counts those that are clipped, and clamps them. Stores samples by type, or as
+         * 32-bit words of a pixel each. */
         const bool is_integer = type != HALF && type != FLOAT;
         const bool as_words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
         if (!as_words)
@@ -371,18 +374,18 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
             if (is_integer) {
                 value[i] *= conversion.unit;
 #ifndef PLAIN
-                const mask there = as_words ? to + LANE_NUMBERS < raster_width
+                const mask valid = as_words ? to + LANE_NUMBERS < raster_width
                                            : i * LANES + LANE_NUMBERS < (raster_width - to) * channels;
                 if (raster_clipped)
-                    count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, there);
+                    count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, valid);
 #endif
                 value[i] = clamp_to_type(value[i], type, conversion.lowest, conversion.highest);
             }
             if (!as_words)
-                store_samples(p, i, value[i], type, conversion.fine);
+                store_samples(p, i, value[i], type, conversion.first_rounding);
         }
         if (as_words)
-            store_words(p, value, channels, conversion.fine);
+            store_words(p, value, channels, conversion.first_rounding);
     }
 }
 

@@ -126,9 +126,8 @@ static inline lanes round_magic(lanes v, float unit)
     return v + 0x1p23f * unit;
 }
 
-/* Converts values in [0, 1] to integer samples, half to even. Others are clamped, and NaN becomes 0. Exact halves of 8-bit
- * samples, which float arithmetic leaves slightly off, are restored by rounding to multiples of 2^-12 first (ROUND_SHORT in
- * samples.cl). */
+/* Clamps values to [0, 1], NaN to 0, and converts them to integer samples, half to even. Rounds 8-bit samples to multiples of
+ * 2^-12 first, which restores exact halves (ROUND_SHORT in samples.cl). */
 static inline uint16 quantise(lanes v)
 {
     v = v > 0.0f ? v : (lanes)(0.0f);
@@ -140,8 +139,8 @@ static inline uint16 quantise(lanes v)
     return LANE_BITS(round_magic(v, 1.0f)) & (uint)FULL_SCALE;
 }
 
-/* Returns true if a value is clipped or NaN, or negative. `largest` is the maximum of the values' bits, in which these are
- * larger than all others. */
+/* Returns true if a value is clipped, NaN or negative. `largest` is the maximum of the values' bits as unsigned integers, which
+ * are larger for such values than for all others. */
 static inline bool may_be_clipped(uint16 largest)
 {
     return is_any(largest > as_uint(1.0f + 0.5f / FULL_SCALE));
@@ -155,13 +154,13 @@ static inline void count_clipped_pixels(RASTER_OUT(sample, raster), int x, int y
         largest = max(largest, LANE_BITS(value[c]));
     if (!may_be_clipped(largest))
         return;
-    const mask there = x + LANE_NUMBERS < raster_width;
+    const mask valid = x + LANE_NUMBERS < raster_width;
 #pragma unroll 1
     for (int c = 0; c < channels; c++)
-        count_clipped(raster_clipped, y, 0, value[c] * FULL_SCALE, 0.0f, FULL_SCALE, there);
+        count_clipped(raster_clipped, y, 0, value[c] * FULL_SCALE, 0.0f, FULL_SCALE, valid);
 }
 
-/* Stores sixteen pixels from x on as samples; `value` has a vector per channel. With `in_range` none is clipped. */
+/* Stores sixteen pixels from x on as samples; `value` has a vector per channel. With `in_range` no value is clipped. */
 static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels, bool in_range)
 {
     uint16 words[2] = {0, 0};

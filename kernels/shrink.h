@@ -19,7 +19,7 @@
  * Layers (PLANE_INDEX) of subbands: 2b is the real, 2b + 1 the imaginary part of subband b. Layer b of energies is of
  * subband b. */
 #pragma once
-#include "axis.h"
+#include "padded_axis.h"
 
 #define SIDE 5 /* rows and columns of the neighbours */
 

@@ -50,7 +50,7 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
             sum += VLOAD(row + k);
         return sum;
     }
-    const struct axis axis = {.n = energies_at.width, .length = energies_at.width}; /* no padding: equal */
+    const struct padded_axis axis = {.n = energies_at.width, .length = energies_at.width}; /* no padding: equal */
     float line[LANES + SIDE];
     fill_axis(line, LANES + SIDE - 1, PLANES_ARG(energies), axis, x0, y, z);
     for (int k = 0; k < SIDE; k++)

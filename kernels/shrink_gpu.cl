@@ -72,7 +72,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     const int re_at = PLANE_INDEX(2 * subband, channel, channels), im_at = PLANE_INDEX(2 * subband + 1, channel, channels);
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
-    const struct axis across = {subbands_at.width, 0, subbands_at.width};
+    const struct padded_axis across = {subbands_at.width, 0, subbands_at.width};
     const int column = column_at(across, (first + item) * VEC_WIDTH);
     for (int j = item; j < WINDOW; j += GROUP) /* border rule, once for all columns */
         rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));

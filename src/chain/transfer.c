@@ -29,8 +29,8 @@ struct curve {
 };
 
 struct sample_conversion {
-    cl_int type, channels, colours, divide, multiply, settle, opponent, has_range;
-    cl_float low, gain, unit, lowest, highest, fine;
+    cl_int type, channels, colours, divide, multiply, flushes_alpha, opponent, has_range;
+    cl_float low, gain, unit, lowest, highest, first_rounding;
     struct curve curve;
     cl_int table_step; /* floats from the table of one channel to that of the next */
 };
@@ -43,9 +43,9 @@ static struct curve transfer_curve(const struct conversion *conversion)
     return (struct curve){0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F};
 }
 
-/* Returns the arguments that both directions share: the range of the samples, and of the values. `fine` makes
- * the kernel round 8-bit samples to multiples of 2^-12 first (1.5 * 2^23 * 2^-12), so that exact halves stay
- * exact (ROUND_SHORT). */
+/* Returns the arguments that both directions share: the range of the samples, and of the values.
+ * `first_rounding` makes the kernel round 8-bit samples to multiples of 2^-12 first (1.5 * 2^23 * 2^-12), so
+ * that exact halves stay exact (ROUND_SHORT). */
 static struct sample_conversion transfer_describe(const struct conversion *conversion)
 {
     const enum sample_type type = conversion->type;
@@ -54,7 +54,8 @@ static struct sample_conversion transfer_describe(const struct conversion *conve
                                       .unit = (cl_float)full,
                                       .lowest = sample_is_signed(type) ? (cl_float)(-full - 1) : 0,
                                       .highest = (cl_float)full,
-                                      .fine = type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0,
+                                      .first_rounding =
+                                          type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0,
                                       .channels = conversion->channels,
                                       .colours = conversion->channels - conversion->alpha,
                                       .has_range = conversion->has_range,
@@ -89,7 +90,7 @@ static struct sample_conversion describe_packing(const struct conversion *conver
 {
     struct sample_conversion how = transfer_describe(conversion);
     how.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
-    how.settle = conversion->alpha && conversion->rounded;
+    how.flushes_alpha = conversion->alpha && conversion->rounded;
     how.opponent = conversion->opponent_out;
     return how;
 }

@@ -18,7 +18,7 @@ enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
 /* Planes of one size in one allocation.
  *
  *     MEMORY_BUFFER   layers x channels planes, one after the other. A row begins `pitch` floats after
- *                     the row before, a plane geometry.spacing rows after the plane before. The pitch is a
+ *                     the row before, a plane geometry.plane_rows rows after the plane before. The pitch is a
  *                     multiple of PITCH_UNIT, so kernels may store whole vectors beyond the width.
  *     MEMORY_IMAGE    a 2-D image array of float4 texels: one array layer per layer, up to four
  *                     channels in a texel
@@ -35,10 +35,10 @@ struct planes {
     int pitch;    /* floats between rows; buffers only */
 };
 
-/* The layout of planes as an argument of kernels: the same struct as in kernels/planes.h. `spacing` is the
- * number of rows between planes. */
+/* The layout of planes as an argument of kernels: the same struct as in kernels/planes.h. `plane_rows` is
+ * the number of rows from plane to plane. */
 struct geometry {
-    cl_int width, height, first_row, rows, pitch, layers, channels, spacing;
+    cl_int width, height, first_row, rows, pitch, layers, channels, plane_rows;
 };
 
 enum { PITCH_UNIT = 16 }; /* floats: a cache line, and the vector of the CPU variants */

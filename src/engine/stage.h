@@ -34,7 +34,7 @@ enum { MAX_LEVELS = 16, ORIENTATIONS = 6, SUBBAND_LAYERS = 2 * ORIENTATIONS };
  * of the last pixel), wrap, constant 0. */
 enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
 
-/* The rows [begin, end) of an image. */
+/* The rows [begin, end) of an image, or a range of columns or of an axis' samples. */
 struct rows {
     int begin, end;
 };

@@ -59,13 +59,13 @@ struct axis axis_filtered(const float *weights, int taps, int start, int samples
         .filter = {.weights = weights, .taps = taps, .start = start, .step = 1, .period = 1}};
 }
 
-void axis_reduce(struct axis *axis, int samples, int by, double outside)
+void axis_reduce(struct axis *axis, int samples, int factor, double offset)
 {
-    if (by == 0)
+    if (factor == 0)
         return;
     axis->samples = axis->resize.sample_count = samples;
-    axis->resize.to *= by;
-    axis->resize.shift = outside;
+    axis->resize.to *= factor;
+    axis->resize.shift = offset;
 }
 
 struct rows axis_taps(const struct axis *axis, int o, double *weights)
@@ -85,8 +85,8 @@ int axis_max_taps(const struct axis *axis)
     return axis->filter.weights ? axis->filter.taps : resize_max_taps(&axis->resize, axis->ends_at_border);
 }
 
-/* True if windows may extend beyond the ends, where the kernel wraps them. This is decided for the whole axis
- * and independently of its blocks, because it changes the order of summation. */
+/* True if windows may extend beyond the ends, where the kernel wraps them. It depends on the whole axis and
+ * not on its blocks, because it changes the order of summation. */
 static bool is_periodic(const struct axis *axis)
 {
     double step = (double)axis->samples / axis->outputs; /* samples from output to output */
@@ -142,7 +142,7 @@ struct rows axis_source_rows(const struct axis *axis, struct rows out)
     return taps_of_outputs(axis, outputs_of(axis, PRODUCT_ROWS, begin, end));
 }
 
-struct rows axis_held_rows(const struct axis *axis, struct rows out)
+struct rows axis_inside_rows(const struct axis *axis, struct rows out)
 {
     return map_border(axis, axis_source_rows(axis, out));
 }
@@ -249,7 +249,7 @@ static enum status fill_table(struct table *table, struct error *error)
         if (table_reserve(table, length + MATRIX_UNIT, error) != STATUS_OK)
             return STATUS_FAILED;
         fill_matrix(table, table->complete, samples, table->values + table->used);
-        /* The new matrix is kept unless an earlier one is equal. */
+        /* Append the new matrix, unless an earlier one is equal. */
         const size_t at = find_equal_matrix(table, length);
         if (at == table->used)
             table->used += (length + MATRIX_UNIT - 1) / MATRIX_UNIT * MATRIX_UNIT;

@@ -11,22 +11,21 @@
 #include "engine/run.h"
 #include "filters/resample.h"
 
-/* The matrix that maps `samples` of the whole image to `outputs`. It is given by `filter`, or by `resize` if
- * filter.weights is NULL. */
+/* The matrix that maps the samples of an axis of the whole image to outputs. */
 struct axis {
-    int samples, outputs;
-    bool ends_at_border; /* weights beyond the border are dropped, and the others normalised to sum 1 */
-    enum edge edge;      /* otherwise: the border rule */
-    struct filter filter;
-    struct resize resize;
+    int samples, outputs; /* number of each */
+    bool ends_at_border;  /* weights beyond the border are dropped, and the others normalised to sum 1 */
+    enum edge edge;       /* border rule if not ends_at_border */
+    struct filter filter; /* the weights, unless filter.weights is NULL */
+    struct resize resize; /* else the weights are computed from this */
 };
 
 /* Returns the axis of a filter that keeps the size. Output o begins at sample o + start. */
 struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge);
 
-/* Adapts an axis of `resize` to a reduced picture (struct reduction) of `samples` pixels; `outside` is its
- * left or top. Does nothing if `by` is 0. */
-void axis_reduce(struct axis *axis, int samples, int by, double outside);
+/* Adapts an axis of `resize` to a picture that was reduced by `factor` to `samples` pixels. `offset` is left
+ * or top of its struct reduction. A factor of 0 means that it was not reduced. */
+void axis_reduce(struct axis *axis, int samples, int factor, double offset);
 
 /* Returns the samples [begin, end) of output o, before the border rule, and stores their weights. `weights`
  * may be NULL. */
@@ -35,12 +34,13 @@ struct rows axis_taps(const struct axis *axis, int o, double *weights);
 /* Returns an upper bound of the taps of an output. */
 int axis_max_taps(const struct axis *axis);
 
-/* Returns the samples that outputs `out`, rounded out to blocks of PRODUCT_ROWS, need. This is before the
- * border rule: a stage can return it from `rows`. */
+/* Returns the samples for outputs `out`, rounded out to blocks of PRODUCT_ROWS, before the border rule. A
+ * stage's callback `rows` can return them. */
 struct rows axis_source_rows(const struct axis *axis, struct rows out);
 
-/* Returns the same samples after the border rule: the rows of planes between two products. */
-struct rows axis_held_rows(const struct axis *axis, struct rows out);
+/* Returns these samples after the border rule. All are in the image, so planes between two products have
+ * these rows. */
+struct rows axis_inside_rows(const struct axis *axis, struct rows out);
 
 /* The division of an axis into blocks of neighbouring outputs. */
 struct blocking {
@@ -49,12 +49,11 @@ struct blocking {
     bool share;  /* neighbouring blocks share a tile, so their windows must end in ascending order */
 };
 
-/* Returns the largest number of samples that `count` neighbouring blocks need. The first block of such a run
- * is a multiple of `count`. */
+/* Returns the largest number of samples that `count` consecutive blocks need, from a block whose number is a
+ * multiple of `count` on. */
 int axis_max_samples(const struct axis *axis, struct blocking blocking, int count);
 
-/* Outputs of a block along y, on all devices and for both kinds of memory. The same as ROWS of
- * kernels/product.h. */
+/* Outputs of a block along y, on all devices and for both kinds of memory: ROWS of kernels/product.h. */
 enum { PRODUCT_ROWS = 8 };
 
 /* Returns the table of an axis (TABLE of kernels/product.h). The caller must not release it. */

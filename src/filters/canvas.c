@@ -1,10 +1,11 @@
-/* A larger canvas around the picture, for --extend and --border.
+/* Moves the picture onto its canvas, by one of two ways:
  *
  *   from raster to raster   kernels/extend_samples.cl copies samples of any type, and fills the rest with one
  *                           pixel of that type
  *   from planes to planes   a warp that copies (filters/warp.h), with `fill` beyond the picture
  *
- * The colour is sRGB. In linear light it is converted, for gray it becomes the luminance of ITU-R BT.709. */
+ * The fill's colour is sRGB. For planes in linear light it is converted; for gray it becomes the luminance of
+ * ITU-R BT.709. */
 #include "filters/canvas.h"
 
 #include "base/exact.h"

@@ -22,7 +22,7 @@ struct canvas {
     bool linear; /* planes are in linear light; set by canvas_prepare() */
 };
 
-/* A row of the option table. */
+/* Row of the option table for color=. */
 #define CANVAS_COLOUR                                                                                        \
     {                                                                                                        \
         .name = "color", .type = OPTION_CUSTOM, .offset = offsetof(struct canvas, fill), .fallback = "zero", \
@@ -34,7 +34,7 @@ struct canvas {
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
 void canvas_print_fill(FILE *file, const void *params);
 
-/* Sets `linear`. */
+/* Callback `prepare`: sets `linear`. */
 enum status canvas_prepare(void *params, const struct settings *settings, struct error *error);
 
 /* Computes the size. Fails if the canvas does not contain the picture, is larger than BOX_MAX_SIDE, or if a
@@ -47,6 +47,7 @@ struct rows canvas_rows(const void *params, const struct shape *in, struct rows 
 
 /* Returns the shift from the canvas to the picture, in pixels. */
 struct affine canvas_inverse_map(const void *params, const struct shape *in);
+
 /* Returns the capabilities of a stage that only moves pixels (move_caps); with color=edge also
  * needs_all_rows. */
 struct stage_caps canvas_caps(const void *params);
@@ -55,8 +56,8 @@ struct stage_caps canvas_caps(const void *params);
  * pixel. */
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
-/* Enqueues the move. Moves in->raster to out->raster if there is one (samples as in the file); otherwise
- * moves planes, and allocates the output's planes. */
+/* Enqueues the move: of unconverted samples from in->raster to out->raster if there is one, otherwise of
+ * planes. Allocates the output's planes. */
 enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
                          struct error *error);
 

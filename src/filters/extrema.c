@@ -34,10 +34,9 @@ static enum status run_pass(struct run *run, const struct window *window, const 
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(*window));
 }
 
-/* Enqueues all passes along one axis. Runs begin at their sample and grow by RADIX as long as they have at
- * most radius + 1 samples. Then the run at the border is inside the window of every sample whose window
- * begins beyond the border, so clamping the position of a run (map_index() of the kernel) adds no foreign
- * sample. */
+/* Enqueues all passes along one axis. A run begins at its sample. Its length grows by a factor of RADIX while
+ * it is at most radius + 1. A window that begins beyond the border therefore contains the whole run at the
+ * border, so clamping the position of a run (map_index() of the kernel) adds no foreign sample. */
 static enum status run_axis(struct run *run, int radius, const struct window *along, const struct planes *src,
                             const struct planes *dst, struct error *error)
 {
@@ -56,8 +55,7 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
             run_scratch_done(run, &at);
         at = next;
     }
-    /* The last pass covers the window of 2 * radius + 1 samples with runs, of which the last two may overlap.
-     */
+    /* The last pass covers the window of 2 * radius + 1 samples; its last two runs may overlap. */
     window.first = -radius;
     window.step = length;
     window.last = 2 * radius + 1 - length;

@@ -18,8 +18,7 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
                          const struct planes *src, const struct planes *dst, struct error *error);
 
 /* Enqueues an opening, the maximum of the minimum, which removes bright objects smaller than the window; or a
- * closing, the minimum of the maximum, which removes dark ones. Allocates *dst as scratch with rows `rows`.
- */
+ * closing, the minimum of the maximum, which removes dark ones. Allocates *dst as scratch for `rows`. */
 enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src, struct rows rows,
                          struct planes *dst, struct error *error);
 

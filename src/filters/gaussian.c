@@ -70,11 +70,11 @@ enum status gaussian_make(void *params, struct error *error)
     struct gaussian *gaussian = params;
     const double x = sigma_along(gaussian, gaussian->across), y = sigma_along(gaussian, gaussian->down),
                  truncate = gaussian->truncate;
-    gaussian->weights = gaussian->y_weights = NULL;
+    gaussian->x_weights = gaussian->y_weights = NULL;
     if (truncate == 0 && fmax(x, y) >= COARSE_MIN_SIGMA && fmin(x, y) >= SAMPLES)
         return STATUS_OK; /* samples of the coarse grid are at least a pixel apart */
-    gaussian->weights = make_weights(x, truncate, &gaussian->taps, error);
-    if (gaussian->weights)
+    gaussian->x_weights = make_weights(x, truncate, &gaussian->x_taps, error);
+    if (gaussian->x_weights)
         gaussian->y_weights = make_weights(y, truncate, &gaussian->y_taps, error);
     return gaussian->y_weights ? STATUS_OK : STATUS_FAILED;
 }
@@ -91,7 +91,7 @@ enum status gaussian_adapt_to_chroma(void *params, const struct chroma *chroma, 
 void gaussian_free(void *params)
 {
     const struct gaussian *gaussian = params;
-    free(gaussian->weights);
+    free(gaussian->x_weights);
     free(gaussian->y_weights);
 }
 
@@ -100,9 +100,9 @@ static struct axis filter_axis(const float *weights, int taps, int n, enum edge 
     return axis_filtered(weights, taps, -(taps / 2), n, edge);
 }
 
-/* The three products of an axis by way of the coarse grid. */
+/* The axes of the three products, in their order: reduce the coarse grid, on it, and back. */
 struct coarse {
-    struct axis onto, on, back;
+    struct axis reduce, smooth, interpolate;
 };
 
 /* Divides the axis evenly into coarse samples, so that mirroring and wrapping commute with the reduction. The
@@ -111,32 +111,32 @@ static struct coarse coarse_axis(double sigma, int n, enum edge edge)
 {
     const int grid = (int)ceil(n / fmin(sigma / SAMPLES, MAX_SPACING));
     const int margin = edge == EDGE_CLAMP || edge == EDGE_ZERO ? MARGIN : 0, count = grid + 2 * margin;
-    const double whole = sigma * grid / n, left = sqrt(whole * whole - 2 * SIGMA * SIGMA);
+    const double whole = sigma * grid / n, rest = sqrt(whole * whole - 2 * SIGMA * SIGMA);
     return (struct coarse){
-        .onto = {.samples = n,
-                 .outputs = count,
-                 .edge = edge,
-                 .resize = {RESIZE_GAUSSIAN, SIGMA, .from = n, .to = grid, .begin = -margin}},
-        .on = {.samples = count,
-               .outputs = count,
-               .edge = edge,
-               .resize = {RESIZE_GAUSSIAN, left, .from = count, .to = count}},
-        .back = {.samples = count,
-                 .outputs = n,
-                 .edge = edge,
-                 .resize = {RESIZE_GAUSSIAN, SIGMA, .from = grid, .to = n, .margin = margin}}};
+        .reduce = {.samples = n,
+                   .outputs = count,
+                   .edge = edge,
+                   .resize = {RESIZE_GAUSSIAN, SIGMA, .from = n, .to = grid, .begin = -margin}},
+        .smooth = {.samples = count,
+                   .outputs = count,
+                   .edge = edge,
+                   .resize = {RESIZE_GAUSSIAN, rest, .from = count, .to = count}},
+        .interpolate = {.samples = count,
+                        .outputs = n,
+                        .edge = edge,
+                        .resize = {RESIZE_GAUSSIAN, SIGMA, .from = grid, .to = n, .margin = margin}}};
 }
 
 static struct rows coarse_source_rows(double sigma, int height, enum edge edge, struct rows out)
 {
     const struct coarse y = coarse_axis(sigma, height, edge);
-    return axis_source_rows(&y.onto, axis_held_rows(&y.on, axis_held_rows(&y.back, out)));
+    return axis_source_rows(&y.reduce, axis_inside_rows(&y.smooth, axis_inside_rows(&y.interpolate, out)));
 }
 
 struct rows gaussian_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct gaussian *gaussian = params;
-    if (gaussian->weights) {
+    if (gaussian->x_weights) {
         const struct axis y = filter_axis(gaussian->y_weights, gaussian->y_taps, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
@@ -155,7 +155,7 @@ static enum status to_scratch(struct run *run, struct product *product, struct r
     return product_run(run, product, error);
 }
 
-/* Reduces and smooths the source of *product, and changes *product to the interpolation of the result. */
+/* Enqueues the first two products, and changes *product to the third one, which interpolates their result. */
 static enum status blur_coarse(struct run *run, const struct gaussian *gaussian, struct product *product,
                                struct error *error)
 {
@@ -163,24 +163,28 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
     const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), src->width, run->edge),
                         y = coarse_axis(sigma_along(gaussian, gaussian->down), src->height, run->edge);
     const struct rows out = {dst->first_row, dst->first_row + dst->rows},
-                      smooth = axis_held_rows(&y.back, out);
+                      needed = axis_inside_rows(&y.interpolate, out);
     /* The same rasters in all three products, so that one program serves them. */
-    struct product onto = {
-        x.onto, y.onto, epilogue_copy, .src = *src, .read = product->read, .write = product->write};
-    if (to_scratch(run, &onto, axis_held_rows(&y.on, smooth), error) != STATUS_OK)
+    struct product reduced = {
+        x.reduce, y.reduce, epilogue_copy, .src = *src, .read = product->read, .write = product->write};
+    if (to_scratch(run, &reduced, axis_inside_rows(&y.smooth, needed), error) != STATUS_OK)
         return STATUS_FAILED;
-    struct product on = {
-        x.on, y.on, epilogue_copy, .src = onto.dst, .read = product->read, .write = product->write};
-    if (to_scratch(run, &on, smooth, error) != STATUS_OK)
+    struct product smoothed = {x.smooth,
+                               y.smooth,
+                               epilogue_copy,
+                               .src = reduced.dst,
+                               .read = product->read,
+                               .write = product->write};
+    if (to_scratch(run, &smoothed, needed, error) != STATUS_OK)
         return STATUS_FAILED;
-    run_scratch_done(run, &onto.dst);
-    product->x = x.back;
-    product->y = y.back;
-    product->src = on.dst;
+    run_scratch_done(run, &reduced.dst);
+    product->x = x.interpolate;
+    product->y = y.interpolate;
+    product->src = smoothed.dst;
     return STATUS_OK;
 }
 
-/* Allocates `out` and returns the product that computes it. Enqueues the products before that one. */
+/* Allocates `out` and returns the last product, which computes it. Enqueues the products before that one. */
 static enum status gaussian_prepare(struct run *run, const struct gaussian *gaussian,
                                     const struct epilogue *epilogue, const struct value *in,
                                     struct value *out, struct product *product, struct error *error)
@@ -188,7 +192,7 @@ static enum status gaussian_prepare(struct run *run, const struct gaussian *gaus
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     *product =
-        (struct product){.x = filter_axis(gaussian->weights, gaussian->taps, in->shape.width, run->edge),
+        (struct product){.x = filter_axis(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
                          .y = filter_axis(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
                          .epilogue = *epilogue,
                          .src = value_planes(in),
@@ -196,7 +200,7 @@ static enum status gaussian_prepare(struct run *run, const struct gaussian *gaus
                          .other = in->planes[0],
                          .read = in->raster,
                          .write = out->raster};
-    return gaussian->weights ? STATUS_OK : blur_coarse(run, gaussian, product, error);
+    return gaussian->x_weights ? STATUS_OK : blur_coarse(run, gaussian, product, error);
 }
 
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,
@@ -214,10 +218,10 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
  * part, and blocks of PRODUCT_ROWS stay together. A low part may have none; then `end` is `begin`. */
 static struct rows grid_rows(const struct coarse *y, struct rows part)
 {
-    const double scale = (double)y->on.samples / y->onto.samples;
+    const double scale = (double)y->smooth.samples / y->reduce.samples;
     const int begin = (int)(part.begin * scale) / PRODUCT_ROWS * PRODUCT_ROWS,
               end = (int)(part.end * scale) / PRODUCT_ROWS * PRODUCT_ROWS;
-    return (struct rows){begin, part.end == y->onto.samples ? y->on.samples : end};
+    return (struct rows){begin, part.end == y->reduce.samples ? y->smooth.samples : end};
 }
 
 struct rows gaussian_grid_rows(const void *params, const struct shape *in, struct rows part)
@@ -230,7 +234,7 @@ struct rows gaussian_grid_rows(const void *params, const struct shape *in, struc
         struct rows grid = grid_rows(&y, part);
         grid.end =
             grid.end > grid.begin ? grid.end : grid.begin + 1; /* rows begin where the next part's do */
-        rows[i] = axis_source_rows(&y.onto, grid);
+        rows[i] = axis_source_rows(&y.reduce, grid);
     }
     return rows_union(rows[0], rows[1]);
 }
@@ -241,7 +245,7 @@ enum status gaussian_grid_begin(struct run *run, const void *params, const struc
     const struct gaussian *gaussian = params;
     const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->width, run->edge),
                         y = coarse_axis(sigma_along(gaussian, gaussian->down), in->height, run->edge);
-    return run_planes(run, x.on.samples, y.on.samples, rows_full(y.on.samples), 1, in->channels,
+    return run_planes(run, x.smooth.samples, y.smooth.samples, rows_full(y.smooth.samples), 1, in->channels,
                       &result->planes[1], error);
 }
 
@@ -252,13 +256,13 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
     const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->shape.width, run->edge),
                         y = coarse_axis(sigma_along(gaussian, gaussian->down), in->shape.height, run->edge);
     const struct rows rows = grid_rows(&y, part);
-    const struct columns columns = {.count = x.on.samples};
-    struct product onto = {x.onto, y.onto, epilogue_copy, .src = in->planes[0]};
+    const struct columns columns = {.count = x.smooth.samples};
+    struct product reduce = {x.reduce, y.reduce, epilogue_copy, .src = in->planes[0]};
     if (rows.end == rows.begin)
         return STATUS_OK;
-    if (to_scratch(run, &onto, rows, error) != STATUS_OK)
+    if (to_scratch(run, &reduce, rows, error) != STATUS_OK)
         return STATUS_FAILED;
-    return tiles_copy(run, &onto.dst, rows, columns, &result->planes[1], error);
+    return tiles_copy(run, &reduce.dst, rows, columns, &result->planes[1], error);
 }
 
 enum status gaussian_grid_end(struct run *run, const void *params, const struct shape *in,
@@ -267,12 +271,12 @@ enum status gaussian_grid_end(struct run *run, const void *params, const struct 
     const struct gaussian *gaussian = params;
     const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->width, run->edge),
                         y = coarse_axis(sigma_along(gaussian, gaussian->down), in->height, run->edge);
-    struct product on = {x.on, y.on, epilogue_copy, .src = result->planes[1]};
-    if (run_planes(run, x.on.samples, y.on.samples, rows_full(y.on.samples), 1, in->channels,
+    struct product smooth = {x.smooth, y.smooth, epilogue_copy, .src = result->planes[1]};
+    if (run_planes(run, x.smooth.samples, y.smooth.samples, rows_full(y.smooth.samples), 1, in->channels,
                    &result->planes[0], error) != STATUS_OK)
         return STATUS_FAILED;
-    on.dst = result->planes[0];
-    return product_run(run, &on, error);
+    smooth.dst = result->planes[0];
+    return product_run(run, &smooth, error);
 }
 
 enum status gaussian_interpolate(struct run *run, const struct gaussian *gaussian, const struct planes *grid,
@@ -280,11 +284,11 @@ enum status gaussian_interpolate(struct run *run, const struct gaussian *gaussia
 {
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    const struct product back = {
-        coarse_axis(sigma_along(gaussian, gaussian->across), out->shape.width, run->edge).back,
-        coarse_axis(sigma_along(gaussian, gaussian->down), out->shape.height, run->edge).back, epilogue_copy,
-        .src = *grid, .dst = out->planes[0]};
-    return product_run(run, &back, error);
+    const struct product interpolate = {
+        coarse_axis(sigma_along(gaussian, gaussian->across), out->shape.width, run->edge).interpolate,
+        coarse_axis(sigma_along(gaussian, gaussian->down), out->shape.height, run->edge).interpolate,
+        epilogue_copy, .src = *grid, .dst = out->planes[0]};
+    return product_run(run, &interpolate, error);
 }
 
 /* ---------------------------------------------------------------- gradients */

@@ -13,12 +13,12 @@
 /* Must be the first member of the params of a stage that smooths by a Gaussian. The options fill in sigma and
  * truncate, gaussian_make() the rest. */
 struct gaussian {
-    double sigma;     /* pixels */
-    double truncate;  /* the radius is floor(truncate * sigma + 0.5), as in scipy.ndimage.gaussian_filter; 0:
-                       * cut off where the rest weighs less than 2.1e-6 */
-    int across, down; /* sigma is divided by these along x and y, for subsampled chroma; 0 means 1 */
-    int taps, y_taps; /* along x, along y */
-    float *weights, *y_weights; /* taps of the filter, then of its derivative; NULL: uses the coarse grid */
+    double sigma;       /* pixels */
+    double truncate;    /* the radius is floor(truncate * sigma + 0.5), as in scipy.ndimage.gaussian_filter;
+                         * 0: cut off where the rest weighs less than 2.1e-6 */
+    int across, down;   /* sigma is divided by these along x and y, for subsampled chroma; 0 means 1 */
+    int x_taps, y_taps; /* number of taps */
+    float *x_weights, *y_weights; /* taps of the filter, then of its derivative; NULL: uses the coarse grid */
 };
 
 /* Row of the option table for truncate=. */

@@ -111,15 +111,15 @@ int histogram_copies(const struct shape *shape)
 
 /* Allocates zeroed counters for all copies of all histograms. */
 static enum status histogram_begin(struct run *run, const struct histogram_search_params *search,
-                                   const struct shape *shape, cl_mem *words, struct error *error)
+                                   const struct shape *shape, cl_mem *counters, struct error *error)
 {
     const int count = count_histograms(search, shape) * histogram_copies(shape);
-    return counters_acquire(run->device, (size_t)count * (size_t)histogram_spacing(shape), words, error);
+    return counters_acquire(run->device, (size_t)count * (size_t)histogram_spacing(shape), counters, error);
 }
 
 /* Enqueues the counting of some rows. On CPU devices one work-item counts all rows of a copy. */
 static enum status histogram_add_rows(struct run *run, const struct histogram_search_params *search,
-                                      const struct value *image, struct rows rows, cl_mem words,
+                                      const struct value *image, struct rows rows, cl_mem counters,
                                       struct error *error)
 {
     const struct shape *shape = &image->shape;
@@ -134,7 +134,7 @@ static enum status histogram_add_rows(struct run *run, const struct histogram_se
         find.config = (struct launch_config){1, {1, 1}};
         find.width = histograms * launch_lanes(run->device, run->memory, find.vector_width);
         find.height = find.depth = 1;
-        enum status status = LAUNCH(run->device, &find, error, ARG_PLANES(src), ARG_MEMORY(words),
+        enum status status = LAUNCH(run->device, &find, error, ARG_PLANES(src), ARG_MEMORY(counters),
                                     ARG(histograms), ARG(alpha));
         if (status != STATUS_OK)
             return status;
@@ -147,7 +147,7 @@ static enum status histogram_add_rows(struct run *run, const struct histogram_se
         work.width = 1;
         work.height = copies;
     }
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(words), ARG(range), ARG(copies),
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(counters), ARG(range), ARG(copies),
                   ARG(histograms), ARG(colours), ARG(alpha), ARG(floats));
 }
 
@@ -180,7 +180,7 @@ void histogram_ends(const struct histogram *histogram, double percent, float fou
 /* Reads the copies of histogram number `index` and adds them up in `sums`, an array of all bins. `counts` is
  * scratch for one word more. Adds the number of NaN and infinities to *missing. */
 static enum status read_histogram(struct run *run, const struct histogram_search_params *search,
-                                  const struct shape *shape, cl_mem words, int index, cl_uint *counts,
+                                  const struct shape *shape, cl_mem counters, int index, cl_uint *counts,
                                   uint64_t *sums, struct histogram *histogram, uint64_t *missing,
                                   struct error *error)
 {
@@ -189,7 +189,7 @@ static enum status read_histogram(struct run *run, const struct histogram_search
     *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = holds_floats(shape)};
     for (int i = index; i < step * histogram_copies(shape); i += step) {
         const size_t first = (size_t)i * (size_t)histogram_spacing(shape);
-        if (words_read(run->device, words, first, (size_t)bins + 1, counts, true, error) != STATUS_OK)
+        if (words_read(run->device, counters, first, (size_t)bins + 1, counts, true, error) != STATUS_OK)
             return STATUS_FAILED;
         *missing += counts[bins];
         for (int bin = 0; bin < bins; bin++) {
@@ -197,14 +197,14 @@ static enum status read_histogram(struct run *run, const struct histogram_search
             histogram->total += counts[bin];
         }
     }
-    return words_read(run->device, words,
+    return words_read(run->device, counters,
                       (size_t)index * (size_t)histogram_spacing(shape) + (size_t)bins + ORIGIN, 1,
                       &histogram->origin, true, error);
 }
 
 /* Searches all counted histograms, and waits for them. A result for all colours is copied to each channel. */
 static enum status histogram_find(struct run *run, const void *params, const struct shape *shape,
-                                  cl_mem words, float found[8], struct error *error)
+                                  cl_mem counters, float found[8], struct error *error)
 {
     const struct histogram_search_params *search = params;
     const int count = count_histograms(search, shape);
@@ -217,7 +217,7 @@ static enum status histogram_find(struct run *run, const void *params, const str
     uint64_t *sums = allocate(bins * sizeof *sums, "a histogram", error);
     enum status status = counts && sums ? STATUS_OK : STATUS_FAILED;
     for (int i = 0; status == STATUS_OK && i < count; i++) {
-        status = read_histogram(run, search, shape, words, i, counts, sums, &histogram, &missing, error);
+        status = read_histogram(run, search, shape, counters, i, counts, sums, &histogram, &missing, error);
         if (status == STATUS_OK)
             search->find(params, &histogram, found + 2 * i);
     }
@@ -275,17 +275,17 @@ enum status histogram_search(struct run *run, const void *params, const struct v
                              struct error *error)
 {
     const struct analysis_result *result = run_analysis_result(run, params);
-    cl_mem words = NULL;
+    cl_mem counters = NULL;
     memset(found, 0, 8 * sizeof *found);
     if (result) {
         memcpy(found, result->numbers, sizeof result->numbers);
         return STATUS_OK;
     }
-    enum status status = histogram_begin(run, params, &in->shape, &words, error);
+    enum status status = histogram_begin(run, params, &in->shape, &counters, error);
     if (status == STATUS_OK)
-        status = histogram_add_rows(run, params, in, rows_full(in->shape.height), words, error);
+        status = histogram_add_rows(run, params, in, rows_full(in->shape.height), counters, error);
     if (status == STATUS_OK)
-        status = histogram_find(run, params, &in->shape, words, found, error);
-    memory_release(words);
+        status = histogram_find(run, params, &in->shape, counters, found, error);
+    memory_release(counters);
     return status;
 }

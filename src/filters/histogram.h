@@ -53,7 +53,7 @@ struct histogram {
     float origin; /* floats only */
 };
 
-/* Returns n: counting is split into n histograms, each for every nth row. So no 32-bit count overflows, and
+/* Returns the number n of copies of each histogram, each for every nth row. So no 32-bit count overflows, and
  * in large pictures fewer work-items wait for each other. */
 int histogram_copies(const struct shape *shape);
 
@@ -80,7 +80,7 @@ struct histogram_search_params {
         .unused = (unused_callback)                                                                          \
     }
 
-/* Set as `analysis` of such a stage. */
+/* Set as `analysis` of a stage that searches histograms. */
 extern const struct analysis histogram_analysis;
 
 /* Adds the result to the text of -v and --report, once per page. `numbers` is 1 or 2 per histogram. */

@@ -27,7 +27,7 @@ static const double ZERO_SUM = 1e-9;
 enum { FILE_MAX = 32 << 20 };
 
 /* A growing list of numbers; the owner frees `values`. */
-struct sample_array {
+struct number_list {
     double *values;
     int count;
 };
@@ -48,7 +48,7 @@ static enum status reject_number(const char *text, struct error *error)
 }
 
 /* Appends the numbers of a text up to `stop`, '#', a newline or the end, and sets *end to that position. */
-static enum status kernel_scan(const char *text, char stop, struct sample_array *numbers, const char **end,
+static enum status kernel_scan(const char *text, char stop, struct number_list *numbers, const char **end,
                                struct error *error)
 {
     while (is_separator(*text))
@@ -122,7 +122,7 @@ static enum status make_separable(const double *x, int width, const double *y, i
 
 enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel, struct error *error)
 {
-    struct sample_array x = {0}, y = {0};
+    struct number_list x = {0}, y = {0};
     const char *end;
     enum status status = kernel_scan(text, '/', &x, &end, error);
     bool two = status == STATUS_OK && *end == '/';
@@ -133,7 +133,7 @@ enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel
     if (status == STATUS_OK)
         status = kernel_check_size(x.count, two ? y.count : x.count, error);
     if (status == STATUS_OK) {
-        const struct sample_array *along_y = two ? &y : &x;
+        const struct number_list *along_y = two ? &y : &x;
         status = make_separable(x.values, x.count, along_y->values, along_y->count, normalize, kernel, error);
     }
     free(x.values);
@@ -205,7 +205,7 @@ static char *read_text(FILE *file, struct error *error)
 }
 
 /* Parses the lines of a file. Skips empty lines and comments. */
-static enum status kernel_read_rows(const char *text, struct sample_array *numbers, int *width, int *height,
+static enum status kernel_read_rows(const char *text, struct number_list *numbers, int *width, int *height,
                                     struct error *error)
 {
     enum status status = STATUS_OK;
@@ -230,7 +230,7 @@ static enum status kernel_read_rows(const char *text, struct sample_array *numbe
 
 enum status kernel_read(const char *path, bool normalize, struct kernel *kernel, struct error *error)
 {
-    struct sample_array numbers = {0};
+    struct number_list numbers = {0};
     int width, height;
     FILE *file = fopen(path, "r");
     if (!file)

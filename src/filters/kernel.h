@@ -27,8 +27,7 @@ enum { KERNEL_MAX_SIZE = 1023 };
 enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel, struct error *error);
 
 /* Reads a matrix from a file: one row per line, all of one length; '#' begins a comment. A matrix of rank 1
- * becomes separable. Returns STATUS_FAILED if it cannot be read or is no matrix; the message names the file.
- */
+ * becomes separable. Returns STATUS_FAILED if the file cannot be read or has no matrix; messages name it. */
 enum status kernel_read(const char *path, bool normalize, struct kernel *kernel, struct error *error);
 
 /* True if the weights sum to 0: such a kernel measures differences. */

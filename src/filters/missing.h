@@ -13,9 +13,9 @@
 /* Reach of the mean that replaces a missing value, in pixels. */
 enum { MISSING_RADIUS = 3 };
 
-/* Counts the missing values of `image` and waits for the result. Sets *has_missing, and adds the values
- * inside the given columns and rows to run->results.nonfinite for the stage with these params. Pictures of
- * integers have none and are not read. */
+/* Counts the missing values of `image` and waits for the result. Sets *has_missing. Adds the number inside
+ * the given ranges of columns and rows to run->results.nonfinite, for the stage with these params. Pictures
+ * of integers have no missing values and are not read. */
 enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
                           struct rows rows, bool *has_missing, struct error *error);
 

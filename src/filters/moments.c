@@ -8,8 +8,8 @@
  * that is summed. */
 #include "filters/moments.h"
 
-/* Blocks of a work-item. On CPUs its last outputs, if fewer than 16, are stored one by one; and the runs that
- * it keeps stay in a cache. */
+/* Blocks of a work-item. On CPUs more blocks mean fewer work-items whose last outputs, fewer than 16, are
+ * stored one by one. Each work-item reuses its runs for the next block, so they stay in a cache. */
 enum { CPU_BLOCKS = 8, GPU_BLOCKS = 1 };
 
 /* The same layout as struct window of kernels/moments.cl. */

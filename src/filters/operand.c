@@ -1,7 +1,8 @@
 /* Operands: read on the host, copied to the device slice by slice.
  *
- * The copies are constants of the run, found by the operand's hash and the rows. So a batch of small pictures
- * copies the operand once, and a large one, whose slices the cache does not hold, a slice at a time. */
+ * The copies are cached as constants of the run, with the operand's hash and the rows as their key. So for a
+ * batch of small pictures the operand is copied once. The slices of a large operand exceed the cache, and are
+ * copied for each picture. */
 #include "filters/operand.h"
 
 #include "base/sums.h"
@@ -44,7 +45,7 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
     return STATUS_OK;
 }
 
-/* Converts a sample value to a value of the chain. `space`: its curves are undone; NULL: values are light. */
+/* Converts a sample value to a value of the chain. Undoes the curves of `space`, unless it is NULL. */
 static float chain_value(double value, int channel, const struct image_info *info,
                          const struct colour_space *space, const struct settings *settings)
 {
@@ -80,10 +81,11 @@ static void fill_values(struct operand *operand, const struct image_info *info, 
                          line = (size_t)(map->yx * x + map->yy * y + map->y);
             double pixel[4];
             sample_values(info->type, stored, (line * info->width + column) * channels, channels, pixel);
-            for (int c = 0; c < operand->colours; c++)
-                operand
-                    ->values[((size_t)c * (size_t)operand->height + (size_t)y) * operand->pitch + (size_t)x] =
+            for (int c = 0; c < operand->colours; c++) {
+                const size_t row = (size_t)c * (size_t)operand->height + (size_t)y;
+                operand->values[row * operand->pitch + (size_t)x] =
                     chain_value(pixel[c], c, info, space, settings);
+            }
         }
 }
 
@@ -115,29 +117,27 @@ enum status operand_read(void *params, const struct settings *settings, struct e
     const struct affine corners =
         orientation_map(orientation > 1 ? orientation : 1, info->width, info->height);
     const struct affine map = affine_move_origin(&corners, -0.5);
-    const size_t size = row_size(info) * info->height;
-    enum status status = STATUS_OK;
-    if (info->type == SAMPLE_COMPLEX || info->video.parts > 1)
-        status = fail(error, STATUS_FAILED, "%s: is not a picture", operand->path);
-    unsigned char *stored = status == STATUS_OK ? allocate(size, operand->path, error) : NULL;
-    const struct colour_space *space = NULL;
-    if (status == STATUS_OK)
-        status = open_space(info, settings, &space, error);
-    if (stored && status == STATUS_OK)
-        status = reader_read(reader, stored, row_size(info), info->height, error);
     operand->width = (int)(is_on_side ? info->height : info->width);
     operand->height = (int)(is_on_side ? info->width : info->height);
     operand->colours = info->channels - info->alpha == 3 ? 3 : 1;
-    operand->pitch = ((size_t)operand->width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
-    if (stored && status == STATUS_OK)
-        operand->values = allocate_zeroed((size_t)operand->colours * (size_t)operand->height * operand->pitch,
-                                          sizeof *operand->values, operand->path, error);
+    operand->pitch = (size_t)ceil_div(operand->width, PITCH_UNIT) * PITCH_UNIT;
+    const size_t rows = (size_t)operand->colours * (size_t)operand->height, count = rows * operand->pitch;
+    const struct colour_space *space = NULL;
+    unsigned char *stored = NULL;
+    if (info->type == SAMPLE_COMPLEX || info->video.parts > 1) {
+        fail(error, STATUS_FAILED, "%s: is not a picture", operand->path);
+        goto done;
+    }
+    stored = allocate(row_size(info) * info->height, operand->path, error);
+    if (!stored || open_space(info, settings, &space, error) != STATUS_OK ||
+        reader_read(reader, stored, row_size(info), info->height, error) != STATUS_OK)
+        goto done;
+    operand->values = allocate_zeroed(count, sizeof *operand->values, operand->path, error);
     if (operand->values) {
         fill_values(operand, info, stored, &map, space, settings);
-        operand->hash = hash_bytes(HASH_START, operand->values,
-                                   (size_t)operand->colours * (size_t)operand->height * operand->pitch *
-                                       sizeof *operand->values);
+        operand->hash = hash_bytes(HASH_START, operand->values, count * sizeof *operand->values);
     }
+done:
     colour_space_release(space);
     free(stored);
     reader_close(reader);

@@ -2,16 +2,16 @@
  *
  *     file ─▶ operand_read ─▶ planes of floats on the host ─▶ operand_combine ─▶ slices of them on the device
  *
- * The operand is read once, before the first picture, and shared by all workers read-only. Its samples become
- * values as those of an input do, with --linear and --range. It is turned as its orientation says, its alpha
- * is ignored, and a gray operand is used for all colours. */
+ * The operand is read once, before the first picture, and all workers share it read-only. Its samples are
+ * converted like an input's, with --linear and --range, and it is turned by its orientation. Its alpha is
+ * ignored. A gray operand is used for all colours. */
 #ifndef CLIMG_FILTERS_OPERAND_H
 #define CLIMG_FILTERS_OPERAND_H
 
 #include "engine/run.h"
 #include "settings/settings.h"
 
-/* Must be the first member of the params of such a stage. */
+/* Must be the first member of the params of a stage that combines two pictures. */
 struct operand {
     const char *path;
 
@@ -19,7 +19,7 @@ struct operand {
     int width, height, colours; /* pixels; 1 or 3 */
     size_t pitch;               /* floats from row to row, a multiple of PITCH_UNIT */
     float *values;              /* planes of rows; owned */
-    uint64_t hash;              /* of the values; a stage that changes them changes it, too */
+    uint64_t hash;              /* of the values; a stage that changes values must change the hash, too */
 };
 
 /* Row of the option table: the file. */
@@ -42,7 +42,7 @@ void operand_release(void *params);
  * failure. */
 enum status operand_read(void *params, const struct settings *settings, struct error *error);
 
-/* Returns the mean of a colour's finite values, 0 if there is none: a sum of doubles, row by row. */
+/* Returns the mean of a colour's finite values, or 0 without any. Sums doubles, row by row. */
 double operand_mean(const struct operand *operand, int colour);
 
 /* Enqueues src - operand, or src * operand if it `multiplies`. Colour is premultiplied; alpha is copied. */

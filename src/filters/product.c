@@ -28,6 +28,9 @@ enum { SEGMENT = 64 };
 /* Work-items of a group of the GPU variant, if local memory suffices for their tile. */
 enum { GROUP = 128 };
 
+/* Bytes of a vec in local memory. */
+enum { VEC_BYTES = GPU_LANES * sizeof(float) };
+
 const struct epilogue epilogue_copy = {.alpha_channel = -1};
 
 struct stage_caps product_caps(const void *params)
@@ -105,8 +108,8 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
                   ARG(tables.blocks), ARG(tables.first), ARG(product->epilogue), ARG(channels));
 }
 
-/* Returns the number of blocks of a group along x: those whose samples fit into its tile. For wide windows it
- * returns more, enough to advance by a whole window, and the tile is filled several times. With fewer blocks,
+/* Returns the number of blocks of a group along x: those whose samples fit into its tile, but enough to
+ * advance by a whole window. For wide windows the tile is then filled several times; with fewer blocks,
  * neighbouring groups would read mostly the same samples. */
 static int count_across(const struct axis *axis, struct blocking by, int group)
 {
@@ -125,8 +128,8 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     const int lanes = launch_lanes(run->device, run->memory, VECTOR_FULL);
     const struct blocking by = {lanes, lanes, true};
     struct tables tables;
-    enum { PIXEL = GPU_LANES * sizeof(float) }; /* bytes; a row of the tile has one more in images */
-    const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * PIXEL);
+    /* One row more than the tile has, as in images each of its rows has one more vec. */
+    const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * VEC_BYTES);
     cl_int across = count_across(&product->x, by, group);
     struct work work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
@@ -156,9 +159,9 @@ struct window {
 static const struct kernel_configs one_filter = {.kernel = "filter_both", .gpu = {8, {128, 1}}},
                                    two_filters = {.kernel = "filter_both", .gpu = {4, {64, 1}}};
 
-/* Returns the window along x in columns of four samples: the columns before a column of outputs, and how far
- * the window reaches beyond its first column. The reach is at least 1: the kernel handles the first and the
- * last column separately. */
+/* Returns the window along x in vecs of four samples. `before` is the number of vecs before the outputs' own
+ * vec, `reach` the number after the first one. The reach is at least 1: the kernel handles the first and the
+ * last vec separately. */
 static struct span find_span(const struct filter *along_x)
 {
     const int last = along_x->start + along_x->taps - 1, before = ceil_div(-along_x->start, GPU_LANES);
@@ -173,7 +176,7 @@ static bool axis_is_uniform(const struct axis *axis)
            axis->filter.lead == 0;
 }
 
-/* Longest filter of kernels/filter_gpu.cl in columns of four: 129 taps. Beyond, product_gpu.cl is as fast. */
+/* Longest filter of kernels/filter_gpu.cl, in vecs: 129 taps. For longer ones product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
 /* True if kernels/filter_gpu.cl can compute the product. */
@@ -182,8 +185,8 @@ static bool fits_fused(const struct run *run, const struct product *product)
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const struct filter *along_x = &product->x.filter;
     const int reach = find_span(along_x).reach;
-    /* A tile near the border contains the samples that replace those beyond the border if the filter is
-     * symmetric, or has one tap more on one side, and the axis is longer than the filter. */
+    /* A tile near the border must contain the samples that replace those beyond the border. It does if the
+     * axis is longer than the filter, and the filter is symmetric or has one tap more on one side. */
     const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
     const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + 40;
     return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && axis_is_uniform(&product->x) &&
@@ -212,14 +215,13 @@ static enum status pad_weights(struct run *run, const struct filter *filter, con
 static enum status filter_fused(struct run *run, const struct product *product, const struct product *another,
                                 struct error *error)
 {
-    enum { PIXEL = GPU_LANES * sizeof(float) }; /* bytes of local memory */
     const int filters = another ? 2 : 1;
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct span span = find_span(along_x);
     struct work work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
     const int group = work.config.group[0];
-    const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * PIXEL);
+    const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
     const struct window window = {along_y->start, along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
     const struct blocking by = {GPU_LANES, GPU_LANES, true};
     struct weights weights_x, weights_y;

@@ -34,11 +34,11 @@ struct product {
     const struct raster *read, *write;
 };
 
-/* Enqueues a product. `src` must have the rows axis_held_rows() of dst's rows. */
+/* Enqueues a product. `src` must have the rows axis_inside_rows() of dst's rows. */
 enum status product_run(struct run *run, const struct product *product, struct error *error);
 
-/* Enqueues sqrt(a * a + b * b) of the results a and b of two products of one image. Their epilogue must be
- * EPILOGUE_COPY; its alpha channel is copied. */
+/* Enqueues sqrt(a * a + b * b) for the results a and b of two products of one image. Their epilogues must be
+ * EPILOGUE_COPY; the alpha channel is copied. */
 enum status gradient_magnitude(struct run *run, const struct product *product, const struct product *another,
                                struct error *error);
 

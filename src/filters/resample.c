@@ -41,8 +41,7 @@ static double sinc(double x)
     return x == 0 ? 1 : exact_sin(PI * x) / (PI * x);
 }
 
-/* Returns the interpolation kernel at distance x, in samples. The B-spline has no prefilter, so it smooths.
- */
+/* Returns the interpolation kernel at distance x in samples. The B-spline has no prefilter, so it smooths. */
 static double kernel_at(enum resampler resampler, double x)
 {
     x = fabs(x);
@@ -226,24 +225,22 @@ static int resize_samples(const struct resize *by)
     return (by->sample_count > 0 ? by->sample_count : by->from) + 2 * by->margin;
 }
 
-/* True if the axis keeps its size and is copied. False without `ends_at_border`: Gaussians, which are
- * computed without it, smooth at equal size, too. */
+/* True if the axis keeps its size and is copied. Gaussians are never copied, as they smooth at equal size,
+ * too; they have no `ends_at_border`. */
 static bool resize_is_copy(const struct resize *by, bool ends_at_border)
 {
     return by->from == by->to && ends_at_border;
 }
 
-/* Returns the first sample whose centre is right of the start of output i, i * from / to: i * from / to,
- * rounded, halves up. Integer arithmetic assigns each sample to one output, even if its centre is exactly
- * between two. */
+/* Returns the first sample whose centre is not left of the start of output i: i * from / to, rounded, halves
+ * up. Integer arithmetic assigns each sample to one output, even if its centre is exactly between two. */
 static int box_begin(const struct resize *by, int64_t i)
 {
     return (int)((2 * by->from * i + by->to) / (2 * (int64_t)by->to));
 }
 
-/* Returns the samples under the filter of output begin + i. Without `ends_at_border` some of them may be
- * outside the axis.
- */
+/* Returns the samples under the filter of output begin + i. Without `ends_at_border` some may be outside the
+ * axis. */
 static struct rows resize_window(const struct resize *by, bool ends_at_border, int i)
 {
     if (by->filter == RESIZE_BOX) {
@@ -251,9 +248,10 @@ static struct rows resize_window(const struct resize *by, bool ends_at_border, i
          * have neither margin nor shift, and are always cut. Chroma planes can have fewer samples than the
          * ratio needs for the last outputs, so the window is clamped and has at least the last sample. */
         const int64_t o = (int64_t)by->begin + i;
-        const bool shrinks = by->from >= by->to;
-        const int begin = shrinks ? box_begin(by, o) : (int)((2 * o + 1) * by->from / (2 * (int64_t)by->to));
-        const int end = shrinks ? box_begin(by, o + 1) : begin + 1, last = resize_samples(by) - 1;
+        const bool is_reduction = by->from >= by->to;
+        const int begin =
+            is_reduction ? box_begin(by, o) : (int)((2 * o + 1) * by->from / (2 * (int64_t)by->to));
+        const int end = is_reduction ? box_begin(by, o + 1) : begin + 1, last = resize_samples(by) - 1;
         return (struct rows){begin < last ? begin : last, end <= last ? end : last + 1};
     }
     const double middle = resize_center(by, i), reach = resize_support(by);
@@ -276,17 +274,19 @@ struct rows resize_weigh(const struct resize *by, bool ends_at_border, int i, do
     const struct rows window = resize_is_copy(by, ends_at_border)
                                    ? (struct rows){by->begin + i, by->begin + i + 1}
                                    : resize_window(by, ends_at_border, i);
-    double middle = resize_center(by, i), shrink = 1 / resize_stretch(by), sum = 0;
+    /* Distances from the centre are in samples of the coarser side. */
+    const double middle = resize_center(by, i), unit = 1 / resize_stretch(by);
+    double sum = 0;
     for (int k = window.begin; weights && k < window.end; k++)
-        sum += weights[k - window.begin] = resize_kernel(by, (k - middle + 0.5) * shrink);
+        sum += weights[k - window.begin] = resize_kernel(by, (k - middle + 0.5) * unit);
     for (int k = window.begin; weights && k < window.end; k++) {
         weights[k - window.begin] /= sum;
         /* Derivative of the Gaussian with respect to the output's position: weight * distance / sigma^2, per
-         * sample; times samples_per_output: per output. Only for enlargements, where shrink is 1: a reduction
-         * would need another factor `shrink`. */
+         * sample; times samples_per_output: per output. Only for enlargements, where unit is 1: a reduction
+         * would need another factor `unit`. */
         if (by->filter == RESIZE_SLOPE)
             weights[k - window.begin] *=
-                (k - middle + 0.5) * shrink / (by->sigma * by->sigma) * samples_per_output(by);
+                (k - middle + 0.5) * unit / (by->sigma * by->sigma) * samples_per_output(by);
     }
     return window;
 }

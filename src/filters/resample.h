@@ -17,9 +17,9 @@
  * A filter that keeps the size has period 1 and step 1, a reduction by n has step n, an enlargement by n has
  * period n. */
 struct filter {
-    const float *weights; /* period * taps; may be NULL */
+    const float *weights; /* period rows of taps weights; may be NULL */
     int taps, start, step, period;
-    int lead; /* outputs by which the window advances earlier; see the formula */
+    int lead; /* outputs by which the window advances earlier than with 0 */
 };
 
 enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE_NEAREST, RESAMPLE_LANCZOS };
@@ -50,15 +50,13 @@ void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool an
 
 /* ---------------------------------------------------------------- any size */
 
-/* Lanczos with a = 3 (C. Duchon, J. Appl. Meteorology 18, 1979), Keys' cubic with a = -0.5, the triangle, and
- * the mean of the samples whose centres an output covers. The last two are not choices of --resize; they
- * serve filters/gaussian.c, and are cut off at RESIZE_GAUSSIAN_CUT standard deviations, beyond which 6e-7
- * remain. */
+/* The choices of --resize, then two filters of filters/gaussian.c. These are cut off at RESIZE_GAUSSIAN_CUT
+ * standard deviations, beyond which 6e-7 of the weight remain. */
 enum resize_filter {
-    RESIZE_LANCZOS,
-    RESIZE_BICUBIC,
-    RESIZE_BILINEAR,
-    RESIZE_BOX,
+    RESIZE_LANCZOS,  /* a = 3 (C. Duchon, J. Appl. Meteorology 18, 1979) */
+    RESIZE_BICUBIC,  /* Keys' cubic, a = -0.5 */
+    RESIZE_BILINEAR, /* triangle */
+    RESIZE_BOX,      /* mean of the samples whose centres an output covers */
     RESIZE_GAUSSIAN,
     RESIZE_SLOPE /* derivative of the Gaussian with respect to the output position; only if from <= to */
 };
@@ -71,11 +69,11 @@ enum resize_filter {
 struct resize {
     enum resize_filter filter;
     double sigma;     /* RESIZE_GAUSSIAN, RESIZE_SLOPE: in samples of the coarser side */
-    int from, to;     /* together they give the ratio */
-    int sample_count; /* number of samples, if not `from` (chroma planes); 0 means from */
+    int from, to;     /* the ratio is from / to */
+    int sample_count; /* number of samples if it is not `from`, as in chroma planes; 0 means `from` */
     int begin;        /* first output that is computed; negative: before the axis */
     int margin;       /* additional samples before and after the axis; 0 for RESIZE_BOX */
-    double shift;     /* samples that are added to the position of every output; 0 for RESIZE_BOX */
+    double shift;     /* added to the position of every output, in samples; 0 for RESIZE_BOX */
 };
 
 /* Returns the samples [begin, end) of output resize->begin + i (rows or columns), and stores their weights,

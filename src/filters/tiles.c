@@ -38,8 +38,8 @@ static struct value tile_value(const struct value *image, const struct tile *til
     return value;
 }
 
-/* Loads, processes and stores a tile: unpacks it from a raster, or copies it from planes, and packs or copies
- * its own columns. If one tile has the full width, the stage reads and writes planes in place. */
+/* Loads a tile from a raster (unpack) or planes (copy), processes it, and stores its own columns the same
+ * way. A tile of the full width is not copied: the stage reads and writes the planes of `in` and `out`. */
 static enum status run_tile(struct run *run, const struct tiling *tiling, const struct tile *tile,
                             const struct value *in, struct value *out, struct error *error)
 {

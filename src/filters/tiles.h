@@ -12,25 +12,24 @@
 
 struct tile {
     const struct shape *image;
-    struct rows own;  /* columns of the image that this tile computes */
-    struct rows held; /* columns with the halo; held.begin is a multiple of TILE_UNIT */
+    struct rows own;  /* range of columns of the image that this tile computes */
+    struct rows held; /* range of columns with the halo; held.begin is a multiple of TILE_UNIT */
 };
 
-enum { TILE_UNIT = 64 };
+enum { TILE_UNIT = 64 }; /* columns */
 
 /* The callbacks of a stage. */
 struct tiling {
     const void *params;
-    /* Returns the columns of the image that columns `out` need, before clipping. */
+    /* Returns the range of columns that columns `out` need, before clipping. */
     struct rows (*columns)(const void *params, const struct shape *image, struct rows out);
     /* Enqueues the work on one tile. `in` is as wide as tile->held. */
     enum status (*run)(struct run *run, const void *params, const struct tile *tile, const struct value *in,
                        struct value *out, struct error *error);
 };
 
-/* Enqueues all tiles of a slice. There is one tile, the whole width, on devices that are no CPU, for groups,
- * and if `whole` is set because the stage must see all columns. On CPU devices `in` and `out` may be rasters.
- */
+/* Enqueues all tiles of a slice. A single tile has the whole width on devices other than CPUs, for groups,
+ * and if the stage needs all columns (`whole`). On CPU devices `in` and `out` may be rasters. */
 enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, const struct value *in,
                       struct value *out, struct error *error);
 

@@ -3,11 +3,11 @@
  *     file           read a row ─▶ luma ─▶ halve ─▶ … ─▶ halve ─▶ gray plane
  *     device image   reduce on the device ─▶ download ─▶ luma ─▶ gray plane
  *
- * Rows of a file are halved while they are decoded, so the file is never whole in memory, except a picture
- * that must be turned. Both ways filter by a triangle two result pixels wide.
+ * Rows of a file are halved while they are decoded. Only a picture that must be turned is whole in memory.
+ * Both ways filter by a triangle two result pixels wide.
  *
- * Known limit: single pixels are limited after the reduction (levels.c). In large pictures hot pixels are
- * blobs by then. As they do not move, they win over a true shift of a few pixels. */
+ * Known limit: levels.c limits hot pixels after the reduction, when they are blobs in large pictures. As they
+ * do not move, they may outweigh a true shift of a few pixels. */
 #include "register/registration.h"
 
 #include "base/exact.h"
@@ -20,7 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PIXELS = 3 << 19, TEXEL = 4 };
+enum {
+    MAX_PIXELS = 3 << 19, /* of the result */
+    TEXEL = 4             /* channels of a texel, the largest number of a pixel */
+};
 
 /* Luma of display values (ITU-R BT.601). */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
@@ -39,22 +42,22 @@ static void set_opaque(const double *pixels, size_t channels, size_t count, floa
 {
     for (size_t i = 0; i < count; i++) {
         double value = luma(pixels + i * channels, (int)channels);
-        bool counts = fabs(value) < MAX_MAGNITUDE;
-        values[i] = counts ? (float)value : 0;
-        weights[i] = counts ? 1 : 0;
+        bool is_usable = fabs(value) < MAX_MAGNITUDE;
+        values[i] = is_usable ? (float)value : 0;
+        weights[i] = is_usable ? 1 : 0;
     }
 }
 
-/* Converts pixels with alpha and premultiplied colour. The value is the straight colour's, the weight alpha,
- * clipped to 1. Alpha below 0.001 is 0: division would leave rounding only. */
+/* Converts pixels with alpha and premultiplied colour. The value is the luma of the straight colour, the
+ * weight is alpha, clipped to 1. Alpha below 0.001 counts as 0: the quotient would be mostly rounding. */
 static void set_blended(const double *pixels, size_t channels, size_t count, float *values, float *weights)
 {
     for (size_t i = 0; i < count; i++) {
         const double *pixel = pixels + i * channels;
         double weight = pixel[channels - 1], value = luma(pixel, (int)channels - 1);
-        bool counts = weight > 1e-3 && fabs(value) < MAX_MAGNITUDE;
-        values[i] = counts ? (float)(value / weight) : 0;
-        weights[i] = counts ? (float)(weight < 1 ? weight : 1) : 0;
+        bool is_usable = weight > 1e-3 && fabs(value) < MAX_MAGNITUDE;
+        values[i] = is_usable ? (float)(value / weight) : 0;
+        weights[i] = is_usable ? (float)(weight < 1 ? weight : 1) : 0;
     }
 }
 
@@ -90,10 +93,10 @@ _Static_assert(MAX_FACTOR == 1 << MAX_HALVINGS, "a reduction of 2^n takes n halv
 struct halving {
     struct reader *reader;
     struct image_info info; /* of the upright picture */
-    unsigned char *samples; /* one row of it; owned */
+    unsigned char *samples; /* one row of the upright picture; owned */
 
     /* For a picture that must be turned. */
-    unsigned char *stored; /* all of it as stored; owned. NULL: rows come from the reader */
+    unsigned char *stored; /* the whole picture as stored; owned. NULL: rows come from the reader */
     struct affine map;     /* from upright to stored pixels */
     uint32_t row;          /* next row of the upright picture */
 
@@ -105,8 +108,8 @@ struct halving {
     } steps[MAX_HALVINGS];
 };
 
-/* Computes the next row of the picture after `halvings` halvings. Calls itself for the source rows that it
- * needs: two for each row, and four for the first one. */
+/* Computes the next row of the picture after `halvings` halvings. Calls itself for the source rows: three for
+ * the first row, two for each later one. */
 static enum status next_row(struct halving *halving, int halvings, float *values, float *weights,
                             struct error *error)
 {
@@ -139,8 +142,8 @@ static enum status next_row(struct halving *halving, int halvings, float *values
     return STATUS_OK;
 }
 
-/* Prepares the halving of a file. `info` describes the upright picture. If it `needs_turn` it is read whole
- * here, as its first row may be the stored picture's last one. On failure call halving_free, too. */
+/* Prepares the halving of a file. `info` describes the upright picture. If it `needs_turn` the file is read
+ * here, as its last row may be the first one of the upright picture. Call halving_free also on failure. */
 static enum status halving_make(struct halving *halving, struct reader *reader, const struct image_info *info,
                                 bool needs_turn, int halvings, struct error *error)
 {
@@ -223,8 +226,8 @@ enum status brightness_read(const char *path, const struct settings *settings, s
 
 /* ---------------------------------------------------------------- images on the device */
 
-/* Reduces an image on the device in one pass, by a triangle two result pixels wide. The repeated halvings of
- * brightness_read are nearly the same filter. */
+/* Reduces an image on the device in one pass, by a triangle two result pixels wide: nearly the filter of
+ * brightness_read's repeated halvings. */
 static enum status reduce(struct run *run, const struct value *image, int reduction, struct value *small,
                           struct error *error)
 {
@@ -308,7 +311,7 @@ static enum status convert_planes(struct run *run, struct workers *workers, cons
     struct download download = {.samples = samples,
                                 .pixel = texels ? TEXEL : 1,
                                 .row = texels ? (size_t)at.width * TEXEL : (size_t)at.pitch,
-                                .plane = texels ? 1 : (size_t)at.spacing * (size_t)at.pitch,
+                                .plane = texels ? 1 : (size_t)at.plane_rows * (size_t)at.pitch,
                                 .channels = shape->channels,
                                 .alpha = shape->alpha,
                                 .linear = linear,

@@ -75,8 +75,8 @@ void gray_plane_free(struct gray_plane *gray)
 }
 
 /* The job of threads that filter blocks of rows. */
-struct filtering {
-    const struct line *line; /* NULL for limit_block */
+struct filter_job {
+    const struct line_filter *line; /* NULL for limit_block */
     const struct gray_plane *from;
     struct gray_plane *to;
 };
@@ -88,15 +88,15 @@ static int first_row(const struct row_filter *filter, int y)
     return first > 0 ? first : 0;
 }
 
-/* Filters one block of output rows (for workers_each). A block starts with a ring of its own: it filters a
- * few source rows along x once more, instead of waiting for the block above. */
+/* Filters one block of output rows (for workers_each). Each block has a ring of its own: it filters its first
+ * source rows along x again instead of waiting for the block above. */
 static enum status filter_block(void *context, int index, struct error *error)
 {
-    const struct filtering *filtering = context;
-    const struct gray_plane *from = filtering->from, *to = filtering->to;
+    const struct filter_job *job = context;
+    const struct gray_plane *from = job->from, *to = job->to;
     const struct rows rows = gray_plane_block(to, index);
     struct row_filter filter;
-    if (row_filter_make(&filter, filtering->line, from->width, from->height, error) != STATUS_OK)
+    if (row_filter_make(&filter, job->line, from->width, from->height, error) != STATUS_OK)
         return STATUS_FAILED;
     for (int y = rows.begin, next = first_row(&filter, y); y < rows.end; y++) {
         const size_t at = (size_t)y * (size_t)to->width;
@@ -111,17 +111,17 @@ static enum status filter_block(void *context, int index, struct error *error)
 }
 
 /* Filters a plane with all threads into `to`, which is allocated in the result's size. */
-static enum status gray_plane_filter(struct workers *workers, const struct line *line,
+static enum status gray_plane_filter(struct workers *workers, const struct line_filter *line,
                                      const struct gray_plane *from, struct gray_plane *to,
                                      struct error *error)
 {
-    struct filtering filtering = {line, from, to};
-    return workers_each(workers, gray_plane_blocks(to), filter_block, &filtering, error);
+    struct filter_job job = {line, from, to};
+    return workers_each(workers, gray_plane_blocks(to), filter_block, &job, error);
 }
 
-/* Replaces the values by their weighted mean under a Gaussian of standard deviation `sigma`, in pixels, cut
- * off at 3.5 sigma. Weights are unchanged. The taps need not add up to 1, as row filters divide by the sum of
- * weights. */
+/* Replaces the values by their weighted mean under a Gaussian. Its standard deviation is `sigma` pixels, and
+ * it is cut off at 3.5 sigma. Weights are unchanged. The taps need not add up to 1, as row filters divide by
+ * the sum of weights. */
 static enum status gray_plane_smooth(struct workers *workers, struct gray_plane *gray, double sigma,
                                      struct error *error)
 {
@@ -130,7 +130,7 @@ static enum status gray_plane_smooth(struct workers *workers, struct gray_plane 
     int radius = (int)ceil(3.5 * sigma);
     for (int k = -radius; k <= radius; k++)
         taps[radius + k] = (float)exact_exp(-k * k / (2 * sigma * sigma));
-    const struct line line = {taps, 2 * radius + 1, -radius, 1};
+    const struct line_filter line = {taps, 2 * radius + 1, -radius, 1};
     if (gray_plane_make(&smooth, gray->width, gray->height, error) != STATUS_OK)
         return STATUS_FAILED;
     enum status status = gray_plane_filter(workers, &line, gray, &smooth, error);
@@ -175,15 +175,15 @@ static float limit_to(const float *above, const float *here, const float *below,
 /* Limits one block of rows (for workers_each). Beyond the border, rows and columns are mirrored. */
 static enum status limit_block(void *context, int index, struct error *error)
 {
-    const struct filtering *filtering = context;
-    const struct gray_plane *from = filtering->from;
+    const struct filter_job *job = context;
+    const struct gray_plane *from = job->from;
     const struct rows rows = gray_plane_block(from, index);
     const size_t width = (size_t)from->width;
     (void)error;
     for (int y = rows.begin; y < rows.end; y++) {
         const float *here = from->values + (size_t)y * width, *above = y > 0 ? here - width : here + width,
                     *below = y + 1 < from->height ? here + width : here - width;
-        float *to = filtering->to->values + (size_t)y * width;
+        float *to = job->to->values + (size_t)y * width;
         to[0] = limit_to(above, here, below, 1, 1);
         for (size_t x = 1; x + 1 < width; x++)
             to[x] = limit_to(above + x, here + x, below + x, -1, 1);
@@ -192,7 +192,7 @@ static enum status limit_block(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-const struct line gray_halving = {(const float[]){0.125F, 0.375F, 0.375F, 0.125F}, 4, -1, 2};
+const struct line_filter gray_halving = {(const float[]){0.125F, 0.375F, 0.375F, 0.125F}, 4, -1, 2};
 
 /* Scales values to a weighted mean of 0 and a standard deviation of 1. A flat picture becomes 0; flat means a
  * deviation below a millionth of the mean, which is rounding. */
@@ -243,9 +243,9 @@ static bool is_coarsest(const struct levels *levels, const struct levels *refere
            last->height < HALVED_SIDE;
 }
 
-/* Sets the weights of the outer `border` pixels to 0. The filters had samples on one side of these only, so
- * their values belong to a place further inside. With their weights, very smooth pictures were aligned 0.1 to
- * 0.4 pixels off; without, 0.02 at most. */
+/* Sets the weights of the outer `border` pixels to 0. The filters lack samples beyond the border, so the
+ * values belong to a place further inside. With these pixels very smooth pictures were aligned 0.1 to 0.4
+ * pixels off, without them at most 0.02. */
 static void ignore_border(struct gray_plane *gray, int border)
 {
     const size_t width = (size_t)gray->width;
@@ -264,8 +264,8 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
     /* Level 0: limit single pixels, then normalize. */
     enum status status = gray_plane_copy(finest, &unlimited, error);
     if (status == STATUS_OK) {
-        struct filtering filtering = {NULL, &unlimited, finest};
-        status = workers_each(workers, gray_plane_blocks(finest), limit_block, &filtering, error);
+        struct filter_job job = {NULL, &unlimited, finest};
+        status = workers_each(workers, gray_plane_blocks(finest), limit_block, &job, error);
         gray_plane_free(&unlimited);
     }
     normalize(finest);
@@ -277,7 +277,7 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
         if (status == STATUS_OK)
             status = gray_plane_filter(workers, &gray_halving, &last->gray, &next->gray, error);
     }
-    /* Smoothing, and what is derived from the final values. */
+    /* Smooth level 0, then compute weights, detail and slopes from the final values. */
     if (status == STATUS_OK)
         status = gray_plane_smooth(workers, finest, FINEST_SIGMA, error);
     for (int i = 0; status == STATUS_OK && i < levels->count; i++)
@@ -320,7 +320,7 @@ struct affine level_to_whole(const struct level *level, struct affine affine)
 
 /* ---------------------------------------------------------------- filters of rows */
 
-enum status row_filter_make(struct row_filter *filter, const struct line *line, int width, int height,
+enum status row_filter_make(struct row_filter *filter, const struct line_filter *line, int width, int height,
                             struct error *error)
 {
     int outputs = (width + line->step - 1) / line->step;
@@ -364,7 +364,7 @@ static void add_every_second(float tap, const float *restrict from, float *restr
 }
 
 /* Returns output i of a line whose taps reach beyond the ends, where samples are 0. */
-static float sum_clipped(const struct line *line, const float *samples, int length, int i)
+static float sum_clipped(const struct line_filter *line, const float *samples, int length, int i)
 {
     float sum = 0;
     for (int k = 0, at = line->step * i + line->start; k < line->count; k++, at++)
@@ -375,7 +375,8 @@ static float sum_clipped(const struct line *line, const float *samples, int leng
 
 /* Filters a row. Outputs [begin, end) read no sample beyond the ends: they are summed tap by tap for all
  * outputs, which makes vectors and adds in the same order as output by output. */
-static void sum_along(const struct line *line, const float *samples, int length, float *sums, int outputs)
+static void sum_along(const struct line_filter *line, const float *samples, int length, float *sums,
+                      int outputs)
 {
     int begin = (line->step - 1 - line->start) / line->step, space = length - line->count - line->start;
     int end = space < 0 ? 0 : space / line->step + 1;
@@ -402,7 +403,7 @@ void row_filter_add(struct row_filter *filter, int y, const float *values, const
 
 void row_filter_output(const struct row_filter *filter, int y, float *values, float *weights)
 {
-    const struct line *line = &filter->line;
+    const struct line_filter *line = &filter->line;
     const int top = line->step * y + line->start, count = filter->outputs;
     memset(values, 0, (size_t)count * sizeof *values);
     memset(weights, 0, (size_t)count * sizeof *weights);

@@ -2,7 +2,7 @@
  *
  *     level 0    the picture as it comes from brightness.c, smoothed
  *     level i    half the width and height of level i - 1
- *     detail     of the coarsest level, which search.c correlates
+ *     detail     the coarsest level minus its local mean; search.c correlates it
  *
  * Every pixel has a weight: 0 if it is missing (transparent, NaN, infinite, at the border), else up to 1.
  * Filters compute weighted means, so missing pixels leak into no others.
@@ -22,7 +22,7 @@ enum { GRAY_PADDING = 7 };
 /* Brightness and weight of each pixel, row by row without gaps. */
 struct gray_plane {
     int width, height; /* pixels */
-    float *values;     /* brightness, on the scale of the samples or normalized (levels_make); owned */
+    float *values;     /* brightness, as in the picture or normalized by levels_make; owned */
     float *weights;    /* 0 to 1; in the allocation of `values` */
 };
 
@@ -35,13 +35,13 @@ enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to
 /* Frees the memory. May be called on a zeroed plane, and twice. */
 void gray_plane_free(struct gray_plane *gray);
 
-/* Number of blocks of rows that threads share, and the rows of one. A block has about 16,384 pixels. Blocks
- * depend on the plane's size alone, so sums by block are the same for any number of threads. */
+/* Return the number of blocks of rows that threads share, and the rows of one. A block has about 16,384
+ * pixels. Blocks depend on the plane's size only, so sums by block are equal for any number of threads. */
 int gray_plane_blocks(const struct gray_plane *gray);
 struct rows gray_plane_block(const struct gray_plane *gray, int index);
 
-/* Halves the size by the taps 1 3 3 1, a triangle two output pixels wide. */
-extern const struct line gray_halving;
+/* The filter that halves the size: taps 1 3 3 1, a triangle two output pixels wide. */
+extern const struct line_filter gray_halving;
 
 /* One level of a pyramid. */
 struct level {
@@ -56,13 +56,13 @@ enum { MAX_LEVEL_COUNT = 24 };
 struct levels {
     struct level level[MAX_LEVEL_COUNT];
     int count;                /* number of levels */
-    struct gray_plane detail; /* the coarsest level less its local mean; weights are 0 or 1 */
+    struct gray_plane detail; /* the coarsest level minus its local mean; weights are 0 or 1 */
 };
 
 /* Makes the pyramid of a picture that was reduced by `reduction`. Takes over the picture's memory, also on
  * failure. Limits single bright or dark pixels, and scales values to a mean of 0 and a standard deviation of
- * 1. If `reference` is NULL the picture is a reference: its levels go down to a side of 64 pixels and have
- * slopes. Else the pyramid has as many levels as `reference`, and no slopes. */
+ * 1. If `reference` is NULL the picture is a reference: its coarsest level has sides of about 64 pixels, and
+ * its levels have derivatives. Otherwise the pyramid has the levels of `reference` and no derivatives. */
 enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 
@@ -81,27 +81,27 @@ struct affine level_to_whole(const struct level *level, struct affine affine);
  *     row_filter_add      filters a source row along x and keeps it, in a ring of as many rows as taps
  *     row_filter_output   sums the rows of the ring along y, and divides by the sum of weights
  *
- * So a file is halved while it is decoded, without its pixels in memory. */
+ * So a file is halved while it is decoded, and is never whole in memory. */
 
-/* A 1-D filter: output i = sum over k of taps[k] * sample[step * i + start + k]. Samples beyond the ends have
- * weight 0. */
-struct line {
+/* A filter along a line: output i = sum over k of taps[k] * sample[step * i + start + k]. Samples beyond the
+ * ends have weight 0. */
+struct line_filter {
     const float *taps;
     int count, start, step; /* step: 1 or 2 */
 };
 
 /* The state of a filter: the source rows of the next output row, filtered along x. */
 struct row_filter {
-    struct line line;  /* for both axes */
-    int width, height; /* of the source */
-    int outputs;       /* width of the result */
-    float *product;    /* one source row: values times weights; owned */
-    float *rows;       /* ring of line.count rows, each values and weights; row y is at y % line.count */
+    struct line_filter line; /* for both axes */
+    int width, height;       /* of the source */
+    int outputs;             /* width of the result */
+    float *product;          /* one source row: values times weights; owned */
+    float *rows; /* ring of line.count rows, each values and weights; row y is at y % line.count */
 };
 
 /* Starts a filter of a source of width x height. The taps must outlive it. After a failure the filter may be
  * freed, too. */
-enum status row_filter_make(struct row_filter *filter, const struct line *line, int width, int height,
+enum status row_filter_make(struct row_filter *filter, const struct line_filter *line, int width, int height,
                             struct error *error);
 
 /* Frees the memory. May be called on a zeroed filter, and twice. */

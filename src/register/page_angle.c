@@ -51,13 +51,13 @@ void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t coun
 enum status page_angle_find(const struct page_angle *state, double most, double *degrees,
                             struct replacement *replacement, struct error *error)
 {
-    /* Less than this is not worth an interpolation: a pixel in 1100. */
-    static const double LEVEL = 0.05;
+    /* Smallest angle in degrees that is worth an interpolation: a pixel in 1100. */
+    static const double MIN_ANGLE = 0.05;
     struct skew skew;
     if (skew_find(state->gray, state->width, state->height, most, &skew, error) != STATUS_OK)
         return STATUS_FAILED;
-    *degrees = skew.clear && fabs(skew.degrees) >= LEVEL ? -skew.degrees : 0;
-    if (skew.clear)
+    *degrees = skew.is_clear && fabs(skew.degrees) >= MIN_ANGLE ? -skew.degrees : 0;
+    if (skew.is_clear)
         snprintf(replacement->found, sizeof replacement->found, "turned by %.3f degrees", *degrees + 0.0);
     else
         snprintf(replacement->warning, sizeof replacement->warning,

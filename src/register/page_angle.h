@@ -12,11 +12,11 @@ enum { PAGE_ANGLE_SIDE = 1200 };
 /* State of a measurement. */
 struct page_angle {
     struct image_info info; /* of the rows */
-    int factor;             /* pixels of a side that become one of `gray` */
+    int factor;             /* a pixel of `gray` is the mean of factor x factor pixels of the page */
     int width, height;      /* of gray */
-    uint32_t row;           /* the next one */
+    uint32_t row;           /* number of the next row */
     float *gray;            /* owned */
-    double *values;         /* a row; owned */
+    double *values;         /* values of one row; owned */
 };
 
 enum status page_angle_begin(void *context, const void *params, const struct image_info *info,
@@ -24,9 +24,9 @@ enum status page_angle_begin(void *context, const void *params, const struct ima
 void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t count);
 void page_angle_release(void *context);
 
-/* After the last row: finds the angle by which --rotate makes the lines level, of at most `most` degrees; 0
- * if they are level already or no angle is clear. Sets the stage, and the text or the warning; the caller
- * sets the value. */
+/* Finds the angle by which --rotate makes the lines level, from -most to `most` degrees; 0 if they are level
+ * already or no angle is clear. Call it after the last row. Sets `stage`, and `found` or `warning`, of the
+ * replacement; the caller sets `value`. */
 enum status page_angle_find(const struct page_angle *state, double most, double *degrees,
                             struct replacement *replacement, struct error *error);
 

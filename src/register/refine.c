@@ -36,21 +36,20 @@
 enum {
     MAX_UNKNOWNS = 6,
     LANES = 8,      /* neighbouring pixels that are summed separately: one vector register */
-    MIN_BLOCK = 8,  /* pixels of a block's side */
-    MAX_BLOCK = 32, /* the same */
-    MIN_BLOCKS = 8  /* along the shorter side, for blocks above MIN_BLOCK */
+    MIN_BLOCK = 8,  /* smallest side of a block in pixels */
+    MAX_BLOCK = 32, /* largest side */
+    MIN_BLOCKS = 8  /* least number along the shorter side, unless blocks have MIN_BLOCK */
 };
 _Static_assert(LANES - 1 <= GRAY_PADDING, "lanes may read beyond the last pixel");
 
 /* Share of a block's variance that interpolation leaves unexplained in pictures without noise. */
 static const float INTERPOLATION = 0.005F;
 
-/* Added to the variances of a block, so that flat ones divide by no zero. The whole picture's variance is 1.
- */
+/* Added to the variances of a block, to avoid divisions by 0. The whole picture has a variance of 1. */
 static const float MIN_VARIANCE = 1e-5F;
 
-/* Variance of a slope of white noise, over the variance of the noise. A slope is half a difference of two
- * pixels: (1 + 1) / 4. On the finest level, which is smoothed, it is less. */
+/* Variance of the slopes of white noise, relative to the variance of the noise. A slope is half a difference
+ * of two pixels: (1 + 1) / 4. It is less on the finest level, which is smoothed. */
 static const double NOISE_IN_SLOPES = 0.5, NOISE_IN_SMOOTHED_SLOPES = 0.25;
 
 /* Coordinates of the unknowns: from the centre of the level, in half diagonals. So every unknown is the
@@ -66,8 +65,8 @@ struct equations {
     double matrix[MAX_UNKNOWNS][MAX_UNKNOWNS], right[MAX_UNKNOWNS];
 
     /* For the uncertainty. */
-    double spread[MAX_UNKNOWNS][MAX_UNKNOWNS]; /* sum of right right^T of the blocks */
-    double noise[MAX_UNKNOWNS][MAX_UNKNOWNS];  /* the noise's part of `matrix`, over NOISE_IN_SLOPES */
+    double spread[MAX_UNKNOWNS][MAX_UNKNOWNS]; /* sum over the blocks of r r^T, with r their right sides */
+    double noise[MAX_UNKNOWNS][MAX_UNKNOWNS];  /* share of noise in `matrix`, divided by noise_in_slopes */
     int blocks;                                /* number of blocks with a positive correlation */
 
     /* The match's agreement is agreement / structure, its coverage covered / whole. */
@@ -87,7 +86,7 @@ struct refining {
     int side;                  /* of a block, in pixels of the level */
     double noise_in_slopes;    /* see the constants */
     struct gray_plane sampled; /* the picture at the reference's pixels; owned */
-    struct equations *bands;   /* one for each row of blocks; owned */
+    struct equations *bands;   /* sums of each band, a row of blocks; owned */
 };
 
 /* A rectangle of the level, in pixels. */
@@ -97,8 +96,8 @@ struct block {
 
 /* Statistics of a block, weighted by both pictures' weights. */
 struct agreement {
-    float whole;          /* sum of weights if the picture were the reference */
-    float count;          /* sum of weights; 0 if too little is covered */
+    float whole;          /* sum of weights that the reference would have with itself */
+    float count;          /* sum of weights; 0 if the picture covers too little */
     float mean_a, mean_b; /* of the reference and the picture */
     float gain;           /* ratio of the standard deviations */
     float correlation;    /* -1 to 1 */
@@ -122,7 +121,7 @@ static void find_weights(const struct refining *refining, const struct block *bl
 }
 
 /* Computes a block's statistics. If the picture covers less than half of the reference's pixels in the block,
- * all but `whole` are 0. Sums are over differences from the middle pixel: floats are then exact enough. */
+ * all but `whole` are 0. Sums differences from the middle pixel, for which float is exact enough. */
 static struct agreement compare_block(const struct refining *refining, const struct block *block)
 {
     const struct gray_plane *gray = &refining->reference->gray;
@@ -233,8 +232,9 @@ static void sum_block(const struct refining *refining, const struct block *block
         }
 }
 
-/* Adds the share of the matrix that noise explains. It is computed as if all slopes, with a mean square of
- * `squares` across and down, were at the block's centre. */
+/* Adds a block's share of noise in the matrix, divided by noise_in_slopes. `squares` is the sum of the
+ * noise's squares, times the block's weight. As an approximation all slopes of the noise are at the block's
+ * centre. */
 static void add_noise(const struct refining *refining, const struct block *block, double squares,
                       struct equations *equations)
 {
@@ -251,8 +251,8 @@ static void add_noise(const struct refining *refining, const struct block *block
                 squares * (double)(across[a][0] * across[b][0] + down[a][0] * down[b][0]);
 }
 
-/* Adds a block, times its weight, to the equations. Derivatives count less their mean in the block, as the
- * block's offset is unknown. */
+/* Adds a block, times its weight, to the equations. The mean of each derivative in the block is subtracted,
+ * as the block's offset is unknown. */
 static void add_block(const struct refining *refining, const struct block *block,
                       const struct agreement *agreement, struct equations *equations)
 {
@@ -278,7 +278,7 @@ static void add_block(const struct refining *refining, const struct block *block
 }
 
 /* Samples a block of rows (for workers_each). */
-static enum status sample_band(void *context, int index, struct error *error)
+static enum status sample_block(void *context, int index, struct error *error)
 {
     struct refining *refining = context;
     const struct affine affine = level_from_whole(refining->reference, refining->match->affine);
@@ -289,9 +289,9 @@ static enum status sample_band(void *context, int index, struct error *error)
 
 /* Sums one row of blocks into its equations (for workers_each).
  *
- * The agreement is the mean of r^1.5, each block weighted by its standard deviation; with its variance, one
- * bright star would outweigh the rest of the picture. The exponent is between 1, with which 1 in 60 pairs of
- * unrelated pictures reached 0.3, and 2, with which noisy star fields did not. */
+ * The agreement is the mean of r^1.5, in which the weight of a block is its standard deviation. With its
+ * variance instead, one bright star would outweigh the rest of the picture. With an exponent of 1, 1 in 60
+ * pairs of unrelated pictures reached 0.3; with 2, noisy star fields did not reach it. */
 static enum status sum_band(void *context, int index, struct error *error)
 {
     const struct refining *refining = context;
@@ -419,11 +419,12 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
     return motion;
 }
 
-/* Returns the standard deviation of the corners, in pixels of the level: the root of the trace of the
- * sandwich H^-1 G H^-1, where H is the matrix and G the spread of the blocks' right sides (P. Huber, "The
- * behavior of maximum likelihood estimates under nonstandard conditions", 5th Berkeley Symposium, 1967).
+/* Returns the standard deviation of the corners, in pixels of the level: the root of the trace of
  *
- * Noise has slopes, too, which make H larger without determining the motion. They are subtracted from H. */
+ *     H^-1 G H^-1,  H: matrix less its share of noise,  G: spread
+ *
+ * P. Huber, "The behavior of maximum likelihood estimates under nonstandard conditions", 5th Berkeley
+ * Symposium, 1967. The share of noise is subtracted, as slopes of noise do not determine the motion. */
 static double find_uncertainty(const struct refining *refining, const struct equations *equations)
 {
     const int n = refining->unknowns;
@@ -447,15 +448,15 @@ static double find_uncertainty(const struct refining *refining, const struct equ
     return variance >= 0 ? sqrt(variance) : INFINITY;
 }
 
-/* Judges the match where it is now, and returns the equations of the next step. The score prefers pictures
- * that cover more of the reference, as small parts agree by chance more often. */
+/* Judges the match at its current map, and returns the equations of the next step. The score is larger for
+ * pictures that cover more of the reference, as small parts agree by chance more often. */
 static struct equations measure(struct refining *refining)
 {
     struct match *match = refining->match;
     const struct gray_plane *gray = &refining->reference->gray;
     const int bands = (gray->height + refining->side - 1) / refining->side;
-    struct error none; /* neither of them fails */
-    workers_each(refining->workers, gray_plane_blocks(&refining->sampled), sample_band, refining, &none);
+    struct error none; /* neither call fails */
+    workers_each(refining->workers, gray_plane_blocks(&refining->sampled), sample_block, refining, &none);
     workers_each(refining->workers, bands, sum_band, refining, &none);
     struct equations sum = sum_all(refining, bands);
     match->covered = sum.whole > 0 ? sum.covered / sum.whole : 0;

@@ -1,4 +1,4 @@
-/* Matches: maps from a reference to a picture that are perhaps right. search.c finds them on the coarsest
+/* Matches: maps from a reference to a picture, candidates for the result. search.c finds them on the coarsest
  * level; refine.c improves and judges one on a given level, with samples from sample.c.
  *
  * The caller owns matches and pyramids. Functions read the pyramids only, so several threads may use them.
@@ -18,7 +18,7 @@ enum model { MODEL_SHIFT, MODEL_RIGID, MODEL_SIMILARITY, MODEL_AFFINE };
 struct match {
     struct affine affine; /* in pixels of whole pictures */
 
-    /* Set by match_refine, for the level it was called with. */
+    /* Set by match_refine, for its level. */
     double agreement;   /* share of the covered blocks that agree, 0 to 1 */
     double covered;     /* share of the reference that the picture covers, 0 to 1 */
     bool settled;       /* the last step moved the corners by less than `enough` */

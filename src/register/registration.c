@@ -41,8 +41,7 @@ static const double COARSE = 0.02, FINE = 0.002;
 /* Share of the reference that the picture must cover for a result. */
 static const double MIN_COVERED = 0.2;
 
-/* Agreement that interpolation may cost. Without it, the ratio of two nearly perfect matches would be noise.
- */
+/* Agreement that interpolation may cost. Keeps the ratio of two nearly perfect matches near 1. */
 static const double INTERPOLATION_LOSS = 0.03;
 
 /* Uncertainty that halves the confidence, in pixels of the finest level. */
@@ -51,13 +50,13 @@ static const double HALVING_UNCERTAINTY = 0.25;
 /* Matches whose corners are nearer than this, in pixels of the level, are duplicates. */
 static const double MIN_DISTANCE = 3;
 
-/* Large rotations are searched, too, if the small ones give less confidence on the coarsest level. The
- * uncertainty, in pixels of that level, is needed here as well as in the result: a fifth of the picture may
- * agree by chance to 0.9, but does not determine the map. Without it, pictures of a few rectangles that were
- * turned by 180 degrees were refused in 2 of 24 runs. */
+/* Large rotations are searched, too, if the confidence is less than this after the small ones, on the
+ * coarsest level. This confidence includes the uncertainty, in pixels of that level: a fifth of the picture
+ * may agree by chance to 0.9, but does not determine the map. Without it, pictures of a few rectangles that
+ * were turned by 180 degrees were refused in 2 of 24 runs. */
 static const double SURE_CONFIDENCE = 0.5;
 
-/* Matches with a lower score_ambiguity are dropped: most of the time went into their steps. */
+/* Matches with a lower score_ambiguity are dropped, as their steps took most of the time. */
 static const double MIN_AMBIGUITY = 0.05;
 
 /* The input of all functions below. */
@@ -98,7 +97,7 @@ static double score_ambiguity(const struct match *best, const struct match *othe
     return fmin(fmin(unexplained * unexplained, agreed * agreed), 1);
 }
 
-/* Returns how far a match is to be trusted, 0 to 1. `uncertainty` and the constant are in the same pixels. */
+/* Returns the confidence in a match, 0 to 1. `uncertainty` is in the same pixels as HALVING_UNCERTAINTY. */
 static double match_confidence(const struct match *match, double ambiguity, double uncertainty)
 {
     const double unsure = uncertainty / HALVING_UNCERTAINTY;
@@ -148,9 +147,10 @@ static enum status refine_match(void *context, int i, struct error *error)
                         index == 0 ? FINE : COARSE, error);
 }
 
-/* Refines the best matches on a level and sorts them. From the third coarsest level on candidates take few
- * steps, and only the winner takes as many as it needs: a slow one creeps towards the same maximum, and would
- * pass for another match on its way. */
+/* Refines the best matches on a level and sorts them. From the third coarsest level on all candidates take
+ * few steps, then the best one as many as it needs. On the second coarsest one, which determines the
+ * ambiguity, all take as many as they need: a slow candidate on its way to the same maximum would count as
+ * another match. */
 static enum status refine_on(const struct comparison *comparison, int index, struct match *matches,
                              int *count, struct error *error)
 {
@@ -178,8 +178,8 @@ static enum status refine_on(const struct comparison *comparison, int index, str
     return status;
 }
 
-/* Finds matches on the coarsest level: small rotations first, then large ones unless a match is sure already.
- * The array has room for MAX_MATCHES, and MAX_CANDIDATES[0] of each range. */
+/* Finds matches on the coarsest level: with small rotations, and with large ones unless a match has
+ * SURE_CONFIDENCE. `matches` has room for MAX_MATCHES, and for MAX_CANDIDATES[0] of each range. */
 static enum status find_candidates(const struct comparison *comparison, struct match *matches, int *count,
                                    struct error *error)
 {
@@ -224,7 +224,7 @@ static enum status find_best(const struct comparison *comparison, struct match *
             ambiguity = count > 1 ? score_ambiguity(&matches[0], &matches[1]) : 0;
     }
     *registration = (struct registration){.affine = best.affine};
-    if (status != STATUS_OK || !isfinite(best.uncertainty)) /* no match, as if a picture is flat */
+    if (status != STATUS_OK || !isfinite(best.uncertainty)) /* no match, for example in a flat picture */
         return status;
     /* The agreement of the final map on the coarsest level, which has the least noise. */
     const double uncertainty = best.uncertainty;

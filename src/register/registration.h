@@ -4,7 +4,7 @@
  *     levels.c         luma ─▶ pyramid
  *     search.c         coarsest level ─▶ candidates, by correlation (fourier.c)
  *     refine.c         candidates ─▶ matches, by Gauss-Newton steps (sample.c), level by level
- *     registration.c   puts these together and decides how far the result is to be trusted
+ *     registration.c   calls these and computes the confidence in the result
  *
  * All but the reduction of device images runs on the host, in the threads of `workers`. The result is the
  * same bits for any number of threads and on every device.
@@ -22,8 +22,8 @@ enum { MIN_SIDE = 16 };
 
 /* The result. */
 struct registration {
-    struct affine
-        affine; /* from the reference to the picture, in pixels of whole pictures, as --warp takes it */
+    /* From the reference to the picture, in pixels of whole pictures, as an argument of --warp. */
+    struct affine affine;
     double confidence; /* 0 (nothing was found) to 1 */
 };
 
@@ -37,15 +37,14 @@ enum status registration_find(struct run *run, struct workers *workers, enum mod
 /* ---------------------------------------------------------------- brightness.c */
 
 /* Reads the brightness of a file's first page. Chooses *reduction, a power of two, and reduces the page by
- * it. *width and *height are the size of the whole page, turned as its orientation says. Messages name the
- * file.
- */
+ * it. *width and *height become the size of the whole page after its orientation is applied. Messages name
+ * the file. */
 enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
                             int *reduction, int *width, int *height, struct error *error);
 
-/* Computes the brightness of a whole image on the device, reduced by `reduction`. `linear`: samples are
- * linear light and are converted to display values, as in a file. Waits for the device. On a dry-run device
- * `gray` is unchanged. */
+/* Computes the brightness of a whole image on the device, reduced by `reduction`. Converts samples to display
+ * values, as in a file, if they are `linear` light. Waits for the device. On a dry-run device `gray` is
+ * unchanged. */
 enum status brightness_fetch(struct run *run, struct workers *workers, const struct value *image,
                              int reduction, bool linear, struct gray_plane *gray, struct error *error);
 

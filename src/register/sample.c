@@ -39,8 +39,8 @@ static float interpolate(const float *from, size_t pitch, float x, float y)
     return (columns[0] + columns[1]) + (columns[2] + columns[3]);
 }
 
-/* Narrows the columns [*begin, *end) to those where 1 <= slope * x + start < limit. Keeps one more column on
- * each side, as the quotients are rounded; sample_rows tests each position exactly. */
+/* Narrows columns [*begin, *end) to those with 1 <= slope * x + start < limit. Keeps one more column on each
+ * side, as the quotients are rounded; sample_rows tests each position exactly. */
 static void narrow(double slope, double start, double limit, int *begin, int *end)
 {
     if (slope == 0)

@@ -29,7 +29,7 @@
  * these steps were tried and found nothing more. */
 static const double ROTATION_STEP = 3.75 * 0.017453292519943295, SCALE_STEP = 0.064;
 
-/* The rotations and scales that are searched. Scales are symmetrical about 1: 11 are 0.72 to 1.38. */
+/* The rotations and scales that are searched. Scales are symmetrical about 1; 11 of them are 0.72 to 1.38. */
 static const struct steps {
     int first_rotation; /* in steps */
     int rotations;      /* number of rotations */
@@ -68,8 +68,8 @@ struct canvas {
     double threshold;          /* lower correlations are not added */
 };
 
-/* The reference, and what all rotations and scales share. Read-only for threads but for their own rotation's
- * part of matches and counts. */
+/* The reference, and data of all rotations and scales. Threads write only their rotation's part of matches
+ * and counts. */
 struct search {
     const struct gray_plane *reference, *picture; /* detail of the coarsest levels */
     struct fourier fourier;                       /* tables for the canvas' size */
@@ -82,7 +82,7 @@ struct search {
     int counts[MAX_ROTATIONS]; /* matches of each rotation */
 };
 
-/* Allocates a canvas for one thread. On failure it may be freed, too. */
+/* Allocates a canvas for one thread. The caller frees it, also on failure. */
 static enum status canvas_make(struct canvas *canvas, const struct search *search, struct error *error)
 {
     const int width = search->fourier.width, height = search->fourier.height;
@@ -134,11 +134,10 @@ static double rectangle_sum(const double *sums, const struct search *search, int
     return bottom[search->reference->width] - bottom[0] - top[search->reference->width] + top[0];
 }
 
-/* Adds a peak, unless it has a higher neighbour. */
+/* Adds a peak, unless it has a higher neighbour. It replaces a lower neighbour. Otherwise it is appended, or
+ * replaces the lowest peak of a full list. */
 static void add_peak(struct canvas *canvas, struct peak peak)
 {
-    /* It replaces a lower neighbour; else it is appended; if there is no room, it replaces the lowest peak.
-     */
     int lowest = 0, neighbour = -1;
     for (int i = 0; i < canvas->count && neighbour < 0; i++) {
         const struct peak *other = &canvas->peaks[i];
@@ -157,9 +156,9 @@ static void add_peak(struct canvas *canvas, struct peak peak)
         canvas->threshold = fmin(canvas->threshold, canvas->peaks[i].score);
 }
 
-/* Finds the highest correlations of a canvas. `products` has sum of R I for each shift. The sum of R^2 is
- * over the whole reference, also where the picture does not cover it: else a narrow strip would agree by
- * chance. */
+/* Finds the highest correlations of a canvas. `products` has the sum of R I for each shift. The sum of R^2 is
+ * over the whole reference, including pixels that the picture does not cover: otherwise a narrow strip would
+ * agree by chance. */
 static void find_peaks(struct canvas *canvas, const struct search *search, const float *products)
 {
     const double min_weight = MIN_COVERED * search->weight;
@@ -286,16 +285,15 @@ static int canvas_side(int side)
     return power;
 }
 
-/* Initializes a search: sizes, tables and the reference's spectrum. On failure the caller frees what there
- * is. */
+/* Initializes a search: sizes, tables and the reference's spectrum. The caller frees it, also on failure. */
 static enum status search_make(struct search *search, struct error *error)
 {
     const struct gray_plane *reference = search->reference;
-    const int side_x = canvas_side(reference->width), side_y = canvas_side(reference->height);
-    const size_t width = (size_t)side_x, count = width * (size_t)side_y;
-    search->shift_x = (side_x - reference->width) / 2;
-    search->shift_y = (side_y - reference->height) / 2;
-    if (fourier_make(&search->fourier, side_x, side_y, error) != STATUS_OK)
+    const int canvas_width = canvas_side(reference->width), canvas_height = canvas_side(reference->height);
+    const size_t width = (size_t)canvas_width, count = width * (size_t)canvas_height;
+    search->shift_x = (canvas_width - reference->width) / 2;
+    search->shift_y = (canvas_height - reference->height) / 2;
+    if (fourier_make(&search->fourier, canvas_width, canvas_height, error) != STATUS_OK)
         return STATUS_FAILED;
     search->spectrum = allocate(count * 2 * sizeof *search->spectrum, "spectra of brightness", error);
     if (!search->spectrum)

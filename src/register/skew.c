@@ -1,7 +1,6 @@
 /* The angle of the lines of a page, by projection profiles.
  *
- *     gray -> ink (darker than the surroundings) -> strips of columns -> profile at each angle -> sharpest
- * one
+ *     gray -> ink (darker than the surroundings) -> strips of columns -> profiles -> the sharpest one
  *
  * A profile is the sum of ink along lines of one direction. Along text it alternates between lines and the
  * white between them, so the squares of its differences are large:
@@ -11,16 +10,15 @@
  * W. Postl, "Detection of linear oblique structures and skew scan in digitized documents", ICPR (1986);
  * D. Bloomberg, G. Kopec, L. Dasari, "Measuring document image skew and orientation", SPIE 2422 (1995).
  *
- * Each of four bands of the page has a profile of its own, and the scores are added: the lines of two columns
- * of text are not always at one height, and in one profile the angle at which they meet would win (0.3
- * degrees off, of a page that is level to 0.01 with bands).
+ * The page is divided into up to four bands side by side. Each has a profile of its own, and their scores are
+ * added. With one profile the lines of two columns of text that are not at one height are matched at a wrong
+ * angle: a page that is level to 0.01 degrees with bands was 0.3 degrees off.
  *
- * Columns of pixels are first summed in strips of a few pixels. At an angle each strip is shifted by a
- * fraction of a pixel, by quadratic B-splines, which smooth it by the same amount for any fraction. Linear
- * interpolation smooths nothing at 0 degrees, so that pages of less than 0.4 degrees seemed level.
+ * Columns of pixels are first summed in strips of a few pixels. For each angle the strips are shifted by
+ * fractions of a pixel, with quadratic B-splines, which smooth by the same amount for any fraction. Linear
+ * interpolation smooths nothing at 0 degrees, so pages of less than 0.4 degrees seemed level.
  *
- * All in float32 and double in a fixed order, on one thread: the same page gives the same angle everywhere.
- */
+ * Sums are in float32 and double in a fixed order, on one thread: a page has the same angle everywhere. */
 #include "register/skew.h"
 
 #include "base/exact.h"
@@ -30,11 +28,11 @@
 #include <string.h>
 
 enum {
-    STRIP = 4,       /* columns of a strip: at 15 degrees its ends are a pixel apart */
-    BANDS = 4,       /* the most bands of the page's width */
-    BAND = 300,      /* least pixels of one: narrower ones make the peak too wide */
-    BINS = 1024,     /* of the histogram of contrasts */
-    MAX_ANGLES = 512 /* of the coarse search */
+    STRIP = 4,            /* columns of a strip: at 15 degrees its ends are a pixel apart */
+    MAX_BANDS = 4,        /* bands side by side */
+    MIN_BAND_WIDTH = 300, /* pixels: narrower bands make the peak too wide */
+    BINS = 1024,          /* of the histogram of contrasts */
+    MAX_ANGLES = 512      /* of the coarse search */
 };
 
 /* Degrees between the angles of the coarse search and of the fine one. */
@@ -42,9 +40,12 @@ static const double COARSE = 0.2, FINE = 0.05;
 
 /* The ink, summed in strips. */
 struct strips {
-    float *sums;    /* of strip k and row y at k * height + y; owned */
+    float *sums;    /* of strip k in row y, at k * height + y; owned */
     float *profile; /* scratch of `length` values; owned */
-    int count, height, length, bands;
+    int count;      /* number of strips */
+    int height;     /* rows of the page */
+    int length;     /* values of a profile: the rows, and the largest shift */
+    int bands;      /* number of bands */
 };
 
 static double tangent(double degrees)
@@ -65,9 +66,9 @@ static void box_mean(float *values, int n, size_t step, int radius, double *sums
     }
 }
 
-/* Replaces gray by ink, 0 to 1: how much darker than the mean of its surroundings a pixel is, or how much
- * lighter if the page has light text. Contrasts up to a quarter of the strong ones are noise, above three
- * quarters all count alike. */
+/* Replaces gray by ink, 0 to 1: the contrast of a pixel to the mean of its surroundings, positive if it is
+ * darker, or lighter if the page has light text. Contrasts of less than a quarter of the strong ones are 0,
+ * as they are noise; from three quarters on they are 1. */
 static enum status find_ink(float *gray, int width, int height, struct error *error)
 {
     const size_t size = (size_t)width * (size_t)height;
@@ -120,8 +121,8 @@ static void fill_strips(struct strips *strips, const float *ink, int width)
                 raw[y] += row[i];
             sums[y] = 0;
         }
-        /* Full weight from a twelfth of the height on: the border itself would be a sharp line at 0 degrees.
-         */
+        /* Weights rise from 0 at the border to 1 at a twelfth of the height: the border itself would be a
+         * sharp line at 0 degrees. */
         for (int y = 2; y + 2 < strips->height; y++) {
             const int border = y < strips->height - 1 - y ? y : strips->height - 1 - y,
                       ramp = strips->height / 12 + 1;
@@ -171,12 +172,15 @@ static double vertex(double before, double at, double after)
     return bend < 0 ? 0.5 * (before - after) / bend : 0;
 }
 
-/* Searches all angles, then more finely around the best one, and judges it. */
+/* Searches all angles from -most to `most`, then more finely around the best one, and judges it. */
 static void search(const struct strips *strips, double most, struct skew *skew)
 {
-    /* LEAST: a profile with text is at least so much sharper than the median one; noise reaches 1.4. RIVAL:
-     * excess of another angle over the median, relative to that of the best. */
-    static const double LEAST = 2.5, RIVAL = 0.7, APART = 1.5;
+    /* Least score of a clear angle, relative to the median angle's; noise reaches 1.4. */
+    static const double MIN_CLARITY = 2.5;
+    /* Largest score of another angle, as a share of the best one; both less the median. */
+    static const double MAX_RIVAL = 0.7;
+    /* Smallest distance of other angles from the best one, in degrees. */
+    static const double MIN_DISTANCE = 1.5;
     double scores[MAX_ANGLES] = {0}, sorted[MAX_ANGLES] = {0}, rival = 0;
     const int half = (int)ceil(most / COARSE), count = 2 * half + 1;
     int best = 0;
@@ -185,17 +189,17 @@ static void search(const struct strips *strips, double most, struct skew *skew)
         best = scores[i] > scores[best] ? i : best;
     }
     qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
-    const double usual = sorted[count / 2];
-    /* The slopes of the peak are no rivals. */
+    const double median = sorted[count / 2];
+    /* Find the highest rival. The slopes of the peak, [first, last], do not count. */
     int first = best, last = best;
-    while (first > 0 && (scores[first - 1] <= scores[first] || (best - first) * COARSE < APART))
+    while (first > 0 && (scores[first - 1] <= scores[first] || (best - first) * COARSE < MIN_DISTANCE))
         first--;
-    while (last + 1 < count && (scores[last + 1] <= scores[last] || (last - best) * COARSE < APART))
+    while (last + 1 < count && (scores[last + 1] <= scores[last] || (last - best) * COARSE < MIN_DISTANCE))
         last++;
     for (int i = 0; i < count; i++)
         if ((i < first || i > last) && scores[i] > rival)
             rival = scores[i];
-    /* The fine search reaches one coarse step to both sides. */
+    /* Search finely, one coarse step to both sides. */
     enum { REACH = 5 };
     double fine[2 * REACH + 1] = {0};
     int peak = REACH;
@@ -206,9 +210,9 @@ static void search(const struct strips *strips, double most, struct skew *skew)
     const bool inside = peak > 0 && peak < 2 * REACH;
     const double offset = inside ? vertex(fine[peak - 1], fine[peak], fine[peak + 1]) : 0;
     skew->degrees = (best - half) * COARSE + (peak - REACH + offset) * FINE;
-    skew->clarity = usual > 0 ? fine[peak] / usual : 0;
-    skew->clear = inside && best > 0 && best + 1 < count && skew->clarity > LEAST &&
-                  rival - usual < RIVAL * (fine[peak] - usual);
+    skew->clarity = median > 0 ? fine[peak] / median : 0;
+    skew->is_clear = inside && best > 0 && best + 1 < count && skew->clarity > MIN_CLARITY &&
+                     rival - median < MAX_RIVAL * (fine[peak] - median);
 }
 
 enum status skew_find(const float *gray, int width, int height, double most, struct skew *skew,
@@ -217,7 +221,8 @@ enum status skew_find(const float *gray, int width, int height, double most, str
     const size_t size = (size_t)width * (size_t)height;
     *skew = (struct skew){.degrees = 0};
     const int reach = (int)(width * tangent(most + 1)) + 4;
-    const int bands = width / BAND < 1 ? 1 : width / BAND < BANDS ? width / BAND : BANDS;
+    const int fitting = width > MIN_BAND_WIDTH ? width / MIN_BAND_WIDTH : 1;
+    const int bands = fitting < MAX_BANDS ? fitting : MAX_BANDS;
     struct strips strips = {
         .count = width / STRIP, .height = height, .length = height + reach, .bands = bands};
     if (strips.count < 8 || height < 32) /* too little to say anything */

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 struct skew {
-    double degrees; /* lines fall to the right by this angle; clockwise is positive */
-    double clarity; /* sharpness of the lines' profile at this angle, relative to that at other angles */
-    bool clear;     /* the angle can be trusted */
+    double degrees; /* angle of the lines; positive if they fall to the right (clockwise) */
+    double clarity; /* score of this angle, relative to the median angle's */
+    bool is_clear;  /* the angle can be trusted */
 };
 
 /* Finds the angle between -most and `most` degrees. `gray` has rows of `width` finite values without padding,

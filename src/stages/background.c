@@ -292,7 +292,7 @@ static enum status divide_by_blur(struct run *run, const struct background *back
 static bool background_needs_grid(const void *params, const struct shape *in)
 {
     const struct background *background = params;
-    return background->method == DIVIDE && background->gaussian.weights == NULL && !in->floats;
+    return background->method == DIVIDE && background->gaussian.x_weights == NULL && !in->floats;
 }
 
 static const struct analysis background_analysis = {

@@ -53,14 +53,14 @@ static enum status refine_band(struct run *run, const struct noise *noise, const
     work.height = count;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(noisy), ARG_PLANES(pilot),
                                 ARG_MEMORY(blocks.object), ARG(columns), ARG(count), ARG(at.pitch),
-                                ARG(at.spacing), ARG(first), ARG_MEMORY(noise->variances));
+                                ARG(at.plane_rows), ARG(first), ARG_MEMORY(noise->variances));
     /* Each pixel becomes the weighted mean of the 16 blocks that cover it. */
     work.kernel = "cosine_mean";
     work.width = (dst->width + STEP - 1) / STEP;
     work.height = (rows.end - 1) / STEP - rows.begin / STEP + 1;
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_MEMORY(blocks.object), ARG(columns), ARG(at.pitch),
-                        ARG(at.spacing), ARG(first), ARG_PLANES(pilot), ARG_PLANES(dst), ARG(range),
+                        ARG(at.plane_rows), ARG(first), ARG_PLANES(pilot), ARG_PLANES(dst), ARG(range),
                         ARG_MEMORY(noise->variances), ARG(PILOT_SHARE));
     planes_release(&run->pool, &blocks);
     return status;

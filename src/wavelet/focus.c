@@ -179,7 +179,7 @@ static enum status forward_rows(struct focus *focus, int picture, const struct d
         return STATUS_FAILED;
     enum status status =
         pictures->load(pictures->context, picture, image.rows, staging->host, (size_t)planes->pitch,
-                       (size_t)planes_geometry(planes).spacing, error);
+                       (size_t)planes_geometry(planes).plane_rows, error);
     if (status == STATUS_OK)
         status = staging_unmap(staging, bytes, error);
     planes->object = staging->object;
@@ -390,8 +390,9 @@ static enum status end_winners(struct focus *focus, struct error *error)
     enum status status = host ? planes_read(focus->run->device, winners, host, error) : STATUS_FAILED;
     const struct geometry at = planes_geometry(winners);
     if (status == STATUS_OK)
-        status = pictures->store_winners(
-            pictures->context, rows, host + (size_t)at.spacing * (size_t)at.pitch, (size_t)at.pitch, error);
+        status =
+            pictures->store_winners(pictures->context, rows, host + (size_t)at.plane_rows * (size_t)at.pitch,
+                                    (size_t)at.pitch, error);
     free(host);
     planes_release(&focus->run->pool, &focus->measures);
     planes_release(&focus->run->pool, &focus->winners);
@@ -432,8 +433,8 @@ static enum status merge_rows(struct focus *focus, struct rows part, struct erro
         const struct geometry at = planes_geometry(&out.planes[0]);
         status = profile_collect(run->device->profile, profile_mark(run->device->profile), error);
         if (status == STATUS_OK)
-            status =
-                pictures->store(pictures->context, part, host, (size_t)at.pitch, (size_t)at.spacing, error);
+            status = pictures->store(pictures->context, part, host, (size_t)at.pitch, (size_t)at.plane_rows,
+                                     error);
     }
     free(host);
     value_release(run, &out);

@@ -239,7 +239,7 @@ static size_t place(const struct planes *planes, const struct geometry *at, int 
     if (planes->memory == MEMORY_IMAGE)
         return (((size_t)z * (size_t)planes->rows + (size_t)y) * (size_t)planes->width + (size_t)x) * 4 +
                (size_t)c;
-    return ((size_t)(z * planes->channels + c) * (size_t)at->spacing + (size_t)y) * (size_t)at->pitch +
+    return ((size_t)(z * planes->channels + c) * (size_t)at->plane_rows + (size_t)y) * (size_t)at->pitch +
            (size_t)x;
 }
 

@@ -179,10 +179,10 @@ void separable_experiments(struct lab *lab)
     cl_int code;
     bench_check(gaussian_make(&gaussian, &error), &error);
     cl_mem memory = clCreateBuffer(lab->bench.device.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                                   TAPS * sizeof *gaussian.weights, gaussian.weights, &code);
+                                   TAPS * sizeof *gaussian.x_weights, gaussian.x_weights, &code);
     bench_check_cl(code, "weights");
     for (int column = 0; column < COLUMNS; column++)
-        try_column(lab, column, lab->size ? lab->size : SIZE_THEN, gaussian.weights, memory);
+        try_column(lab, column, lab->size ? lab->size : SIZE_THEN, gaussian.x_weights, memory);
     clReleaseMemObject(memory);
     gaussian_free(&gaussian);
 }

@@ -16,7 +16,7 @@
 enum { KERNELS = 256, ARGUMENTS = 24, SIZE = 32 };
 
 struct geometry {
-    cl_int width, height, first_row, rows, pitch, layers, channels, spacing;
+    cl_int width, height, first_row, rows, pitch, layers, channels, plane_rows;
 };
 
 struct known {
@@ -122,7 +122,7 @@ static void alter_planes(cl_command_queue queue, const struct known *known)
     memcpy(&at, known->values[from + 1], sizeof at);
     size_t plane = samples && from == 0 ? 0 : draw((size_t)at.layers * (size_t)at.channels);
     size_t row = draw((size_t)at.rows);
-    size_t place = (plane * (size_t)at.spacing + row) * (size_t)at.pitch + draw((size_t)at.width);
+    size_t place = (plane * (size_t)at.plane_rows + row) * (size_t)at.pitch + draw((size_t)at.width);
     alter(queue, memory_of(known, from), place * sizeof(float), sizeof(float));
 }
 

@@ -16,18 +16,18 @@ static inline int reflect(int i, int n)
 
 /* A padded axis: n samples at positions [pad, pad + n) of `length` positions. The padding repeats the first and the
  * last sample. Beyond the ends the padded axis is mirrored. */
-struct axis {
+struct padded_axis {
     int n, pad, length;
 };
 
 /* Returns the sample at position i of the axis. */
-static inline int sample_at(const struct axis axis, int i)
+static inline int sample_at(const struct padded_axis axis, int i)
 {
     return clamp(reflect(i, axis.length) - axis.pad, 0, axis.n - 1);
 }
 
 /* Returns true if positions [i, i + count) are samples, neither padding nor mirrored. */
-static inline bool is_interior(const struct axis axis, int i, int count)
+static inline bool is_interior(const struct padded_axis axis, int i, int count)
 {
     return i >= axis.pad && i + count <= axis.pad + axis.n;
 }
@@ -35,7 +35,7 @@ static inline bool is_interior(const struct axis axis, int i, int count)
 #if LANES == 16 && !defined(IMAGES)
 /* Sets line[i] to the sample at position x0 + i of the axis. Vecs at the left and right border are filtered from such a
  * line, all others from the source, by the same code. */
-static inline void fill_axis(float *line, int count, PLANES_IN(s), const struct axis axis, int x0, int y, int z)
+static inline void fill_axis(float *line, int count, PLANES_IN(s), const struct padded_axis axis, int x0, int y, int z)
 {
     for (int i = 0; i < count; i++)
         line[i] = s[offset(s_at, sample_at(axis, x0 + i), y, z)];
