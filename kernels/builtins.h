@@ -50,6 +50,7 @@ DECLARE_ORDER(uchar, 16)
 DECLARE_ORDER(ushort, 16)
 CONST float4 max(float4, float);
 CONST float8 max(float8, float);
+CONST float8 min(float8, float);
 CONST float16 max(float16, float);
 CONST int clamp(int, int, int);
 CONST uint clamp(uint, uint, uint);

@@ -5,7 +5,8 @@
  *
  *     z      coefficient of a block of the noisy picture
  *     p      the same coefficient of the pilot, which is the picture after the first step
- *     v      0.8 times the variance of the noise at the coefficient's frequency (wavelet/cosines.c)
+ *     v      0.8 times the variance of the noise at the coefficient's frequency (wavelet/cosines.c), and at the brightness of
+ *            the pilot's block (tones.h)
  *     w      weight of a block, larger if less noise is left
  *
  * The mean of a block is copied from the pilot, in which coarse noise is already removed. A share of the pilot is mixed into
@@ -20,12 +21,13 @@
  *
  * A float8 is a row of a block of one channel.
  *
- * Order of sums: a transform as written in to_cosines(); g^2 down each column, then add_lanes(); the blocks of a pixel row by
- * row, from left to right. */
+ * Order of sums: a transform as written in to_cosines(); a block's brightness and g^2 down each column, then add_lanes() over
+ * the columns; the blocks of a pixel row by row, from left to right. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "padded_axis.h"
+#include "tones.h"
 
 #define SIDE 8 /* rows and columns of a block */
 #define STEP 2 /* pixels from block to block */
@@ -97,32 +99,31 @@ static inline void transpose(float8 v[SIDE])
     }
 }
 
-/* Loads the block at (x, y), mirrored at the border. With IMAGES plane z is texels, and c selects a channel. */
+/* Loads a row of the block at (x, y), mirrored at the border. With IMAGES plane z is texels, and c selects a channel. */
+static inline float8 load_row(PLANES_IN(src), int x, int y, int z, int c)
+{
+    const int row = reflect(y, src_at.height);
+    float line[SIDE];
+#ifndef IMAGES
+    if (x >= 0 && x + SIDE <= src_at.width)
+        return vload8(0, src + offset(src_at, x, row, z));
+#endif
+    for (int i = 0; i < SIDE; i++) {
+        const vec p = load(PLANES_ARG(src), reflect(x + i, src_at.width), row, z);
+#ifdef IMAGES
+        line[i] = c == 0 ? p.x : c == 1 ? p.y : c == 2 ? p.z : p.w;
+#else
+        line[i] = p;
+#endif
+    }
+    return (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7]);
+}
+
 static inline void load_block(PLANES_IN(src), int x, int y, int z, int c, float8 v[SIDE])
 {
-#ifndef IMAGES
-    const bool inside = x >= 0 && x + SIDE <= src_at.width;
-#endif
 #pragma unroll 1
-    for (int k = 0; k < SIDE; k++) {
-        const int row = reflect(y + k, src_at.height);
-        float line[SIDE];
-#ifndef IMAGES
-        if (inside) {
-            v[k] = vload8(0, src + offset(src_at, x, row, z));
-            continue;
-        }
-#endif
-        for (int i = 0; i < SIDE; i++) {
-            const vec p = load(PLANES_ARG(src), reflect(x + i, src_at.width), row, z);
-#ifdef IMAGES
-            line[i] = c == 0 ? p.x : c == 1 ? p.y : c == 2 ? p.z : p.w;
-#else
-            line[i] = p;
-#endif
-        }
-        v[k] = (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7]);
-    }
+    for (int k = 0; k < SIDE; k++)
+        v[k] = load_row(PLANES_ARG(src), x, y + k, z, c);
 }
 
 /* Returns the sum of all lanes, as a tree. */
@@ -145,20 +146,36 @@ static inline size_t weight_at(int columns, int pitch, int plane_rows, int i, in
     return ((size_t)plane * plane_rows + j) * pitch + (size_t)columns * SIDE * SIDE + i;
 }
 
+/* Returns the factor of the variance of the noise for the pilot's block at (x, y). Its brightness is the mean of two rows. An image
+ * of `channels` planes, which z is one of, has its brightness in the first one. */
+static inline float find_tone(PLANES_IN(pilot), int x, int y, int z, int channels, __global const float *curves)
+{
+    const int image = z / channels;
+    const float8 sum = load_row(PLANES_ARG(pilot), x, y + 2, image * channels, 0) +
+                       load_row(PLANES_ARG(pilot), x, y + 5, image * channels, 0);
+    const float at = max(mad(add_lanes(sum), TONES * ONE_BRIGHTNESS / (2 * SIDE), -0.5f), 0.0f);
+    /* The parts of the differences that tone_factor() adds, all at once. */
+    const float8 parts = min(max(at - (float8)(-1, 0, 1, 2, 3, 4, 5, 6), 0.0f), 1.0f);
+    const float factor = add_lanes(parts * vload8(image, curves));
+    return factor * factor;
+}
+
 /* Filters blocks and stores them with their weights. Block (i, j) begins at x = STEP i - (SIDE - STEP), y = first + STEP j.
  * `variances` has v of each plane for the frequencies 0 to 7; coefficient (a, b) has the variance of frequency max(a, b).
- * Planes without noise are skipped. Grid: x and y count blocks, z planes. */
+ * Planes without noise are skipped. An image has tone_channels planes and a curve; 0: the noise is the same everywhere.
+ * Grid: x and y count blocks, z planes. */
 __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch,
-                            int plane_rows, int first, __global const float *variances)
+                            int plane_rows, int first, __global const float *variances, int tone_channels, __global const float *curves)
 {
     const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
     if (i >= columns || j >= rows)
         return;
     const int x = STEP * i - (SIDE - STEP), y = first + STEP * j;
+    const float tone = tone_channels > 0 ? find_tone(PLANES_ARG(pilot), x, y, z, tone_channels, curves) : 1.0f;
     for (int c = 0; c < CHANNELS; c++) {
         const int plane = z * CHANNELS + c;
         float8 v[SIDE], p[SIDE], sum = 0.0f;
-        const float8 variance = vload8(plane, variances);
+        const float8 variance = tone * vload8(plane, variances);
         if (variance.s7 == 0.0f)
             continue; /* cosine_mean copies the pilot */
         load_block(PLANES_ARG(noisy), x, y, z, c, v);

@@ -11,7 +11,7 @@
  * live, in the lower class at least SOME_LIVE. The host uses the upper class if it has enough positions, and otherwise both.
  *
  * A colour picture has six planes: brightness, two colour differences, red, green and blue. Other pictures have a plane per
- * colour channel.
+ * colour channel. Positions of the upper class are also counted by tone (tones.h).
  *
  *     noise_energies    counts e in a histogram of 8 bins an octave
  *     noise_quantiles   finds the bins of the 5% quantile, the median and the 85% quantile
@@ -25,6 +25,7 @@
 #include "places.h"
 #define CHANNEL float8
 #include "opponent.h"
+#include "tones.h"
 
 #define SUBBANDS   6
 #define SIDE       (2 * NEAR + 1) /* rows and columns of the neighbours */
@@ -133,16 +134,31 @@ static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8
         energy[c + (opponent ? 3 : 0)] = mad(re[c], re[c], im[c] * im[c]);
 }
 
+/* Returns the tone of position (x, y) of level 1: of the mean brightness of 7x7 pixels, every second along each axis, added row
+ * by row. */
+static inline int tone_of(PLANES_IN(picture), int x, int y, int image, int channels)
+{
+    float sum = 0.0f;
+    for (int k = 0; k < SIDE * SIDE; k++) {
+        const int column = reflect(2 * (x - NEAR + k % SIDE), picture_at.width);
+        sum += channel_of(PLANES_ARG(picture), column, reflect(2 * (y - NEAR + k / SIDE), picture_at.height), 0, image, 0, channels);
+    }
+    return clamp((int)(sum * (TONES * ONE_BRIGHTNESS / (SIDE * SIDE))), 0, TONES - 1);
+}
+
 /* Counts the energies of one level at columns x rows positions, evenly spaced; only positions in rows [range.x, range.y).
  *
  *     live, masked        cells of the level (live.cl); not used if masked = 0
  *     channels, colours   planes of an image in src, with and without alpha
  *     opponent            not 0: src has opponent colours
+ *     picture             in opponent colours, for the tones
  *     bins, bins_at       histograms [image][plane][class] of the level, and their offset
+ *     tones_at            offset of histograms [image][tone][class] of level 1, or -1: tones are not counted
  *
  * Red, green and blue are counted at every second position of every second row only. Grid: x and y count positions, z images. */
 __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, const struct geometry live_at, int masked, int columns,
-                             int rows, int2 range, int channels, int colours, int opponent, volatile __global uint *bins, int bins_at)
+                             int rows, int2 range, int channels, int colours, int opponent, PLANES_IN(picture), volatile __global uint *bins,
+               int bins_at, int tones_at)
 {
     const int i = get_global_id(0), j = get_global_id(1), image = get_global_id(2);
     if (i >= columns || j >= rows)
@@ -152,6 +168,7 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
         return;
     const int planes = colours == 3 ? MAX_PLANES : colours, counted = (i | j) % 2 == 0 ? planes : min(planes, 3);
     const int8 used_lanes = (int8)(-1, -1, -1, -1, -1, -1, -1, 0);
+    const int tone = tones_at >= 0 ? image * TONES + tone_of(PLANES_ARG(picture), x, y, image, channels) : 0;
     uint8 even[SIDE], odd[SIDE];
     if (masked)
         sum_cells(even, odd, live, live_at, x, y, image);
@@ -184,6 +201,8 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
             const float mean = sum_of(sum[p]) / (float)(2 * n);
             const int bin = clamp((int)(as_uint(mean) >> SHIFT) - FIRST_BIN, 0, BINS - 1);
             atomic_inc(bins + bins_at + ((image * planes + p) * CLASSES + (n < ALL_LIVE)) * BINS + bin);
+            if (p == 0 && tones_at >= 0 && n >= ALL_LIVE)
+                atomic_inc(bins + tones_at + tone * CLASSES * BINS + bin);
         }
     }
 }

@@ -14,12 +14,16 @@
  * The formula assumes equal noise in y1 and y2. After demosaicing the noise of y2 can be twice as strong, and would
  * pass for signal. So if noise was measured per level, y2 is scaled down until its noise is as strong as y1's.
  *
+ * Noise by brightness: sn is multiplied by a factor for the brightness of the level's denoised lowpass at the coefficient's
+ * place, the mean of 2x2 samples. shrink_tones computes a plane of factors for each image.
+ *
  * Order of the sum over 5x5: down each column, from 0 on, then from left to right over the columns' sums.
  *
  * Layers (PLANE_INDEX) of subbands: 2b is the real, 2b + 1 the imaginary part of subband b. Layer b of energies is of
  * subband b. */
 #pragma once
 #include "padded_axis.h"
+#include "tones.h"
 
 #define SIDE 5 /* rows and columns of the neighbours */
 
@@ -61,4 +65,20 @@ static inline vec shrink_factor(vec energies, vec noise, vec squares)
     const vec noise2 = noise * noise;
     const vec signal = fmax(mad(energies, 1.0f / (SIDE * SIDE), -noise2), 1e-18f);
     return fmax(mad(-2.2360680f * noise2, inverse_root(signal * fmax(squares, 1e-18f)), (vec)(1.0f)), 0.0f);
+}
+
+/* Returns the factors of the noise for a vec of coefficients at (x, y). z is the lowpass's plane of brightness, `scale` its
+ * value for white. The rows are added, then the columns. */
+static inline vec find_tones(PLANES_IN(lowpass), int x, int y, int z, float scale, __global const float *curve)
+{
+#ifdef IMAGES
+    const vec sum = (load(PLANES_ARG(lowpass), 2 * x, 2 * y, z) + load(PLANES_ARG(lowpass), 2 * x, 2 * y + 1, z)) +
+                    (load(PLANES_ARG(lowpass), 2 * x + 1, 2 * y, z) + load(PLANES_ARG(lowpass), 2 * x + 1, 2 * y + 1, z));
+    return tone_factor((vec)(scale * sum.x), curve);
+#else
+    const int next = min(2 * x + LANES, (lowpass_at.width - 1) / LANES * LANES); /* beyond, lanes are padding */
+    const vec a = load(PLANES_ARG(lowpass), 2 * x, 2 * y, z) + load(PLANES_ARG(lowpass), 2 * x, 2 * y + 1, z);
+    const vec b = load(PLANES_ARG(lowpass), next, 2 * y, z) + load(PLANES_ARG(lowpass), next, 2 * y + 1, z);
+    return tone_factor(scale * (vec)(a.even + a.odd, b.even + b.odd), curve);
+#endif
 }

@@ -64,15 +64,36 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
+/* Computes the factors of the noise of each image (tones.h), from the lowpass of the level, of which every `channels`-th plane is
+ * brightness. Grid: x counts vecs, y rows, z images. */
+NOINLINE void shrink_tones_run(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves,
+                               WORK_ITEM_PARAMS)
+{
+#pragma unroll 1
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
+        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        store(PLANES_ARG(dst), x, y, z, find_tones(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
+    }
+}
+
+__kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves)
+{
+    shrink_tones_run(PLANES_ARG(lowpass), PLANES_ARG(dst), scale, channels, curves, WORK_ITEM_ARGS);
+}
+
 /* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
  * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents:
- * parent_sigma_index is -1, and `parents` may be any planes and is not read. */
+ * parent_sigma_index is -1, and `parents` may be any planes and is not read. An image has tone_channels channels and one
+ * plane of `tones`; 0: the noise is the same everywhere, and `tones` is not read. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst),
-                         __global const float *sigma, int sigma_index, int parent_sigma_index, WORK_ITEM_PARAMS)
+                         __global const float *sigma, int sigma_index, int parent_sigma_index, PLANES_IN(tones),
+                         int tone_channels, WORK_ITEM_PARAMS)
 {
     const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
-    const float noise = 0.5f * sigma[sigma_index + channel];
-    const vec share = parent_share(noise, 0.5f * sigma[max(parent_sigma_index, 0) + channel]);
+    const float mean_noise = 0.5f * sigma[sigma_index + channel];
+    const vec share = parent_share(mean_noise, 0.5f * sigma[max(parent_sigma_index, 0) + channel]);
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
@@ -87,6 +108,9 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
             const vec parent_im = load_parents(PLANES_ARG(parents), x, y, im_plane);
             parent_square = mad(parent_re, parent_re, parent_im * parent_im);
         }
+        vec noise = mean_noise;
+        if (tone_channels > 0)
+            noise *= load(PLANES_ARG(tones), x, y, channel / tone_channels);
         const vec factor =
             shrink_factor(sum_row(PLANES_ARG(energies), x, y, z), noise, sum_squares(re, im, share, parent_square));
         store(PLANES_ARG(dst), x, y, re_plane, factor * re);
@@ -95,8 +119,8 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
 }
 
 __kernel void shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
-                     int sigma_index, int parent_sigma_index)
+                     int sigma_index, int parent_sigma_index, PLANES_IN(tones), int tone_channels)
 {
     shrink_run(PLANES_ARG(subbands), PLANES_ARG(parents), PLANES_ARG(energies), PLANES_ARG(dst), sigma, sigma_index,
-               parent_sigma_index, WORK_ITEM_ARGS);
+               parent_sigma_index, PLANES_ARG(tones), tone_channels, WORK_ITEM_ARGS);
 }

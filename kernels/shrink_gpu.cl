@@ -52,14 +52,26 @@ static inline vec load_parent_squares(PLANES_IN(parents), int has_parents, int x
     return mad(a, a, b * b);
 }
 
+/* Computes the factors of the noise of each image (tones.h), from the lowpass of the level, of which every `channels`-th plane is
+ * brightness. Grid: x counts vecs, y rows, z images. */
+__kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves)
+{
+    const int x = get_global_id(0) * VEC_WIDTH, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    store(PLANES_ARG(dst), x, y, z, find_tones(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
+}
+
 /* Shrinks the subbands of a level. `sigma` has the image's noise of each channel (0 for alpha): on this level from
  * sigma[sigma_at] on, on the level of the parents from sigma[parent_sigma_at] on. For the coarsest level, which has no
- * parents, parent_sigma_at is -1; `parents` may be any planes and is not read.
+ * parents, parent_sigma_at is -1; `parents` may be any planes and is not read. An image has tone_channels channels and one
+ * plane of `tones`; 0: the noise is the same everywhere, and `tones` is not read.
  *
  * Grid: x counts groups of columns, y planes of all subbands, z groups of rows. With rows outermost, all subbands of the last
  * rows are written last and are still in the cache for the next kernel, which reads them together. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_at, int parent_sigma_at)
+shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_at, int parent_sigma_at,
+       PLANES_IN(tones), int tone_channels)
 {
     __local vec sums[OUTPUTS][GROUP];
     __local int rows[WINDOW];
@@ -78,7 +90,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
     /* Loads the work-item's column: energies of WINDOW rows, coefficients of the OUTPUTS rows in the middle. */
-    vec energies[WINDOW], re[OUTPUTS], im[OUTPUTS], parent_square[OUTPUTS];
+    vec energies[WINDOW], re[OUTPUTS], im[OUTPUTS], parent_square[OUTPUTS], tone[OUTPUTS];
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
         const int r = j - SIDE / 2;
@@ -98,6 +110,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #ifdef IMAGES
         re[j] = load(PLANES_ARG(subbands), x, y, re_at), im[j] = load(PLANES_ARG(subbands), x, y, im_at);
 #endif
+        tone[j] = tone_channels > 0 ? load(PLANES_ARG(tones), x, y, channel / max(tone_channels, 1)) : (vec)(1.0f);
         parent_square[j] = load_parent_squares(PLANES_ARG(parents), parent_sigma_at >= 0, x, y, re_at, im_at);
     }
 #pragma unroll
@@ -123,7 +136,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         const int at = index.x, r = index.y, x = (first + at) * VEC_WIDTH, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
-        const vec factor = shrink_factor(sum_row(&sums[r][at]), noise, sum_squares(re[j], im[j], share, parent_square[j]));
+        const vec factor = shrink_factor(sum_row(&sums[r][at]), noise * tone[j], sum_squares(re[j], im[j], share, parent_square[j]));
         store(PLANES_ARG(dst), x, y, re_at, factor * re[j]);
         store(PLANES_ARG(dst), x, y, im_at, factor * im[j]);
     }

@@ -77,19 +77,26 @@ struct value {
     const struct raster *raster; /* samples that the stage uses directly instead of planes; may be NULL */
 };
 
+enum {
+    NOISE_LEVELS = 6, /* levels with an estimate, from the finest on */
+    NOISE_TONES = 8   /* ranges of brightness with a factor of their own: TONES in kernels/tones.h */
+};
+
 /* Noise of one image. */
 struct image_noise {
     /* By level, finest first, and channel: standard deviation of the white noise that would be as strong as
      * this noise on this level. Full scale is 1. */
     float sigma[MAX_LEVELS][4];
-    float factor;     /* strength of the shrinkage, a multiple of the noise; 0 means 1 */
+    float factor; /* strength of the shrinkage, a multiple of the noise; 0 means 1 */
+    /* Factors of the noise where the brightness is (k + 0.5) / NOISE_TONES. All 0: the noise is the same
+     * everywhere. */
+    float tones[NOISE_TONES];
     bool is_found;    /* false: the image has no estimate, for example because it has one colour */
     bool is_white;    /* has the same strength on all levels */
     bool is_separate; /* channels are RGB, as their noise differs strongly; else opponent colours */
 };
 
 enum {
-    NOISE_LEVELS = 6,       /* levels with an estimate, from the finest on */
     MAX_GROUP_RESULTS = 256 /* images of a group that have results of their own, such as an estimate */
 };
 

@@ -9,8 +9,8 @@
  * be large enough for the levels.
  *
  * Relative costs are measured: 12 times --blur 2, 30 times with quality=high. The second step gains 0.2 dB
- * for white noise. docs/denoising.md compares the results with other programs'; docs/performance.md has what
- * tiles and slices gain. */
+ * for white noise, 0.1 on real pairs. docs/denoising.md compares the results with other programs';
+ * docs/performance.md has what tiles and slices gain. */
 #include "wavelet/denoise.h"
 
 #include <string.h>
@@ -110,18 +110,19 @@ const struct stage stage_denoise = {
               "detail that is no stronger than noise, judged together with its neighbours, and reconstructs "
               "the picture (--help=shrink).\n\n"
               "Without SIGMA the noise is estimated for each size of detail, in brightness and in colour, "
-              "from flat places. Places that are clipped, transparent or of one colour do not count. This "
+              "from flat places, and by brightness. Places that are clipped, transparent or of one colour do "
+              "not count. This "
               "suits photographs from cameras and phones, also JPEG, and plain white noise. -v and --report "
               "print the estimate. strength=1.3 smooths more, strength=0.7 less. With SIGMA the noise is "
               "assumed to be white: equally strong everywhere and at every size of detail.\n\n"
               "quality=high adds a second step: 8x8 cosine transforms at every second pixel are shrunk by "
               "signal and noise as the first result shows them. It takes about twice as long, and gains 0.2 "
-              "dB for white noise.\n\n"
+              "dB for white noise and 0.1 dB for photographs.\n\n"
               "Of video (Y4M) the noise is found in the first frame, in brightness and in colour, and then "
               "once in 24 frames: what is found in each frame would differ a little, and flicker. A frame of "
               "one colour keeps the noise of earlier frames.\n\n"
               "Three colours are treated as brightness and colour differences. A colour that is constant "
-              "stays as it is. If the noise of the colours differs by more than a factor of two, each is "
+              "stays as it is. If the noise of the colours differs by more than a factor of four, each is "
               "denoised by itself. NaN and infinities stay what they are and do not spread.\n\n"
               "Large pictures are processed in slices, after a first pass over the whole picture; in between "
               "its rows are kept in a temporary file (TMPDIR).",

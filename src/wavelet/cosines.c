@@ -51,9 +51,10 @@ static enum status refine_band(struct run *run, const struct noise *noise, const
     work.vector_width = VECTOR_SCALAR;
     work.width = columns;
     work.height = count;
-    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(noisy), ARG_PLANES(pilot),
-                                ARG_MEMORY(blocks.object), ARG(columns), ARG(count), ARG(at.pitch),
-                                ARG(at.plane_rows), ARG(first), ARG_MEMORY(noise->variances));
+    enum status status =
+        LAUNCH(run->device, &work, error, ARG_PLANES(noisy), ARG_PLANES(pilot), ARG_MEMORY(blocks.object),
+               ARG(columns), ARG(count), ARG(at.pitch), ARG(at.plane_rows), ARG(first),
+               ARG_MEMORY(noise->variances), ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
     /* Each pixel becomes the weighted mean of the 16 blocks that cover it. */
     work.kernel = "cosine_mean";
     work.width = (dst->width + STEP - 1) / STEP;

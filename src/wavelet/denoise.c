@@ -160,7 +160,8 @@ static enum status count_levels(struct run *run, const struct value *image, int 
         struct planes coarser = {.object = NULL};
         status = noise_live(run, image, cells, level, all, &coarser, error);
         if (status == STATUS_OK)
-            status = noise_count(run, &pyramid->shape, counters, level, subbands, true, &coarser, all, error);
+            status = noise_count(run, &pyramid->shape, counters, level, subbands, true, &coarser,
+                                 level == 1 ? &image->planes[0] : NULL, all, error);
         planes_release(&run->pool, cells);
         *cells = coarser;
     }
@@ -502,7 +503,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
         status = noise_live(run, image, &finer, level, rows[level], &cells, error);
         if (status == STATUS_OK && own[level].begin < own[level].end)
             status = noise_count(run, &pyramid, result->words, level, &noisy->planes[level], true, &cells,
-                                 own[level], error);
+                                 &image->planes[0], own[level], error);
         if (status == STATUS_OK && level == most && result->planes[CELLS].width > 0 &&
             own[level].begin < own[level].end)
             status = noise_live(run, image, &finer, level, own[level], &result->planes[CELLS], error);

@@ -221,8 +221,8 @@ static enum status count_rows(struct focus *focus, struct rows part, const struc
         const struct planes *subbands = &pyramid->planes[level];
         const struct rows own = own_rows(part, focus->whole.height, subbands->height);
         if (own.begin < own.end)
-            status =
-                noise_count(focus->run, &focus->whole, counters, level, subbands, false, NULL, own, error);
+            status = noise_count(focus->run, &focus->whole, counters, level, subbands, false, NULL, NULL, own,
+                                 error);
     }
     return status;
 }
@@ -275,7 +275,7 @@ static enum status add_coarse(struct focus *focus, int picture, cl_mem counters,
     for (int level = first; status == STATUS_OK && counters && level <= focus->whole.levels; level++)
         if (level <= NOISE_LEVELS)
             status = noise_count(run, &focus->whole, counters, level, &pyramid.planes[level], false, NULL,
-                                 rows_full(pyramid.planes[level].height), error);
+                                 NULL, rows_full(pyramid.planes[level].height), error);
     if (status == STATUS_OK && counters)
         status = noise_find(run, &focus->whole, counters, &focus->noise, error);
     for (int level = first; status == STATUS_OK && level <= focus->whole.levels; level++)

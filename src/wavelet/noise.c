@@ -7,10 +7,13 @@
  * Layout of the counters, for all images, planes and levels:
  *
  *     histograms   [level][image][plane][class][bin]     BINS counters each, 8 bins an octave
- *     quantiles    [level][image][plane][class]          struct counted, written by noise_quantiles
+ *                  [image][tone][class][bin]             of colour pictures: brightness on level 1
+ *     quantiles    of each of these histograms           struct counted, written by noise_quantiles
  *
  * Three colours are counted as six planes: brightness, two differences, red, green, blue. Class 0 has the
  * positions whose 7x7 coefficients are nearly all live, class 1 the others with at least half of them live.
+ *
+ * A tone is a range of brightness. Tones have only class 0.
  *
  * Tried and lost:
  * - Leaving out only coefficients that are 0. That finds black bars and blown skies, but not noise that is
@@ -18,7 +21,9 @@
  * - The mean of the colours' masks instead of the mask of pixels in which all colours are dead (0.4 dB).
  * - Bounds on coarse levels also if few positions are dead (0.1 to 0.35 dB).
  * - A constant rise from level to level, or ignoring partly live levels (up to 0.6 dB in pictures with little
- *   texture). */
+ *   texture).
+ * - Tones: the mean with both neighbours (0.4 dB in pictures that the camera has denoised), level 2 in
+ * addition to level 1 (0.02 to 0.06 dB), a curve of each plane's own (0.06 dB even if it is the true one). */
 #include "wavelet/noise.h"
 
 #include "base/exact.h"
@@ -102,6 +107,15 @@ static const double MIN_STRENGTH = 0.5 / 255;
 static const double BIORT_CORRECTIONS[][QUANTILES] = {
     {0, 0, 0}, {0.032, 0.009, -0.004}, {0.498, 0.063, -0.012}, {0.037, 0.012, -0.001}};
 
+/* Places of a tone whose quantile counts as much as the prior, which is a factor of 1; fewest places; and the
+ * bounds of its energy. */
+static const double TONE_PRIOR = 100, MIN_TONE_PLACES = 8, MIN_TONE = 0.4, MAX_TONE = 2.5;
+
+/* Differences of the logarithms of energies of colour noise, between levels or colours, that make white noise
+ * unlikely: each is at most 0.4 for simulated white noise, mostly 0; the root of their squares' sum is at
+ * least 0.9 for cameras. Difference between brightness and colour up to which the former is moved. */
+static const double WHITE_COLOUR = 0.4, WHITE_NEAR = 1.5;
+
 /* Share of the noise's variance that quality=high removes: the pilot lacks some of the signal. */
 static const float COSINE_FACTOR = 0.8F;
 
@@ -128,16 +142,41 @@ static int noise_colours(const struct shape *shape)
 
 /* Returns the noise of a plane at frequency k of a block of 8 x 8 cosines. White noise takes the level of the
  * frequency's octave. Measured noise is interpolated between levels, whose middle is at the root of 2 times
- * their lowest frequency, as it can be four times as strong on the next level: 0.08 dB on real pictures. */
+ * their lowest frequency, as it can be four times as strong on the next level: 0.08 dB on real pictures. If
+ * it falls towards coarse levels, the octave's level has more, and counts: up to 0.4 dB in pictures that the
+ * camera has denoised. */
 static float frequency_noise(const struct shape *shape, const struct image_noise *image, int channel, int k)
 {
-    static const double LEVEL_OF[2][COSINES] = {{3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1},
-                                                {3, 3, 2, 2, 1, 1, 1, 1}};
-    const double at = fmin(LEVEL_OF[image->is_white][k], shape->levels), share = at - floor(at);
+    static const double LEVEL[COSINES] = {3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1};
+    static const int OCTAVE[COSINES] = {3, 3, 2, 2, 1, 1, 1, 1};
+    const int levels = shape->levels;
+    const float octave = image->sigma[(OCTAVE[k] < levels ? OCTAVE[k] : levels) - 1][channel];
+    const double at = fmin(LEVEL[k], levels), share = at - floor(at);
     const float *fine = &image->sigma[(int)at - 1][channel], *coarse = fine + 4;
-    if (share == 0 || *fine <= 0 || *coarse <= 0)
-        return *fine;
-    return (float)exact_exp((1 - share) * exact_log((double)*fine) + share * exact_log((double)*coarse));
+    if (image->is_white || share == 0 || *fine <= 0 || *coarse <= 0)
+        return octave;
+    const float between =
+        (float)exact_exp((1 - share) * exact_log((double)*fine) + share * exact_log((double)*coarse));
+    return between > octave ? between : octave;
+}
+
+/* Copies the curves of all images to the device: factors of 1 for an image without one. */
+static enum status set_tones(struct run *run, const struct shape *shape, const struct image_noise *images,
+                             struct noise *noise, struct error *error)
+{
+    const size_t all = NOISE_TONES * (size_t)shape->images;
+    float *values = allocate_zeroed(all, sizeof *values, "the noise", error);
+    if (!values)
+        return STATUS_FAILED;
+    for (int i = 0; i < shape->images; i++) {
+        const float *tones = images[i].tones;
+        values[i * NOISE_TONES] = tones[0] > 0 ? tones[0] : 1;
+        for (int k = 1; k < NOISE_TONES; k++)
+            values[i * NOISE_TONES + k] = tones[k] - tones[k - 1];
+    }
+    enum status status = run_constants(run, values, all, &noise->tones, error);
+    free(values);
+    return status;
 }
 
 enum status noise_set(struct run *run, const struct shape *shape, const struct image_noise *images,
@@ -155,6 +194,9 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
                     (float)(strength * (images[i].factor > 0 ? (double)images[i].factor : 1) *
                             (double)images[i].sigma[level][c]);
     *noise = (struct noise){.pitch = pitch, .parent_offset = images->is_white ? 0 : pitch};
+    for (int i = 0; i < shape->images; i++)
+        if (images[i].tones[0] > 0)
+            noise->tone_channels = shape->channels;
     enum status status = run_constants(run, values, all, &noise->sigma, error);
     memset(values, 0, (size_t)pitch * COSINES * sizeof *values);
     for (int i = 0; i < shape->images; i++)
@@ -167,7 +209,7 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
     if (status == STATUS_OK)
         status = run_constants(run, values, (size_t)pitch * COSINES, &noise->variances, error);
     free(values);
-    return status;
+    return status == STATUS_OK ? set_tones(run, shape, images, noise, error) : status;
 }
 
 void noise_white(const struct shape *shape, double sigma, struct image_noise *images)
@@ -194,15 +236,22 @@ static int counted_levels(const struct shape *shape)
     return shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
 }
 
-/* Returns the number of counted planes of all images and levels. */
+/* Returns the number of counted planes of all images and levels, without tones. */
 static int counted_all(const struct shape *shape)
 {
     return shape->images * counted_planes(shape) * counted_levels(shape);
 }
 
+/* Returns the number of pairs of histograms: of planes, then of tones. */
+static int histograms_all(const struct shape *shape)
+{
+    return counted_all(shape) + (shape_is_colour(shape) ? shape->images * NOISE_TONES : 0);
+}
+
 size_t noise_counters(const struct shape *shape)
 {
-    return (size_t)counted_all(shape) * (CLASSES * BINS + CLASSES * sizeof(struct counted) / sizeof(cl_uint));
+    return (size_t)histograms_all(shape) *
+           (CLASSES * BINS + CLASSES * sizeof(struct counted) / sizeof(cl_uint));
 }
 
 struct rows noise_neighbours(int height, struct rows own)
@@ -259,9 +308,11 @@ static int noise_places(int n)
 
 enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
-                        struct rows own, struct error *error)
+                        const struct planes *image, struct rows own, struct error *error)
 {
     const cl_int is_opponent = opponent;
+    const bool by_tone = image && level == 1 && opponent && shape_is_colour(shape);
+    const cl_int tones_at = by_tone ? counted_all(shape) * CLASSES * BINS : -1;
     const cl_int columns = noise_places(subbands->width), rows = noise_places(subbands->height),
                  masked = live != NULL, channels = shape->channels, colours = noise_colours(shape);
     const cl_int2 range = {{own.begin, own.end}};
@@ -272,6 +323,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
     if (masked)
         live_at = planes_geometry(live);
     cl_mem cells = masked ? live->object : counters; /* any memory; the kernel does not read it */
+    image = by_tone ? image : subbands;              /* any planes */
     struct work work = run_work(run, "noise", "noise_energies", subbands);
     work.vector_width = VECTOR_SCALAR;
     work.width = columns;
@@ -279,7 +331,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
     work.depth = shape->images;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(cells), ARG(live_at),
                   ARG(masked), ARG(columns), ARG(rows), ARG(range), ARG(channels), ARG(colours),
-                  ARG(is_opponent), ARG_MEMORY(counters), ARG(at));
+                  ARG(is_opponent), ARG_PLANES(image), ARG_MEMORY(counters), ARG(at), ARG(tones_at));
 }
 
 /* ---------------------------------------------------------------- from counts to noise */
@@ -408,9 +460,58 @@ static double find_strength(const struct image_noise *noise, int levels, int cha
     return exact_exp(sum);
 }
 
+/* Returns the probability that the noise of a colour picture is white: 1 if colour differences, which have
+ * little texture, have the same noise on levels 1 to 3, and both as much. Then all three planes have as much,
+ * and brightness, in which texture may pass for noise, is moved to it if it is near. */
+static double apply_whiteness(struct image_noise *noise, int levels)
+{
+    double away[3] = {0, 0, 0}, logs[3], distance = 0;
+    for (int c = 1; c < 3; c++) {
+        logs[c] = 2 * exact_log(find_strength(noise, levels, c));
+        for (int level = 0; level < 2; level++)
+            away[level] +=
+                exact_log((double)noise->sigma[level + 1][c]) - exact_log((double)noise->sigma[level][c]);
+    }
+    away[2] = logs[1] - logs[2];
+    for (int i = 0; i < 3; i++)
+        distance += away[i] * away[i] / (WHITE_COLOUR * WHITE_COLOUR);
+    const double white = exact_exp(-distance), colour = 0.5 * (logs[1] + logs[2]),
+                 off = (2 * exact_log(fmax((double)noise->sigma[0][0], MIN_STRENGTH)) - colour) / WHITE_NEAR,
+                 share = white * exact_exp(-off * off);
+    for (int level = 0; level < levels; level++)
+        noise->sigma[level][0] =
+            (float)exact_exp((1 - share) * exact_log((double)noise->sigma[level][0]) + share * 0.5 * colour);
+    return white;
+}
+
+/* Computes the curve of the noise by brightness, `share` of it: 0 is a factor of 1. `counts` points to the
+ * image's first tone. A tone's energy is its 5% quantile over the mean of all tones', pulled to 1 if few
+ * places have the tone. */
+static void find_tones(const struct counted *counts, double share, float tones[NOISE_TONES])
+{
+    double energies[NOISE_TONES], sum = 0, total = 0;
+    for (int k = 0; k < NOISE_TONES; k++) {
+        const struct counted *counted = &counts[k * CLASSES];
+        if (counted->total < SUBBANDS * MIN_TONE_PLACES)
+            continue;
+        energies[k] = fmax(find_quantile(counted, 0), MIN_ENERGY);
+        sum += counted->total * energies[k];
+        total += counted->total;
+    }
+    for (int k = 0; k < NOISE_TONES; k++) {
+        const double places = (double)counts[k * CLASSES].total / SUBBANDS;
+        const bool is_known = places >= MIN_TONE_PLACES;
+        double ratio = is_known ? exact_log(energies[k] * total / sum) * places / (places + TONE_PRIOR) : 0;
+        ratio = fmin(fmax(ratio, exact_log(MIN_TONE)), exact_log(MAX_TONE));
+        tones[k] = (float)exact_exp(0.5 * share * ratio);
+    }
+}
+
 /* Computes the noise of one image: of its planes, of opponent colours, or of red, green and blue if these
- * differ too much or one is constant. `counts` points to the image's first plane on level 1. */
-static struct image_noise find_image_noise(const struct shape *shape, const struct counted *counts)
+ * differ too much or one is constant. `counts` points to the image's first plane on level 1, `tones` to its
+ * first tone. */
+static struct image_noise find_image_noise(const struct shape *shape, const struct counted *counts,
+                                           const struct counted *tones)
 {
     const int planes = counted_planes(shape), levels = shape->levels, colours = noise_colours(shape);
     struct image_noise noise = {.is_found = false}, separate = {.is_separate = true};
@@ -444,13 +545,16 @@ static struct image_noise find_image_noise(const struct shape *shape, const stru
         const struct features *others[2] = {&features[c > 0 ? 0 : 1], &features[c > 0 ? 0 : 2]};
         apply_model(c > 0, &features[c], others, levels, noise.sigma, c);
     }
+    /* Noise that is not white comes from a camera, and depends on brightness. */
+    if (levels >= 3 && features[0].is_found && features[1].is_found && features[2].is_found)
+        find_tones(tones, 1 - apply_whiteness(&noise, levels), noise.tones);
     return noise;
 }
 
 enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,
                        struct image_noise *images, struct error *error)
 {
-    const cl_int all = counted_all(shape), found_at = all * CLASSES * BINS;
+    const cl_int all = histograms_all(shape), found_at = all * CLASSES * BINS;
     const struct planes any = {.memory = run->memory};
     struct counted *counts = allocate_zeroed((size_t)all * CLASSES, sizeof *counts, "the noise", error);
     if (!counts)
@@ -466,7 +570,8 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
                             (size_t)all * CLASSES * sizeof *counts / sizeof(cl_uint), counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
         /* Counts of level 1 are in the order of images; a level follows after all of them. */
-        images[i] = find_image_noise(shape, counts + i * counted_planes(shape) * CLASSES);
+        images[i] = find_image_noise(shape, counts + i * counted_planes(shape) * CLASSES,
+                                     counts + (counted_all(shape) + i * NOISE_TONES) * CLASSES);
         images[i].factor = shape_is_colour(shape) && !images[i].is_separate ? COLOUR_FACTOR : 1;
     }
     if (status == STATUS_OK)

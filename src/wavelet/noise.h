@@ -14,6 +14,8 @@
  * 3. Otherwise a linear model predicts the logarithm of the noise from the logarithms of both quantiles, on
  *    all levels, of the plane itself and of the other colours. tests/bench/noise_model.py fits it to pictures
  *    with known noise. It uses only ratios: twice the contrast gives twice the noise.
+ * 4. The energies of brightness on level 1 are also counted by the brightness of their position. The 5%
+ *    quantiles of eight ranges give a curve, by which all noise of the picture is multiplied.
  *
  * Pixels that are clipped, transparent or of one colour have no noise. They are dead, and are left out: a
  * cell, the pixels of one coefficient, is live as far as its pixels are (kernels/live.cl). Colours whose
@@ -32,7 +34,10 @@ struct noise {
                          of white noise that is as strong there; full scale is 1; 0: do not shrink */
     cl_mem variances; /* for each plane eight floats: 0.8 times the variance of the noise at the frequencies 0
                          to 7 of a block of 8 x 8 cosines (kernels/cosines.cl) */
-    cl_int pitch;     /* floats from level to level, in sigma */
+    cl_mem tones;     /* the curve of each image (kernels/tones.h): its first value and the differences to the
+                         next ones */
+    cl_int tone_channels; /* planes of an image, with one curve; 0: no image has a curve */
+    cl_int pitch;         /* floats from level to level, in sigma */
     cl_int parent_offset; /* floats from a level to its parents' level; 0: take theirs for equally strong */
 };
 
@@ -66,10 +71,12 @@ struct rows noise_neighbours(int height, struct rows own);
 
 /* Counts the energies of rows `own` of a level; `subbands` has their neighbours, too. `live` has the level's
  * live cells; NULL: all coefficients that are not 0 are live. `opponent`: three colours are brightness and
- * two differences. Levels above NOISE_LEVELS are ignored. */
+ * two differences. `image` has the pixels below the rows, in opponent colours, from which level 1 takes the
+ * brightness of a position; NULL: noise by brightness is not counted. Levels above NOISE_LEVELS are ignored.
+ */
 enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
-                        struct rows own, struct error *error);
+                        const struct planes *image, struct rows own, struct error *error);
 
 /* Waits for the counts, and estimates the noise of each image. Also records it in run->results.noise. */
 enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,

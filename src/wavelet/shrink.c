@@ -84,16 +84,36 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                                : status;
 }
 
+/* Computes the factors of the noise for rows of a level's coefficients, from its denoised lowpass, in scratch
+ * planes: one of each image. */
+static enum status find_tones(struct run *run, const struct noise *noise, int level,
+                              const struct planes *subbands, struct rows rows, const struct planes *lowpass,
+                              struct planes *tones, struct error *error)
+{
+    const double white = 1.7320508075688772 * (1 << (level - 1)); /* in opponent colours, times the gain */
+    const cl_float scale = (cl_float)(0.25 / white);
+    const int images = lowpass->channels / noise->tone_channels;
+    if (run_scratch(run, subbands->width, subbands->height, rows, 1, images, tones, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", tones);
+    work.outlined = run_is_cpu(run);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(tones), ARG(scale),
+                  ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
+}
+
 /* Shrinks one level into the rows of dst, in two kernels: energies, then coefficients. `parents` is NULL if
- * the level has none: the kernel then gets an index of -1 for their noise, and does not read them. */
+ * the level has none: the kernel then gets an index of -1 for their noise, and does not read them. `tones` is
+ * NULL if the noise is the same everywhere. */
 static enum status shrink_cpu(struct run *run, const struct noise *noise, int level,
                               const struct planes *subbands, const struct planes *parents,
-                              const struct planes *dst, struct error *error)
+                              const struct planes *tones, const struct planes *dst, struct error *error)
 {
+    const cl_int tone_channels = tones ? noise->tone_channels : 0;
     cl_int at = noise_index(noise, level), above = parents ? at + noise->parent_offset : -1;
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
+    tones = tones ? tones : subbands;
     if (scratch_like(run, subbands, out, ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
@@ -102,9 +122,9 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
         return STATUS_FAILED;
     work.kernel = "shrink";
     work.height = dst->rows;
-    enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),
-               ARG_PLANES(dst), ARG_MEMORY(noise->sigma), ARG(at), ARG(above));
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents),
+                                ARG_PLANES(&energies), ARG_PLANES(dst), ARG_MEMORY(noise->sigma), ARG(at),
+                                ARG(above), ARG_PLANES(tones), ARG(tone_channels));
     run_scratch_done(run, &energies);
     return status;
 }
@@ -112,28 +132,31 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
 /* Shrinks one level as shrink_cpu does, in one kernel that sums energies in local memory. */
 static enum status shrink_gpu(struct run *run, const struct noise *noise, int level,
                               const struct planes *subbands, const struct planes *parents,
-                              const struct planes *dst, struct error *error)
+                              const struct planes *tones, const struct planes *dst, struct error *error)
 {
+    const cl_int tone_channels = tones ? noise->tone_channels : 0;
     bool images = run->memory == MEMORY_IMAGE;
     int pixel = images ? 1 : GPU_LANES, halo = images ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
     cl_int at = noise_index(noise, level), above = parents ? at + noise->parent_offset : -1;
     struct work work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
     parents = parents ? parents : subbands;
+    tones = tones ? tones : subbands;
     work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
     int groups_of_rows = work.height;
     work.height = planes;
     work.depth = groups_of_rows;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
-                  ARG_MEMORY(noise->sigma), ARG(at), ARG(above));
+                  ARG_MEMORY(noise->sigma), ARG(at), ARG(above), ARG_PLANES(tones), ARG(tone_channels));
 }
 
 /* Shrinks one level on either kind of device. */
 static enum status shrink_level(struct run *run, const struct noise *noise, int level,
                                 const struct planes *subbands, const struct planes *parents,
-                                const struct planes *dst, struct error *error)
+                                const struct planes *tones, const struct planes *dst, struct error *error)
 {
-    return (run_is_cpu(run) ? shrink_cpu : shrink_gpu)(run, noise, level, subbands, parents, dst, error);
+    return (run_is_cpu(run) ? shrink_cpu : shrink_gpu)(run, noise, level, subbands, parents, tones, dst,
+                                                       error);
 }
 
 /* Allocates subband planes for `rows` of a level. */
@@ -154,7 +177,7 @@ static enum status shrink_planes(struct run *run, const struct noise *noise, con
         const struct planes *subbands = &in->planes[level], *parents = level < levels ? subbands + 1 : NULL;
         struct planes *dst = &out->planes[level];
         if (level_planes(run, subbands, rows.subbands[level], dst, error) != STATUS_OK ||
-            shrink_level(run, noise, level, subbands, parents, dst, error) != STATUS_OK)
+            shrink_level(run, noise, level, subbands, parents, NULL, dst, error) != STATUS_OK)
             return STATUS_FAILED;
     }
     out->planes[0] = in->planes[0];
@@ -169,10 +192,15 @@ static enum status shrink_strip(struct run *run, const struct noise *noise, cons
     const struct planes *noisy = &in->planes[level],
                         *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
     struct rows wanted = dtcwt_subband_rows(&in->shape, level, strip);
-    struct planes clean;
+    const bool by_tone = noise->tone_channels > 0;
+    struct planes clean, tones;
     enum status status = scratch_like(run, noisy, wanted, SUBBAND_LAYERS, &clean, error);
+    if (status == STATUS_OK && by_tone)
+        status = find_tones(run, noise, level, noisy, wanted, lowpass, &tones, error);
     if (status == STATUS_OK)
-        status = shrink_level(run, noise, level, noisy, parents, &clean, error);
+        status = shrink_level(run, noise, level, noisy, parents, by_tone ? &tones : NULL, &clean, error);
+    if (status == STATUS_OK && by_tone)
+        run_scratch_done(run, &tones);
     if (status == STATUS_OK)
         status = dtcwt_inverse_strip(run, &in->shape, level, strip, lowpass, &clean, output, error);
     if (status == STATUS_OK)
@@ -245,7 +273,7 @@ static enum status shrink_find_noise(struct run *run, double sigma, const struct
     }
     enum status status = run_counters(run, noise_counters(shape), &counters, error);
     for (int level = 1; status == STATUS_OK && level <= shape->levels; level++)
-        status = noise_count(run, shape, counters, level, &in->planes[level], false, NULL,
+        status = noise_count(run, shape, counters, level, &in->planes[level], false, NULL, NULL,
                              rows_full(in->planes[level].height), error);
     return status == STATUS_OK ? noise_find(run, shape, counters, images, error) : status;
 }
@@ -266,7 +294,7 @@ static enum status shrink_colours(struct run *run, const struct noise *noise,
         struct planes *dst = &out->planes[level];
         if ((level < levels && opponent_level(run, in, level + 1, images, &parents, error) != STATUS_OK) ||
             scratch_like(run, &noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error) != STATUS_OK ||
-            shrink_level(run, noise, level, &noisy, level < levels ? &parents : NULL, &clean, error) !=
+            shrink_level(run, noise, level, &noisy, level < levels ? &parents : NULL, NULL, &clean, error) !=
                 STATUS_OK)
             return STATUS_FAILED;
         run_scratch_done(run, &noisy); /* before dst is allocated, which may use its memory */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the colour models of src/wavelet/noise_model.h: the noise of a photograph, by the statistics of its wavelet coefficients.
 
-    noise_model.py FOLDER --cache FOLDER > noise_model.h
+    noise_model.py FOLDER --cache FOLDER --start START.h > noise_model.h
 
 FOLDER has clean colour pictures (clean/) and real pairs (pairs/), as for cameras.py. Each picture is seen by simulated cameras with
 random settings, with white noise and without noise. Measuring takes about a minute a picture and is kept in the cache, the fit seconds.
@@ -11,17 +11,22 @@ of the other colours. A linear model gives the logarithm of the noise's energy a
 
 The fit climbs the mean PSNR. `measure` stores the squared error of the denoised picture for eight strengths of each level of each plane,
 while all others have the true noise. The sum of these changes is nearly the change of the whole. Weights are drawn to those of the present
-noise_model.h, and losses against it count more on white noise, simple cameras and clean pictures.
+START.h, an earlier noise_model.h, and losses against it count more on white noise, simple cameras and clean pictures. Seeds, the order of
+pictures and the single thread are fixed, so each run with the same folder and START.h gives the same file.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import sys
 import zlib
 
-import numpy as np
-from scipy.interpolate import CubicSpline
+for library in ("OMP", "OPENBLAS", "MKL"):  # before numpy loads them: the order of sums depends on the number of threads
+    os.environ[f"{library}_NUM_THREADS"] = "1"
+
+import numpy as np  # noqa: E402
+from scipy.interpolate import CubicSpline  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "reference"))
 import camera  # noqa: E402
@@ -102,7 +107,7 @@ def gather(folder, cache):
         if not kept.exists():
             np.savez(kept, *measure(cameras.read(path), cameras.read(str(path).replace("_real", "_mean"))))
         yield "R", list(np.load(kept).values())
-    for path in sorted((folder / "clean").iterdir()):
+    for path in sorted((folder / "clean").glob("*.*"), key=lambda path: path.name):
         scene = cameras.read(path)[:SIDE, :SIDE]
         scene = scene[:scene.shape[0] // 4 * 4, :scene.shape[1] // 4 * 4]
         for i, (kind, noisy, clean) in enumerate(variants(scene, np.random.default_rng(zlib.crc32(path.stem.encode())))):
@@ -201,8 +206,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--cache", type=pathlib.Path, required=True)
+    parser.add_argument("--start", type=pathlib.Path, default=MODELS, help="the noise_model.h to begin with, by default the present one")
     options = parser.parse_args()
-    models = np.array(re.findall(r"(-?[0-9.]+)f", MODELS.read_text()), float).reshape(3, LEVELS, -1)
+    models = np.array(re.findall(r"(-?[0-9.]+)f", options.start.read_text()), float).reshape(3, LEVELS, -1)
     models[:2] = fit(Pictures(list(gather(options.folder, options.cache))), models[:2])
     write(models)
 

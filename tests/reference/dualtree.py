@@ -150,13 +150,14 @@ def forward(plane, levels, biort="near_sym_a", qshift="qshift_a", at_end=False):
     return list(forward_each(plane, levels, biort, qshift, at_end))[-1]
 
 
-def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a", at_end=False):
-    """The plane of `shape` rows and columns that the pyramid was made of."""
+def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a", at_end=False, change=None):
+    """The plane of `shape` rows and columns that the pyramid was made of. `change`, if given, returns the bands of a level (0 is the
+    finest) in place of the pyramid's, from its number and lowpass."""
     low_taps, high_taps = later_taps(qshift)
     _, _, g0, g1 = level_1_taps(biort)
     low = pyramid.lowpass
     for level in reversed(range(len(pyramid.highpasses))):
-        bands = pyramid.highpasses[level]
+        bands = change(level, low) if change else pyramid.highpasses[level]
         function, lows, highs = (up, low_taps, high_taps) if level else (undecimated, (g0,), (g1,))
         high_low, low_high, high_high = (bands_to_quads(bands[..., i], bands[..., j]) for i, j in PAIRS)
         low = (across(function, function(low, *lows) + function(high_low, *highs), *lows)

@@ -154,6 +154,7 @@ def ask():
     yield Question("denoise", "20,levels=3", 37, 29, 3)
     yield Question("denoise", "auto,levels=4", 45, 37, 1)
     yield Question("denoise", "20,levels=2,quality=high", 27, 21, 3)
+    yield Question("denoise", "auto,levels=3,quality=high", 37, 45, 3)
 
 
 # ---------------------------------------------------------------- samples

@@ -17,7 +17,7 @@ MODELS = pathlib.Path(__file__).parents[2] / "src/wavelet/noise_model.h"
 SHIFTS = {"near_sym_a": np.zeros(3), "near_sym_b": [0.032, 0.009, -0.004], "legall": [0.498, 0.063, -0.012],
           "antonini": [0.037, 0.012, -0.001]}
 SHARES = (0.05, 0.5, 0.85)
-PLACES, LEAST, FIRST_BIN, BINS = 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 512
+TONES, PLACES, LEAST, FIRST_BIN, BINS = 8, 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 512
 
 
 def local_energy(bands, side):
@@ -40,41 +40,66 @@ def white_noise(sigma, levels, biort="near_sym_a"):
     return sigma * np.array(factors + [1] * (levels - len(factors)))
 
 
+def shrink_level(pyramid, sigmas, level, found, factors=1):
+    bands, noise = pyramid.highpasses[level], sigmas[level] / 2 * factors
+    energies, result = local_energy(bands, 5), np.empty_like(bands)
+    for b in range(6):
+        y1, y2 = bands[..., b], 0
+        if level + 1 < len(pyramid.highpasses):
+            parent = pyramid.highpasses[level + 1][..., b]
+            y2 = parent.repeat(2, 0).repeat(2, 1)[:y1.shape[0], :y1.shape[1]]
+            y2 = y2 * min(sigmas[level] / sigmas[level + 1], 1) if found and sigmas[level + 1] > 0 else y2
+        signal = np.sqrt(np.maximum(energies[..., b] - noise**2, 1e-20))
+        r = np.sqrt(np.maximum(np.abs(y1)**2 + np.abs(y2)**2, 1e-20))
+        result[..., b] = y1 * np.maximum(r - np.sqrt(5) * noise**2 / signal, 0) / r
+    return result
+
+
 def shrink(pyramid, sigma, found=False):
     """Bivariate shrinkage with the local variance of |y|^2 / 2 over 5x5; noise of a part: sigma / 2. sigma: one number, or one
     for each level. Where it was found, parents whose noise is stronger count less, so that it is as strong."""
-    sigmas, shrunk = np.broadcast_to(sigma, len(pyramid.highpasses)), []
-    for level, bands in enumerate(pyramid.highpasses):
-        noise, energies, result = sigmas[level] / 2, local_energy(bands, 5), np.empty_like(bands)
-        for b in range(6):
-            y1, y2 = bands[..., b], 0
-            if level + 1 < len(pyramid.highpasses):
-                parent = pyramid.highpasses[level + 1][..., b]
-                y2 = parent.repeat(2, 0).repeat(2, 1)[:y1.shape[0], :y1.shape[1]]
-                y2 = y2 * min(sigmas[level] / sigmas[level + 1], 1) if found and sigmas[level + 1] > 0 else y2
-            signal = np.sqrt(np.maximum(energies[..., b] - noise**2, 1e-20))
-            r = np.sqrt(np.maximum(np.abs(y1)**2 + np.abs(y2)**2, 1e-20))
-            result[..., b] = y1 * np.maximum(r - np.sqrt(5) * noise**2 / signal, 0) / r
-        shrunk.append(result)
-    return dualtree.Pyramid(pyramid.lowpass, tuple(shrunk))
+    sigmas = np.broadcast_to(sigma, len(pyramid.highpasses))
+    return dualtree.Pyramid(pyramid.lowpass, tuple(shrink_level(pyramid, sigmas, level, found) for level in range(len(sigmas))))
 
 
-def refine(noisy, pilot, sigma, found):
+def factor_at(brightness, curve):
+    """Factors of the noise, from those in the middle of eight ranges of brightness."""
+    return np.interp(brightness, (np.arange(TONES) + 0.5) / TONES, curve)
+
+
+def shrink_by_tone(pyramids, noise, curve, shape, at_end):
+    """Planes of opponent colours, shrunk and inverted from the coarsest level on. The brightness of a coefficient is that of four samples
+    of its level's denoised lowpass."""
+    factors, planes = {}, []
+    for pyramid, sigmas in zip(pyramids, noise):
+        def change(level, low):
+            if level not in factors:
+                blocks = low[0::2, 0::2] + low[0::2, 1::2] + low[1::2, 0::2] + low[1::2, 1::2]
+                factors[level] = factor_at(blocks / (4 * 2**level * np.sqrt(3)), curve)
+            return shrink_level(pyramid, sigmas, level, True, factors[level])
+        planes.append(dualtree.inverse(pyramid, shape, at_end=at_end, change=change))
+    return planes
+
+
+def refine(noisy, pilot, sigma, found, brightness, curve):
     """Wiener shrinkage of the cosines of all 8x8 blocks that begin at even places; `sigma` has a number for each level. If it was found,
-    it is interpolated between levels."""
+    it is interpolated between levels, but at least that of the frequency's octave, and depends on the brightness of a block."""
     sigmas = np.atleast_1d(sigma)
     if sigmas[0] == 0:
         return pilot
-    level = [3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1] if found else [3, 3, 2, 2, 1, 1, 1, 1]
-    variances = np.exp(2 * np.interp(level, 1 + np.arange(len(sigmas)), np.log(sigmas)))
+    octave = sigmas[np.minimum([3, 3, 2, 2, 1, 1, 1, 1], len(sigmas)) - 1]
+    between = np.exp(np.interp([3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1], 1 + np.arange(len(sigmas)), np.log(sigmas)))
+    variances = (np.maximum(between, octave) if found else octave)**2
     variance = variances[np.maximum.outer(np.arange(8), np.arange(8))]
     height, width = noisy.shape
-    wide = [np.pad(plane, ((8, 24), (8, 24)), mode="symmetric") for plane in (noisy, pilot)]
+    wide = [np.pad(plane, ((8, 24), (8, 24)), mode="symmetric") for plane in (noisy, pilot, brightness)]
     total, weights = np.zeros_like(wide[0]), np.zeros_like(wide[0])
     for y, x in itertools.product(range(0, 8, 2), repeat=2):
         h, w = ((n - start) // 8 * 8 for n, start in zip(total.shape, (y, x)))
-        z, p = (fft.dctn(plane[y:y + h, x:x + w].reshape(h // 8, 8, w // 8, 8), axes=(1, 3), norm="ortho") for plane in wide)
-        gain = p**2 / (p**2 + 0.8 * variance[:, None, :])
+        z, p, light = (plane[y:y + h, x:x + w].reshape(h // 8, 8, w // 8, 8) for plane in wide)
+        z, p = (fft.dctn(plane, axes=(1, 3), norm="ortho") for plane in (z, p))
+        factor = factor_at(light[:, [2, 5]].mean(axis=(1, 3), keepdims=True), curve)**2
+        gain = p**2 / (p**2 + 0.8 * factor * variance[:, None, :])
         gain[:, 0, :, 0], z[:, 0, :, 0] = 1, p[:, 0, :, 0]
         weight = 1 / (gain**2).sum(axis=(1, 3), keepdims=True)
         total[y:y + h, x:x + w] += (weight * fft.idctn(gain * z, axes=(1, 3), norm="ortho")).reshape(h, w)
@@ -89,16 +114,21 @@ def denoise(picture, sigma, levels, quality="normal", at_end=True):
     own, planes = picture[..., :colours], picture[..., :colours]
     planes = planes @ OPPONENT.T if colours == 3 else planes
     pyramids = [dualtree.forward(planes[..., c], levels, at_end=at_end) for c in range(colours)]
-    separate = False
+    separate, curve = False, np.ones(TONES)
     if sigma is None:
         sigmas, separate = used_noise(pyramids, picture=own if at_end else None)
+        curve = tone_curve(pyramids, own, sigmas) if at_end and colours == 3 and not separate else curve
     else:
         sigmas = [white_noise(sigma, levels)] * colours
     if separate:
         planes, pyramids = own, [dualtree.forward(own[..., c], levels, at_end=at_end) for c in range(colours)]
-    clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
+    if (curve != 1).any():
+        clean = np.stack(shrink_by_tone(pyramids, sigmas, curve, picture.shape[:2], at_end), axis=2)
+    else:
+        clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
     if quality == "high":
-        clean = np.stack([refine(planes[..., c], clean[..., c], s, sigma is None) for c, s in enumerate(sigmas)], axis=2)
+        clean = np.stack([refine(planes[..., c], clean[..., c], s, sigma is None, clean[..., 0] / np.sqrt(3), curve)
+                          for c, s in enumerate(sigmas)], axis=2)
     clean = clean @ OPPONENT if colours == 3 and not separate else clean
     return np.concatenate([clean, picture[..., colours:]], axis=2)
 
@@ -146,7 +176,7 @@ def windows(plane, side):
 
 
 def live_energies(bands, cells, every):
-    """The mean energies of 7x7 neighbours that are live, where 47 of them are and where 24 are. cells None: those that are not 0 are live."""
+    """The mean energies of 7x7 neighbours that are live, and how many are. cells None: those that are not 0 are live."""
     height, width = bands.shape[:2]
     where = np.ix_(places(height)[::every], places(width)[::every])
     energy = np.pad(np.abs(bands)**2, ((3, 3), (3, 3), (0, 0)), mode="symmetric")
@@ -156,8 +186,7 @@ def live_energies(bands, cells, every):
         live = windows(np.pad(cells, 4, mode="edge"), 3).sum((-1, -2)) >= 2041
         live = np.repeat(live[..., None], 6, axis=2)
     count = windows(live, 7)[where].sum((-1, -2))
-    mean = windows(energy * live, 7)[where].sum((-1, -2)) / (2 * np.maximum(count, 1))
-    return mean[count >= 47], mean[count >= 24], count[..., 0].size
+    return windows(energy * live, 7)[where].sum((-1, -2)) / (2 * np.maximum(count, 1)), count
 
 
 def features(highpasses, biort, cells, every=1):
@@ -166,7 +195,8 @@ def features(highpasses, biort, cells, every=1):
     an earlier one by no more than is typical."""
     rows, shift, scattered = [], np.array(SHIFTS[biort]), False
     for level, bands in enumerate(highpasses[:6]):
-        most, some, count = live_energies(bands, cells and cells[level], every)
+        energies, live = live_energies(bands, cells and cells[level], every)
+        most, some, count = energies[live >= 47], energies[live >= 24], live[..., 0].size
         wanted = 6 * max(count // 100, min((count + 1) // 2, 12))
         values = most if most.size >= wanted else some
         enough = values.size >= wanted
@@ -220,4 +250,37 @@ def noise_by_level(pyramids, biort="near_sym_a", picture=None):
     if empty in (1, 2) or strength.max() > 4 * strength.min():
         return apart, True
     others = [(own[1][0] + own[2][0]) / 2, own[0][0], own[0][0]]
-    return np.array([model_noise(min(c, 1), *own[c], others[c], levels) for c in range(3)]), False
+    noise = np.array([model_noise(min(c, 1), *own[c], others[c], levels) for c in range(3)])
+    if levels >= 3 and noise.all():
+        white, strength = whiteness(noise)
+        share = white * np.exp(-((2 * np.log(max(noise[0, 0], 0.5 / 255) / strength)) / 1.5)**2)
+        noise[0] = noise[0]**(1 - share) * strength**share
+    return noise, False
+
+
+def whiteness(noise):
+    """The probability that noise (planes x levels) is white: that colour differences have the same on levels 1 to 3, and both as much.
+    And the strength that brightness has then."""
+    logs = np.log(noise)
+    strengths = np.maximum(logs[1:, :3], np.log(0.5 / 255)).mean(1)
+    away = np.append(np.diff(logs[1:, :3]).sum(0), 2 * (strengths[0] - strengths[1]))
+    return np.exp(-np.sum((away / 0.4)**2)), np.exp(strengths.mean())
+
+
+def tone_curve(pyramids, picture, noise):
+    """Factors of the noise in eight ranges of brightness: by the 5% quantiles of the energies of brightness on level 1, where all is live."""
+    if len(pyramids[0].highpasses) < 3 or not noise.all():
+        return np.ones(TONES)
+    bands = pyramids[0].highpasses[0]
+    energies, live = live_energies(bands, live_cells(picture, 1)[0][..., 3], 1)
+    y, x = (2 * (places(n)[:, None] + np.arange(-3, 4)) for n in bands.shape[:2])
+    mirrored = [np.pad(np.arange(n), 8, mode="symmetric")[at + 8] for n, at in zip(picture.shape, (y, x))]
+    light = picture.mean(2)[mirrored[0][:, None, :, None], mirrored[1][None, :, None, :]].mean((2, 3))
+    tones = np.clip((light * TONES).astype(int), 0, TONES - 1)
+    found = [energies[tones == k][live[tones == k] >= 47] for k in range(TONES)]
+    known = [k for k in range(TONES) if found[k].size >= 6 * 8]
+    quantiles = {k: max(quantile(found[k], 0.05), LEAST) for k in known}
+    mean = sum(found[k].size * quantiles[k] for k in known) / max(sum(found[k].size for k in known), 1)
+    logs = np.array([np.log(quantiles[k] / mean) * found[k].size / (found[k].size + 600) if k in known else 0 for k in range(TONES)])
+    return np.exp((1 - whiteness(noise)[0]) * np.clip(logs, np.log(0.4), np.log(2.5)) / 2)
+

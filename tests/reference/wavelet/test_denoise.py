@@ -13,7 +13,7 @@ import camera
 import dualtree
 import harness
 from harness import MEMORIES, Shape
-from shrinkage import OPPONENT, denoise, noise_by_level, shrink
+from shrinkage import OPPONENT, denoise, noise_by_level, shrink, tone_curve, used_noise
 
 SIGMAS = (10, 15, 20, 25, 30)
 # PSNR in dB that the method reaches with known noise, by the picture's name and mean brightness: PyWavelets 1.1 and 1.4 have
@@ -70,6 +70,33 @@ def test_high_quality(tmp_path, rng, monkeypatch, size, channels, memory, kernel
         expected = harness.reference.leave(denoise(harness.reference.enter(picture.astype(float)), sigma, levels, "high"))
         error = np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(expected.shape) - expected).max()
         assert error <= FULL_SCALE_TOLERANCE * (5 if channels % 2 == 0 else 1), f"off by {error:.3g}\n{context}"
+
+
+def coloured_noise(rng, height, width):
+    """Blobs under noise that is strong in the dark and coarse, more so in colour, as a camera's."""
+    smooth = np.repeat(ndimage.gaussian_filter(rng.random((height, width, 1)), (12, 12, 0), mode="wrap"), 3, axis=2)
+    smooth = 0.1 + 0.8 * (smooth - smooth.min()) / np.ptp(smooth)
+    noise = ndimage.gaussian_filter(rng.normal(size=smooth.shape), (0.7, 0.7, 0)) + ndimage.gaussian_filter(rng.normal(size=smooth.shape), (1.5, 1.5, 0))
+    return smooth, np.float32(smooth + noise * np.where(smooth.mean(2, keepdims=True) < 0.4, 0.12, 0.03))
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("quality", ["normal", "high"])
+@pytest.mark.parametrize("size, kernels", [((201, 333), ""), ((190, 150), "gpu"), ((150, 210), "slices"), ((331, 150), "tiles")], ids=str)
+def test_noise_by_brightness(tmp_path, rng, monkeypatch, size, kernels, quality, memory):
+    if kernels:
+        monkeypatch.setenv(*("CLIMG_SLICE", "64") if kernels in ("slices", "tiles") else ("CLIMG_CLASS", kernels))
+    if kernels == "tiles":
+        monkeypatch.setenv("CLIMG_TILE", "64")
+    _, picture = coloured_noise(rng, *size)
+    harness.write_tiff(tmp_path / "in.tif", picture)
+    context = str(harness.run("-m", memory, tmp_path / "in.tif", f"--denoise=quality={quality}", tmp_path / "out.tif"))
+    pyramids = [dualtree.forward(plane, 6, at_end=True) for plane in np.moveaxis(picture @ OPPONENT.T, 2, 0)]
+    curve = tone_curve(pyramids, picture, used_noise(pyramids, picture=picture)[0])
+    assert max(curve) > 1.5 * min(curve), curve
+    error = np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(picture.shape) - denoise(picture.astype(float), None, 6, quality)).max()
+    assert error <= FULL_SCALE_TOLERANCE, f"off by {error:.3g}\n{context}"
 
 
 def test_high_quality_is_higher(tmp_path, rng):
