@@ -213,7 +213,8 @@ def check_lines(command, status, error):
     talks = command.flags & {"verbose", "timing", "progress", "dry-run"}
     lines = [line for line in error.replace("\r\x1b[K", "\n").splitlines() if line and ": warning: " not in line and "left out;" not in line]
     assert talks or all(line.startswith("climg: ") for line in lines)
-    named = command.inputs()[0] if "info" in command.flags else []  # --info says of each word what is there
+    # --info says of each word what is there, and a stack has an input as often as it is named.
+    named = command.inputs()[0] if "info" in command.flags or any(word.startswith("--stack") for word in command.words) else []
     assert talks or len(set(lines)) == len(lines) or len(set(named)) < len(named), "a line comes twice"
     if status == 0:
         assert talks or not lines
