@@ -124,8 +124,8 @@ static void blend_with_white(const struct image_info *info, const unsigned char 
             const size_t from = x * (colours + 1) + c, alpha = x * (colours + 1) + colours,
                          i = x * colours + c;
             if (info->type == SAMPLE_FLOAT) {
-                const float *v = (const float *)row;
-                ((float *)to)[i] = v[from] * v[alpha] + (1 - v[alpha]);
+                const float *v = (const void *)row;
+                ((float *)(void *)to)[i] = v[from] * v[alpha] + (1 - v[alpha]);
             } else if (info->type == SAMPLE_UINT16) {
                 const uint16_t *v = (const uint16_t *)row;
                 const uint32_t full = UINT16_MAX;

@@ -183,7 +183,8 @@ static enum status register_to(const struct align *align, struct workers *worker
     enum status status = gray_plane_copy(gray, &copy, error);
     if (status == STATUS_OK)
         status = registration_find(NULL, workers, (enum model)align->model, reference, &copy, found, error);
-    found->affine = affine_then(map, &found->affine);
+    if (status == STATUS_OK)
+        found->affine = affine_then(map, &found->affine);
     return status;
 }
 
@@ -194,7 +195,7 @@ static enum status register_gray(const struct align *align, struct workers *work
 {
     struct levels next = {.count = 0};
     struct gray_plane copy = {.width = 0};
-    struct registration again;
+    struct registration again = {.confidence = 0};
     enum status status = register_to(align, workers, &series->key, &series->key_map, gray, found, error);
     if (status != STATUS_OK || found->confidence >= KEY_CONFIDENCE || series->last.width == 0)
         return status;
