@@ -3,7 +3,7 @@
 
     denoising_crops.py FOLDER OUT.jpg
 
-FOLDER is as for cameras.py. G'MIC's smooth has the strength with the highest PSNR of 20, 40 and 80; BM3D (PyPI's bm3d) takes the median of
+FOLDER/pairs has the real pairs, as for cameras.py; the simulated cameras see our samples. G'MIC's smooth has the strength with the highest PSNR of 20, 40 and 80; BM3D (PyPI's bm3d) takes the median of
 the finest diagonal Haar coefficients for its sigma. All programs get the same 256 x 256 pixels. climg is $CLIMG. Prints PSNR in dB.
 """
 import pathlib
@@ -19,15 +19,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import cameras  # noqa: E402
 
 SIDE, SHOWN = 256, 160
+SAMPLES = pathlib.Path(__file__).parents[2] / "samples"
 # A real pair or a simulated camera, the picture, and the first row and column.
-CHOSEN = (("CC", "5dmark3_iso3200_1", 128, 128), ("B", "s_coffee", 100, 150), ("D", "s_astronaut", 0, 130))
+CHOSEN = (("CC", "5dmark3_iso3200_1", 128, 128), ("B", "scene.png", 40, 20), ("D", "scene.png", 220, 200))
 
 
 def load(folder, name, picture, y, x):
     if name == "CC":
         both = [cameras.read(folder / "pairs" / f"{picture}_{kind}.png") for kind in ("real", "mean")]
     else:
-        both = cameras.take(name, cameras.read(folder / "clean" / f"{picture}.png"), cameras.ISOS[name][1], np.random.default_rng(101))
+        both = cameras.take(name, cameras.read(SAMPLES / picture), cameras.ISOS[name][1], np.random.default_rng(101))
     return [np.clip(picture[y:y + SIDE, x:x + SIDE], 0, 1) for picture in both]
 
 
