@@ -1,5 +1,5 @@
 /* Contrast-limited adaptive histogram equalisation (CLAHE): each tile of the picture has a table that spreads its
- * histogram, and a pixel takes the mean of the tables of the four nearest tiles, weighted by their distance.
+ * histogram, and a pixel becomes the mean of what the tables of the four nearest tiles give, weighted by their distance.
  *
  *     count_tiles    histograms of the tiles, of brightness; `bins` counts from 0 to full scale
  *     make_tables    histograms become tables of new brightness, in the same memory
@@ -10,7 +10,7 @@
  *                         +-------+-------+       table counts alone
  *
  * K. Zuiderveld, "Contrast limited adaptive histogram equalization", Graphics Gems IV (1994). Sizes of tiles, clipping,
- * the redistribution of what is clipped and the order of the interpolation are those of OpenCV's createCLAHE.
+ * the redistribution of what is clipped and the order of the interpolation are as in OpenCV's createCLAHE.
  *
  * Counts are integers, so they do not depend on slices or on the order of work-items. Pixels that are transparent, NaN or
  * infinite are not counted and do not change. */

@@ -137,7 +137,7 @@ __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float g
 
 /* Divides by a background that was blurred with 0 for missing values. `weights` is the blur of an image that has full
  * scale for each valid value and 0 for each missing one, so background / weights is the mean of the valid ones. Weights that
- * differ from full scale only by rounding are set to it, so without missing values the result is that of quotient(). */
+ * differ from full scale only by rounding are set to it, so without missing values quotient() gives the same result. */
 __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weights), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);

@@ -1,5 +1,5 @@
-/* Noise by brightness. A tone is an eighth of the range of brightness, and has a factor of the noise. The curve goes
- * through the factors at the middle of each tone, in straight lines, and is constant below the first and above the last:
+/* Noise by brightness. A tone is an eighth of the range of brightness, and has a factor of the noise. The curve connects
+ * the factors at the middle of each tone, in straight lines, and is constant below the first and above the last:
  *
  *     factor |  __/\
  *            |       \____

@@ -153,7 +153,7 @@ NOINLINE void warp_run(PLANES_IN(src), PLANES_OUT(dst), const struct warp *warp,
         vec wx[TAPS], wy[TAPS];
         find_weights(wx, warp, at.fraction_x);
         find_weights(wy, warp, at.fraction_y);
-        /* The samples that are loaded, for whatever lane. */
+        /* The rows and columns of the samples that are loaded, for all lanes together. */
         const int x0 = at.x - TAPS / 2 + 1, left = x0 + min(at.last_shift, 0), columns = LANES + abs(at.last_shift) + TAPS - 1;
         const int top = at.top - TAPS / 2 + 1, rows = at.bottom - at.top + TAPS, end_row = src_at.first_row + src_at.rows;
         const bool in_memory = left >= 0 && left + columns <= src_at.width && top >= src_at.first_row && top + rows <= end_row;

@@ -3,7 +3,7 @@
  *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: a line, a line of the report
  *
  * Reading compares checksums anyway and fails at a wrong one (PNG, Deflate in TIFF). In addition a check
- * compares the checksum of coefficient files, which --inverse-wavelet does otherwise, and those of PNG chunks
+ * compares the checksum of coefficient files, which --inverse-wavelet does otherwise, and of PNG chunks
  * without pixels, and looks for data after the end. A format without checksums is decoded, and the line says
  * so. A file takes one thread, but a single one takes all. */
 #include "base/files.h"

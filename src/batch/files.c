@@ -3,8 +3,8 @@
  *     arguments, names of a list (names.c) ─▶ list folders, name outputs ─▶ sort ─▶ find conflicts ─▶ jobs
  *
  * Everything is known, and checked, before anything is written. An input that does not exist becomes a job
- * that fails, so that it is reported and counted like others. With --in-place it is an error at once, as its
- * name may be that of the output. */
+ * that fails, so that it is reported and counted like others. With --in-place it is an error at once, as
+ * the name may have been meant for the output. */
 #include "batch/files.h"
 
 #include "base/files.h"

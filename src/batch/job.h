@@ -77,7 +77,7 @@ struct job {
                       * the progress's lock */
 };
 
-/* True if the job's pictures are merged with those of others, and it has no output of its own. */
+/* True if the job's pictures become part of a stack, and it has no output of its own. */
 bool job_is_stacked(const struct job *job);
 
 /* True if these pictures keep the samples of their file, as no step before the merge changes them. */

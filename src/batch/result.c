@@ -86,8 +86,8 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
         result_warn(result, text);
 }
 
-/* Warns of `--threshold 0.5` for 8-bit samples: 0.5 of 255 is probably meant as 50%. `full_scale` is the
- * sample value of white. */
+/* Warns of `--threshold 0.5` for 8-bit samples: the user probably means 50%, not 0.5 of 255. `full_scale` is
+ * the sample value of white. */
 static void warn_of_fractions(const struct job *job, double full_scale, struct result *result)
 {
     for (size_t i = 0; i < job->chain.count && full_scale > 1; i++) {

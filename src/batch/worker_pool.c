@@ -312,7 +312,7 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
 static int worker_pool_choose_count(const struct worker_pool *pool, const struct settings *settings)
 {
     /* File descriptors. A worker may have an input, an output, its lock and two temporary files open. The
-     * others are those of the driver and the report, and inherited ones. */
+     * driver, the report and the parent process have others. */
     enum { EACH = 5, OTHERS = 40 };
     struct rlimit limit;
     int count = settings->jobs > 0 ? settings->jobs : workers_available(), most = WORKERS_MAX;

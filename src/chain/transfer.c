@@ -32,7 +32,7 @@ struct sample_conversion {
     cl_int type, channels, colours, divide, multiply, flushes_alpha, opponent, has_range;
     cl_float low, gain, unit, lowest, highest, first_rounding;
     struct curve curve;
-    cl_int table_step; /* floats from the table of one channel to that of the next */
+    cl_int table_step; /* floats from the table of one channel to the next table */
 };
 
 /* Returns the sRGB curve (IEC 61966-2-1), or a power law as a curve without a linear toe. */

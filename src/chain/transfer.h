@@ -29,14 +29,14 @@ struct conversion {
     bool multiply;   /* colour is multiplied by alpha */
     bool rounded;    /* the chain transforms alpha and back, which leaves rounding errors in it */
     bool linear;     /* colour is linear light */
-    double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: those of `space` */
+    double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: the curves of `space` */
     const struct colour_space *space; /* has curves for all colour channels; else NULL */
     bool has_range;                   /* `low` becomes 0 and `high` full scale */
     double low, high;                 /* sample values; full scale of integers is 1 */
     bool opponent_in, opponent_out;   /* the first, the last planes of the chain are in opponent colours */
 };
 
-/* Sets the transfer curves to those of colours of that shape (shape_space). */
+/* Sets the transfer curves of the colour space of that shape (shape_space). */
 void conversion_set_curves(struct conversion *conversion, const struct shape *shape);
 
 struct range_text {

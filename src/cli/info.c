@@ -180,7 +180,7 @@ static void put_measured(struct json_writer *out, const struct file_info *facts)
     put_known(out, "jpeg_quality", facts->info->quality);
 }
 
-/* Prints a line with one object. Keys are never left out except "stream" and those of --measure. */
+/* Prints a line with one object. Only "stream" and the keys of --measure may be left out. */
 static void print_json(FILE *file, const struct file_info *facts)
 {
     const struct image_info *info = facts->info;

@@ -187,8 +187,8 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     return STATUS_OK;
 }
 
-/* True for names of stages and options. Of the aliases only those of stages, --help and --info count: other
- * words, such as "input", are likely names of files. */
+/* True for names of stages and options. Aliases count only for stages, --help and --info: other words, such
+ * as "input", are likely names of files. */
 static bool is_command(const char *word)
 {
     const char *answer = alias_answer(word);

@@ -40,8 +40,8 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
                           const struct value *in, struct value *out, struct error *error);
 
 /* The coarse grid of a wide blur (gaussian->weights is NULL) of a whole picture, computed in an analysis pass
- * (struct analysis of engine/stage.h). A slice of the blur then needs no rows but its own. The callbacks are
- * those of the pass; the result has the grid in planes[0]. */
+ * (struct analysis of engine/stage.h). A slice of the blur then needs no rows but its own. These are
+ * the callbacks of the pass; the result has the grid in planes[0]. */
 struct rows gaussian_grid_rows(const void *params, const struct shape *in, struct rows part);
 enum status gaussian_grid_begin(struct run *run, const void *params, const struct shape *in,
                                 struct analysis_result *result, struct error *error);

@@ -9,15 +9,9 @@
  *
  * On CPU devices sixteen neighbours of an output row are computed at once if they come from few rows, as in
  * rotations of gray by up to 45 degrees and of RGB by up to 23 (kernels/warp_rows_cpu.cl). Processor time,
- * less that of reading and writing, and with a work-item for each pixel: 35 MP gray by 2, 10, 20 and 30
- * degrees 0.05, 0.07, 0.16 and 0.32 s, 0.53 to 0.72; 17 MP RGB by 3, 10 and 20 degrees 0.1, 0.17 and 0.4 s,
- * 0.36 to 0.49.
- *
- * In buffers, a group whose source tile fits into local memory copies it there first (the kernels that end in
- * _tiled). All kernels are one program, so this choice compiles nothing. The number of planes is a -D: as an
- * argument, --rotate 33 of RGB took a CPU 1.21 times as long.
- *
- * Moves of rasters copy whole pixels in units of up to 16 bytes and never convert a sample. */
+ * without reading and writing: 35 MP gray by 2, 10, 20 and 30 degrees 0.05, 0.07, 0.16 and 0.32 s (with a
+ * work-item for each pixel 0.53 to 0.72); 17 MP RGB by 3, 10 and 20 degrees 0.1, 0.17 and 0.4 s (0.36 to
+ * 0.49). */
 #include "filters/warp.h"
 
 #include "base/exact.h"

@@ -98,8 +98,8 @@ const struct format *format_by_content(const char *path);
 /* A set of formats of inputs: bits 1u << index in `formats`. */
 typedef unsigned format_set;
 
-/* Parses a list of extensions, as --only takes it: "png,jpeg". A name that is for output only, pnm, stands
- * for the formats that its reader reads. Returns false for an unknown name. */
+/* Parses a list of extensions, as --only takes it: "png,jpeg". A name that is for output only, pnm, means
+ * the formats that its reader reads. Returns false for an unknown name. */
 bool format_set_parse(const char *text, format_set *set);
 
 /* Prints the first extension of each format of the set, separated by commas. */

@@ -1,5 +1,5 @@
 /* Figures of one page for --info --measure that need every sample but no device: clipping, contrast of fine
- * detail, and how many bits of 16-bit samples are used. Thread safety: as the reader's. */
+ * detail, and the bits of 16-bit samples that are used. Thread safety: as the reader's. */
 #ifndef CLIMG_IMAGE_MEASURE_H
 #define CLIMG_IMAGE_MEASURE_H
 

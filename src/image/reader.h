@@ -81,8 +81,8 @@ enum status reader_rewind(struct reader *reader, struct error *error);
 /* Decodes all pages to read, to find damage. */
 enum status reader_pass(struct reader *reader, struct error *error);
 
-/* Examines what reading leaves out: checksums of other data than pixels, and the end of the file, which
- * reader_trailing_warnings tells. Call it after the last row; reader_options.rewinds must be set. */
+/* Examines what reading leaves out: checksums of other data than pixels, and the end of the file, on
+ * which reader_trailing_warnings reports. Call it after the last row; reader_options.rewinds must be set. */
 enum status reader_examine(struct reader *reader, struct error *error);
 
 /* Decodes all pages, to find damage, and then writes the file's bytes as they are. For lossy formats;

@@ -119,9 +119,9 @@ static enum status focus_fetch(const struct merge_store *store, size_t picture, 
     return got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
 }
 
-/* Replaces pixels of a row that do not count by those of the fullest picture, so that no edge passes for
- * detail; zeros if they do not count there either. `fuller` has room for a row of samples. `to` is the first
- * channel's row, others follow at a distance of `plane`. */
+/* Replaces pixels of a row that do not count by pixels of the fullest picture, or by 0 if they do not count
+ * there either: else their edge would look like detail. `fuller` has room for a row of samples. `to` is the
+ * first channel's row, others follow at a distance of `plane`. */
 static enum status focus_fill(const struct merge_store *store, const void *samples, int y, void *fuller,
                               float *to, size_t plane, struct error *error)
 {

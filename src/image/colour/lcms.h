@@ -12,8 +12,8 @@ enum { LCMS_TEXT = 256 /* bytes of a message */ };
 cmsContext lcms_open(char text[LCMS_TEXT]);
 
 /* True if multiProcessElements of the profile have more than `most` elements in a tag, or more than 1 MiB.
- * Each may have thousands of segments, elements may share their data, and every colour goes through all: half
- * a megabyte could take hours. Real profiles have three elements, if any. */
+ * Each may have thousands of segments, elements may share their data, and each is applied to every colour:
+ * half a megabyte could take hours. Real profiles have three elements, if any. */
 bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t most);
 
 /* Returns seconds of processor time of this thread, and the most that a conversion may take; usual ones take
