@@ -156,16 +156,10 @@ FILE *spool_open(const char *folder, struct error *error)
     return file;
 }
 
-FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error)
+/* Returns the copy at its beginning, or closes it and fails if something could not be read or written. */
+static FILE *finish_copy(const char *folder, FILE *spool, bool written, bool unread, struct error *error)
 {
-    char buffer[COPY_SIZE];
-    FILE *spool = spool_open(folder, error);
-    if (spool == NULL)
-        return NULL;
-    bool written = fwrite(head, 1, head_size, spool) == head_size;
-    for (size_t size; written && (size = fread(buffer, 1, sizeof buffer, source)) > 0;)
-        written = fwrite(buffer, 1, size, spool) == size;
-    if (written && ferror(source)) {
+    if (written && unread) {
         fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     } else if (!written || fflush(spool) != 0) {
         spool_failed(folder, "write", errno, error);
@@ -175,6 +169,18 @@ FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head
     }
     fclose(spool);
     return NULL;
+}
+
+FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error)
+{
+    char buffer[COPY_SIZE];
+    FILE *spool = spool_open(folder, error);
+    if (spool == NULL)
+        return NULL;
+    bool written = fwrite(head, 1, head_size, spool) == head_size;
+    for (size_t size; written && (size = fread(buffer, 1, sizeof buffer, source)) > 0;)
+        written = fwrite(buffer, 1, size, spool) == size;
+    return finish_copy(folder, spool, written, ferror(source) != 0, error);
 }
 
 FILE *spool_copy(const char *folder, int descriptor, struct error *error)
@@ -190,16 +196,7 @@ FILE *spool_copy(const char *folder, int descriptor, struct error *error)
         written = fwrite(buffer, 1, (size_t)size, spool) == (size_t)size;
         position += size;
     }
-    if (size < 0) {
-        fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
-    } else if (!written || fflush(spool) != 0) {
-        spool_failed(folder, "write", errno, error);
-    } else {
-        rewind(spool);
-        return spool;
-    }
-    fclose(spool);
-    return NULL;
+    return finish_copy(folder, spool, written, size < 0, error);
 }
 
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error)

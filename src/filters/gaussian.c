@@ -127,6 +127,14 @@ static struct coarse coarse_axis(double sigma, int n, enum edge edge)
                         .resize = {RESIZE_GAUSSIAN, SIGMA, .from = grid, .to = n, .margin = margin}}};
 }
 
+/* Sets the axes of a picture of width x height. */
+static void coarse_axes(const struct gaussian *gaussian, int width, int height, enum edge edge,
+                        struct coarse *x, struct coarse *y)
+{
+    *x = coarse_axis(sigma_along(gaussian, gaussian->across), width, edge);
+    *y = coarse_axis(sigma_along(gaussian, gaussian->down), height, edge);
+}
+
 static struct rows coarse_source_rows(double sigma, int height, enum edge edge, struct rows out)
 {
     const struct coarse y = coarse_axis(sigma, height, edge);
@@ -160,8 +168,8 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
                                struct error *error)
 {
     const struct planes *src = &product->src, *dst = &product->dst;
-    const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), src->width, run->edge),
-                        y = coarse_axis(sigma_along(gaussian, gaussian->down), src->height, run->edge);
+    struct coarse x, y;
+    coarse_axes(gaussian, src->width, src->height, run->edge, &x, &y);
     const struct rows out = {dst->first_row, dst->first_row + dst->rows},
                       needed = axis_inside_rows(&y.interpolate, out);
     /* The same rasters in all three products, so that one program serves them. */
@@ -243,8 +251,8 @@ enum status gaussian_grid_begin(struct run *run, const void *params, const struc
                                 struct analysis_result *result, struct error *error)
 {
     const struct gaussian *gaussian = params;
-    const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->width, run->edge),
-                        y = coarse_axis(sigma_along(gaussian, gaussian->down), in->height, run->edge);
+    struct coarse x, y;
+    coarse_axes(gaussian, in->width, in->height, run->edge, &x, &y);
     return run_planes(run, x.smooth.samples, y.smooth.samples, rows_full(y.smooth.samples), 1, in->channels,
                       &result->planes[1], error);
 }
@@ -253,8 +261,8 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
                               struct analysis_result *result, struct error *error)
 {
     const struct gaussian *gaussian = params;
-    const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->shape.width, run->edge),
-                        y = coarse_axis(sigma_along(gaussian, gaussian->down), in->shape.height, run->edge);
+    struct coarse x, y;
+    coarse_axes(gaussian, in->shape.width, in->shape.height, run->edge, &x, &y);
     const struct rows rows = grid_rows(&y, part);
     const struct columns columns = {.count = x.smooth.samples};
     struct product reduce = {x.reduce, y.reduce, epilogue_copy, .src = in->planes[0]};
@@ -269,8 +277,8 @@ enum status gaussian_grid_end(struct run *run, const void *params, const struct 
                               struct analysis_result *result, struct error *error)
 {
     const struct gaussian *gaussian = params;
-    const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), in->width, run->edge),
-                        y = coarse_axis(sigma_along(gaussian, gaussian->down), in->height, run->edge);
+    struct coarse x, y;
+    coarse_axes(gaussian, in->width, in->height, run->edge, &x, &y);
     struct product smooth = {x.smooth, y.smooth, epilogue_copy, .src = result->planes[1]};
     if (run_planes(run, x.smooth.samples, y.smooth.samples, rows_full(y.smooth.samples), 1, in->channels,
                    &result->planes[0], error) != STATUS_OK)
@@ -284,10 +292,10 @@ enum status gaussian_interpolate(struct run *run, const struct gaussian *gaussia
 {
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    const struct product interpolate = {
-        coarse_axis(sigma_along(gaussian, gaussian->across), out->shape.width, run->edge).interpolate,
-        coarse_axis(sigma_along(gaussian, gaussian->down), out->shape.height, run->edge).interpolate,
-        epilogue_copy, .src = *grid, .dst = out->planes[0]};
+    struct coarse x, y;
+    coarse_axes(gaussian, out->shape.width, out->shape.height, run->edge, &x, &y);
+    const struct product interpolate = {x.interpolate, y.interpolate, epilogue_copy, .src = *grid,
+                                        .dst = out->planes[0]};
     return product_run(run, &interpolate, error);
 }
 

@@ -39,7 +39,7 @@ enum status gaussian_adapt_to_chroma(void *params, const struct chroma *chroma, 
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,
                           const struct value *in, struct value *out, struct error *error);
 
-/* The coarse grid of a wide blur (gaussian->weights is NULL) of a whole picture, computed in an analysis pass
+/* The coarse grid of a wide blur (x_weights is NULL) of a whole picture, computed in an analysis pass
  * (struct analysis of engine/stage.h). A slice of the blur then needs no rows but its own. These are
  * the callbacks of the pass; the result has the grid in planes[0]. */
 struct rows gaussian_grid_rows(const void *params, const struct shape *in, struct rows part);
