@@ -275,14 +275,19 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);
     work.depth /= planes;
-    if (run_is_cpu(run) && warp_follows_rows(affine, planes) && !steps.copies && !shrinks) {
-        work.file = "warp_rows_cpu";
-        work.kernel = "warp_rows";
-        work.config = (struct launch_config){0};
-        work.vector_width = VECTOR_FULL;
-        work.outlined = true;
-        return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
-                      ARG(steps));
+    const bool by_rows = warp_follows_rows(affine, planes) && !steps.copies && !shrinks;
+    /* A dry run collects the programs of both ways, so that another angle compiles nothing. */
+    if (run_is_cpu(run) && (by_rows || device_is_dry_run(run->device))) {
+        struct work rows = work;
+        rows.file = "warp_rows_cpu";
+        rows.kernel = "warp_rows";
+        rows.config = (struct launch_config){0};
+        rows.vector_width = VECTOR_FULL;
+        rows.outlined = true;
+        const enum status status = LAUNCH(run->device, &rows, error, ARG_PLANES(&in->planes[0]),
+                                          ARG_PLANES(&out->planes[0]), ARG(steps));
+        if (status != STATUS_OK || !device_is_dry_run(run->device))
+            return status;
     }
     /* Images have a texture cache, copies read each sample once, and a large tile does not fit. */
     if (run->memory == MEMORY_IMAGE || steps.copies || tile > MAX_TILE || tile > run->device->local_memory)
