@@ -1,4 +1,4 @@
-/* One page through the chain, from its reader to its writer (flow.c).
+/* One page through the chain, from its reader to its writer (passes.c).
  *
  * A page borrows everything it points to. Thread safety: a page belongs to one worker. During flow_page, only
  * the reader thread uses its reader and only the writer thread its writer. */
@@ -34,6 +34,9 @@ struct page {
  * image is written up to its last row, and the caller ends the page. The pages of a pyramid are begun and
  * ended here. Of several failures the first in page order is reported. */
 enum status flow_page(const struct page *page, struct error *error);
+
+/* Processes the slices of a page whose analysis passes are done, or the parts of one pass (flow.c). */
+enum status flow_slices(const struct page *page, struct error *error);
 
 /* Runs the analysis pass of a step alone, and needs no writer. The noise that it finds is in
  * run->results.noise. */

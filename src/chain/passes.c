@@ -1,0 +1,139 @@
+/* The passes over a page: the analysis passes of its chain, then its slices.
+ *
+ *     reader ─▶ pass 1 ─▶ spool ─▶ pass 2 … ─▶ slices ─▶ writer        (flow.c does each pass)
+ *
+ * An analysis pass (struct analysis of engine/stage.h) reads the page before its slices. A file whose rows
+ * need no decoding is read again. Decoded rows of other files are spooled to a temporary file. */
+#include "chain/page.h"
+
+#include "base/files.h"
+#include "chain/slice.h"
+#include "image/memory_io.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- the spool */
+
+/* Decoded rows of a page in a temporary file, without padding, for the passes after the first. */
+struct spool {
+    struct reader *reader; /* the source of the first pass */
+    const char *folder;
+    FILE *file;
+    bool is_full; /* has all rows: the first pass is done */
+};
+
+/* Fails for all files, as they share the folder. `what` is "read" or "write". */
+static enum status spool_fail(const struct spool *spool, const char *what, struct error *error)
+{
+    fail(error, STATUS_FAILED,
+         "cannot %s a temporary file in %s, where the rows are kept between two passes: %s; set TMPDIR to a "
+         "folder with room",
+         what, spool->folder, strerror(errno));
+    error->scope = SCOPE_ALL;
+    return STATUS_FAILED;
+}
+
+/* Reads rows of the file and appends them to the spool, or reads them from the full spool. */
+static enum status spool_read(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+{
+    const struct spool *spool = context;
+    const size_t row = row_size(reader_info(spool->reader));
+    if (!spool->is_full && reader_read(spool->reader, rows, pitch, count, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (uint32_t y = 0; y < count; y++) {
+        unsigned char *at = (unsigned char *)rows + y * pitch;
+        if (spool->is_full && fread(at, 1, row, spool->file) != row)
+            return spool_fail(spool, "read", error);
+        if (!spool->is_full && fwrite(at, 1, row, spool->file) != row)
+            return spool_fail(spool, "write", error);
+    }
+    return STATUS_OK;
+}
+
+/* Runs flow_slices with the rows of spool_read. */
+static enum status flow_spooled(const struct page *page, struct spool *spool, struct error *error)
+{
+    const struct memory_source source = {.context = spool, .read = spool_read};
+    struct page from = *page;
+    if (spool->is_full && (fflush(spool->file) != 0 || fseeko(spool->file, 0, SEEK_SET) != 0))
+        return spool_fail(spool, "write", error);
+    enum status status =
+        memory_reader(reader_name(page->reader), reader_info(page->reader), &source, &from.reader, error);
+    if (status == STATUS_OK)
+        status = flow_slices(&from, error);
+    reader_close(from.reader);
+    spool->is_full = true;
+    return status;
+}
+
+/* ---------------------------------------------------------------- passes */
+
+/* Frees the memory of a pass before the next one needs larger pieces. */
+static void free_pass_memory(struct run *run)
+{
+    device_finish(run->device);
+    run_clear(run);
+}
+
+/* Runs the analysis pass of a step. `spool` is NULL if the page's reader is to be read. */
+static enum status analyse_step(const struct page *page, size_t step, struct spool *spool,
+                                struct error *error)
+{
+    struct chain before;
+    struct plan plan;
+    struct page analysis = *page;
+    struct clipping ignored = {0};
+    plan_analysis(page->plan, step, &before, &plan);
+    analysis.plan = &plan;
+    analysis.of = page;
+    analysis.output_conversion.counts_clipping = false;
+    analysis.clipping = &ignored;
+    analysis.watch = NULL;
+    enum status status = analysis_begin(&plan, page->run, error);
+    if (status == STATUS_OK)
+        status = spool ? flow_spooled(&analysis, spool, error) : flow_slices(&analysis, error);
+    if (status != STATUS_OK)
+        return status;
+    free_pass_memory(page->run);
+    page->run->pool.headroom = 1;
+    status = analysis_end(&plan, page->run, error);
+    free_pass_memory(page->run);
+    return status;
+}
+
+enum status analyse_page(const struct page *page, size_t step, struct error *error)
+{
+    run_begin_page(page->run);
+    enum status status = analyse_step(page, step, NULL, error);
+    device_finish(page->run->device); /* the noise has been read back */
+    run_end_analysis_results(page->run);
+    return status;
+}
+
+enum status flow_page(const struct page *page, struct error *error)
+{
+    const struct plan *plan = page->plan;
+    /* The rows of the first pass are spooled, unless the reader can go back. */
+    struct spool spool = {.reader = page->reader, .folder = page->run->device->environment->spool};
+    enum status status = STATUS_OK;
+    const bool rereads = reader_go_back(page->reader);
+    run_begin_page(page->run);
+    for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
+        if (!plan_needs_analysis(plan, i))
+            continue;
+        if (!rereads && !spool.file)
+            spool.file = spool_open(spool.folder, error);
+        status =
+            rereads || spool.file ? analyse_step(page, i, rereads ? NULL : &spool, error) : STATUS_FAILED;
+        if (status == STATUS_OK && rereads && !reader_go_back(page->reader))
+            status =
+                fail(error, STATUS_FAILED, "%s: cannot read: %s", reader_name(page->reader), strerror(errno));
+    }
+    if (status == STATUS_OK)
+        status = spool.file ? flow_spooled(page, &spool, error) : flow_slices(page, error);
+    run_end_analysis_results(page->run);
+    if (spool.file)
+        fclose(spool.file);
+    return status;
+}
