@@ -36,8 +36,8 @@
 #define LIVE_SUM   (9 * 9 * LIVE / 10) /* least liveness of a live coefficient's nine cells, added up */
 #define NOT_ZERO   1e-11f         /* energies up to this count as 0: rounding of a transform of constant pixels */
 
-/* A histogram of energies has 8 bins an octave; these constants are also in src/wavelet/noise.c. The upper bits of a positive
- * float, exponent and three bits of the mantissa, are its bin. */
+/* A histogram of energies has 8 bins an octave; these constants are also in src/wavelet/noise_estimate.[ch]. The upper
+ * bits of a positive float, exponent and three bits of the mantissa, are its bin. */
 #define CLASSES   2 /* [0]: the upper class, [1]: the lower one */
 #define BINS      512
 #define SHIFT     20

@@ -87,7 +87,7 @@ struct image_noise {
     /* By level, finest first, and channel: standard deviation of the white noise that would be as strong as
      * this noise on this level. Full scale is 1. */
     float sigma[MAX_LEVELS][4];
-    float factor; /* strength of the shrinkage, a multiple of the noise; 0 means 1 */
+    float factor; /* strength of the shrinkage, a multiple of the noise */
     /* Factors of the noise where the brightness is (k + 0.5) / NOISE_TONES. All 0: the noise is the same
      * everywhere. */
     float tones[NOISE_TONES];

@@ -19,14 +19,14 @@
  *
  * Pixels that are clipped, transparent or of one colour have no noise. They are dead, and are left out: a
  * cell, the pixels of one coefficient, is live as far as its pixels are (kernels/live.cl). Colours whose
- * noise differs by more than a factor of 2 are denoised separately. docs/denoising.md has the results.
+ * noise differs by more than a factor of 4 are denoised separately. docs/denoising.md has the results.
  *
  * Sources: S. Olsen, "Estimation of noise in images: an evaluation", CVGIP 55 (1993), for quantiles; M.
  * Lebrun, M. Colom, J.-M. Morel, "The noise clinic", IPOL 5 (2015), for noise by level. */
 #ifndef CLIMG_WAVELET_NOISE_H
 #define CLIMG_WAVELET_NOISE_H
 
-#include "engine/run.h"
+#include "wavelet/noise_estimate.h"
 
 /* Noise on the device, for the kernels of shrinkage. */
 struct noise {
@@ -61,10 +61,6 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 
 /* Returns the number of counters for a pyramid of this shape. */
 size_t noise_counters(const struct shape *shape);
-
-/* Positions along each axis of a level at which energies are counted; smaller levels are counted completely.
- * More would not help, as the model's error is larger than the quantiles'. */
-enum { NOISE_PLACES = 64 };
 
 /* Returns the subband rows that counting rows `own` of a level of `height` rows reads. */
 struct rows noise_neighbours(int height, struct rows own);

@@ -1,0 +1,43 @@
+/* Counts of energies, and the estimate of an image's noise from them (noise_estimate.c).
+ *
+ * Thread safety: no state. */
+#ifndef CLIMG_WAVELET_NOISE_ESTIMATE_H
+#define CLIMG_WAVELET_NOISE_ESTIMATE_H
+
+#include "engine/run.h"
+
+enum {               /* the same in kernels/noise.cl */
+       CLASSES = 2,  /* of positions, by their live neighbours */
+       BINS = 512,   /* of a histogram */
+       QUANTILES = 3 /* of a histogram */
+};
+
+/* Quantiles of a plane and level, of class 0 alone or of both classes; written by noise_quantiles. */
+struct counted {
+    cl_uint total; /* number of energies */
+    struct {
+        cl_uint bin;   /* of the quantile */
+        cl_uint below; /* number of energies in lower bins */
+        cl_uint own;   /* in this bin */
+    } quantile[QUANTILES];
+};
+
+/* Positions along each axis of a level at which energies are counted; smaller levels are counted completely.
+ * More would not help, as the model's error is larger than the quantiles'. */
+enum { NOISE_PLACES = 64 };
+
+/* Return the number of counted planes of an image, three colours being counted twice (noise.c), and the
+ * number of counted levels. */
+int counted_planes(const struct shape *shape);
+int counted_levels(const struct shape *shape);
+
+/* Returns the number of positions along an axis of n coefficients. */
+int noise_places(int n);
+
+/* Estimates the noise of an image: of its planes, of opponent colours, or of red, green and blue if these
+ * differ too much or one is constant. `counts` points to the image's first plane on level 1, `tones` to its
+ * first tone. */
+struct image_noise noise_estimate(const struct shape *shape, const struct counted *counts,
+                                  const struct counted *tones);
+
+#endif
