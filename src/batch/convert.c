@@ -38,7 +38,7 @@ static struct conversion output_conversion(const struct job *job, const struct w
     to.has_range = settings->range.given && (from->has_range || job->is_merged) && !job_is_stacked(job) &&
                    sample_is_float(in) && sample_is_float(to.type);
     to.counts_clipping = transfer_clips(job_input_type(job), to.type,
-                                        settings->verbose || chain_amplifies(&job->chain) ||
+                                        settings->verbose || chain_caps(&job->chain).amplifies ||
                                             (job->is_merged && step_caps(job->merge).amplifies));
     to.channels = out->channels;
     to.alpha = out->alpha;
@@ -63,8 +63,8 @@ static bool is_rescaled(const struct job *job, const struct page *page)
 {
     const int bits = page->out.bits; /* the input's, if the reader makes more of them */
     const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job_input_type(job));
-    return chain_new_values(&job->chain) || page->out.palette || page->out.inverted || range_applies(page) ||
-           in != sample_full_scale(page->out.type);
+    return chain_caps(&job->chain).new_values || page->out.palette || page->out.inverted ||
+           range_applies(page) || in != sample_full_scale(page->out.type);
 }
 
 /* Returns the differences between input and output, for the metadata. A coefficient file counts as its image.
@@ -88,7 +88,7 @@ static struct change change_of(const struct job *job, const struct page *page)
         .processed = job->chain.count > 0 || range_applies(page),
         .rescaled = is_rescaled(job, page),
         .reoriented = job->orientation > 0,
-        .replaced = chain_new_geometry(&job->chain),
+        .replaced = chain_caps(&job->chain).new_geometry,
         .space = plan_output(page->plan)->space != job->space ? plan_output(page->plan)->space : NULL};
     return change;
 }

@@ -225,7 +225,7 @@ static void job_open_space(struct job *job, const struct settings *settings)
     job->space_problem[0] = '\0';
     const bool is_needed =
         job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
-                     : settings->linear || strips_space(job, settings) || chain_needs_space(&job->chain);
+                     : settings->linear || strips_space(job, settings) || chain_caps(&job->chain).needs_space;
     if (is_needed &&
         colour_space_of_file(&info->metadata, info->channels - info->alpha, &job->space, &error) != STATUS_OK)
         snprintf(job->space_problem, sizeof job->space_problem, "is taken for sRGB, as its %.120s",
@@ -248,8 +248,9 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
         job_open_space(job, settings);
     if (status == STATUS_OK && !job_is_stacked(job))
         status = job_strip_space(job, settings, error);
-    const bool turns = settings->auto_orient || (!settings->stored_orientation &&
-                                                 (job_is_stacked(job) || chain_needs_upright(&job->chain)));
+    const bool turns =
+        settings->auto_orient ||
+        (!settings->stored_orientation && (job_is_stacked(job) || chain_caps(&job->chain).needs_upright));
     if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
         return status;
     job->orientation = stored;

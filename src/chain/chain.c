@@ -113,36 +113,19 @@ size_t chain_find_merge(const struct chain *chain, size_t first)
     return first;
 }
 
-bool chain_new_geometry(const struct chain *chain)
+struct stage_caps chain_caps(const struct chain *chain)
 {
-    for (size_t i = 0; i < chain->count; i++)
-        if (step_caps(&chain->steps[i]).new_geometry)
-            return true;
-    return false;
-}
-
-bool chain_new_values(const struct chain *chain)
-{
-    for (size_t i = 0; i < chain->count; i++)
-        if (step_caps(&chain->steps[i]).new_values)
-            return true;
-    return false;
-}
-
-bool chain_amplifies(const struct chain *chain)
-{
-    for (size_t i = 0; i < chain->count; i++)
-        if (step_caps(&chain->steps[i]).amplifies)
-            return true;
-    return false;
-}
-
-bool chain_needs_space(const struct chain *chain)
-{
-    for (size_t i = 0; i < chain->count; i++)
-        if (step_caps(&chain->steps[i]).needs_space)
-            return true;
-    return false;
+    struct stage_caps all = {.file = NULL};
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct stage_caps caps = step_caps(&chain->steps[i]);
+        all.new_geometry |= caps.new_geometry;
+        all.new_values |= caps.new_values;
+        all.amplifies |= caps.amplifies;
+        all.needs_space |= caps.needs_space;
+        all.needs_upright |= caps.needs_upright;
+        all.large_halo |= caps.large_halo;
+    }
+    return all;
 }
 
 bool chain_has(const struct chain *chain, const char *stage)
@@ -165,14 +148,6 @@ bool chain_is_measured(const struct chain *chain)
         if (measurement != NULL && measurement->needed(chain->steps[i].params))
             return true;
     }
-    return false;
-}
-
-bool chain_needs_upright(const struct chain *chain)
-{
-    for (size_t i = 0; i < chain->count; i++)
-        if (step_caps(&chain->steps[i]).needs_upright)
-            return true;
     return false;
 }
 

@@ -61,14 +61,9 @@ size_t chain_find_merge(const struct chain *chain, size_t first);
 /* Returns the capabilities of the stage with these parameters. */
 struct stage_caps step_caps(const struct step *step);
 
-/* True if a stage makes another picture, makes other values, or amplifies (struct stage_caps of
- * engine/stage.h). */
-bool chain_new_geometry(const struct chain *chain);
-bool chain_new_values(const struct chain *chain);
-bool chain_amplifies(const struct chain *chain);
-
-/* True if a stage depends on the meaning of colours (needs_space). */
-bool chain_needs_space(const struct chain *chain);
+/* Returns capabilities of the chain: new_geometry, new_values, amplifies, needs_space, needs_upright and
+ * large_halo are set if a stage has them, all others are zero. */
+struct stage_caps chain_caps(const struct chain *chain);
 
 /* True if a stage has that name. */
 bool chain_has(const struct chain *chain, const char *stage);
@@ -78,9 +73,6 @@ const struct colour_space *chain_target(const struct chain *chain);
 
 /* True if a stage is measured before the plan is made (struct measurement). */
 bool chain_is_measured(const struct chain *chain);
-
-/* True if the parameters of a stage refer to the picture as it is seen (needs_upright). */
-bool chain_needs_upright(const struct chain *chain);
 
 /* Calls `prepare` of every stage, which reads files. Messages start with the stage's name. Call it once,
  * before the chain is shared by threads. */

@@ -23,9 +23,9 @@
 
 static const char MARKER[] = "dual-tree complex wavelet coefficients";
 static const char SEAL[] = "checksum of dual-tree coefficients"; /* does not contain the marker */
-static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half", "float",
-                                           "complex", "int8",   "int16",  "int32"};
-enum { SAMPLE_NAME_COUNT = sizeof SAMPLE_NAMES / sizeof SAMPLE_NAMES[0], FORMAT_VERSION = 1 };
+static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half",  "float",
+                                           "complex", "int8",   "int16",  "int32", NULL};
+enum { FORMAT_VERSION = 1 };
 
 /* True after a failed allocation of jansson in this thread. jansson may drop characters of a text and go on.
  */
@@ -78,29 +78,14 @@ bool coefficients_recognise(const struct image_info *first)
     return found;
 }
 
-/* Return the index of a name in its table, or -1. */
-static int find_biort(const char *name)
+/* Returns the index of a name in a table of structs of `size` bytes that begin with their name, or -1. */
+static int find_name(const void *table, size_t size, const char *name)
 {
-    for (int i = 0; biorts[i].name; i++)
-        if (strcmp(biorts[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
-static int find_qshift(const char *name)
-{
-    for (int i = 0; qshifts[i].name; i++)
-        if (strcmp(qshifts[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
-static int find_samples(const char *name)
-{
-    for (int i = 0; i < SAMPLE_NAME_COUNT; i++)
-        if (strcmp(SAMPLE_NAMES[i], name) == 0)
-            return i;
-    return -1;
+    for (int i = 0;; i++) {
+        const char *const *known = (const void *)((const unsigned char *)table + (size_t)i * size);
+        if (*known == NULL || strcmp(*known, name) == 0)
+            return *known == NULL ? -1 : i;
+    }
 }
 
 /* True if all numbers are in range and all names are known (-1 is an unknown one). */
@@ -142,9 +127,9 @@ static const char *unpack(const json_t *root, struct coefficients *c)
             return numbers[i].key;
     if (!biort || !qshift || !samples)
         return !biort ? "biort" : !qshift ? "qshift" : "samples";
-    shape->biort = find_biort(biort);
-    shape->qshift = find_qshift(qshift);
-    c->samples = (enum sample_type)find_samples(samples);
+    shape->biort = find_name(biorts, sizeof *biorts, biort);
+    shape->qshift = find_name(qshifts, sizeof *qshifts, qshift);
+    c->samples = (enum sample_type)find_name(SAMPLE_NAMES, sizeof *SAMPLE_NAMES, samples);
     const json_t *alpha = json_object_get(root, "alpha"), *linear = json_object_get(root, "linear"),
                  *exponent = json_object_get(root, "exponent");
     if (!json_is_boolean(alpha) || !json_is_boolean(linear))
@@ -238,7 +223,8 @@ uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, cons
     return sum;
 }
 
-enum status coefficients_seal(uint32_t sum, struct metadata *last, struct error *error)
+/* Stores the checksum in the description of the last page. */
+static enum status coefficients_seal(uint32_t sum, struct metadata *last, struct error *error)
 {
     begin_json();
     return set_description(last, json_pack("{ss sI}", "climg", SEAL, "crc32", (json_int_t)sum), error);
@@ -284,6 +270,7 @@ void coefficients_page(const struct shape *shape, int page, int *width, int *hei
 /* A page of the file that is being read or written; coefficients_page numbers them by `index`. */
 struct subband_page {
     int index, width, height;
+    int level; /* 0: the lowpass */
     char name[PAGE_NAME_SIZE];
     enum sample_type type;
     struct staging *staging;
@@ -296,6 +283,7 @@ static enum status subband_open(struct subband_page *file_page, const struct pag
                                 const struct shape *shape, int index, struct error *error)
 {
     file_page->index = index;
+    file_page->level = index == 0 ? 0 : 1 + (index - 1) / ORIENTATIONS;
     file_page->type = index == 0 ? SAMPLE_FLOAT : SAMPLE_COMPLEX;
     coefficients_page(shape, index, &file_page->width, &file_page->height, file_page->name);
     file_page->pitch = transfer_pitch(file_page->width, shape->channels, file_page->type);
@@ -306,20 +294,18 @@ static enum status subband_open(struct subband_page *file_page, const struct pag
     return staging_wait(file_page->staging, error);
 }
 
-/* Enqueue the conversion of the staging buffer to planes (`to_device`) or back: of the lowpass, and of a
- * subband, which is two layers of its level's planes. */
-static enum status convert_lowpass(struct run *run, const struct subband_page *file_page,
-                                   const struct planes *planes, bool to_device, struct error *error)
+/* Enqueues the conversion of the staging buffer to planes (`to_device`) or back. A subband is two layers of
+ * its level's planes. */
+static enum status convert_subband(struct run *run, const struct subband_page *file_page,
+                                   const struct planes *subbands, bool to_device, struct error *error)
 {
-    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
-    struct raster raster = conversion_raster(&plain, file_page->staging->object, file_page->pitch, 0);
-    return to_device ? unpack_planes(run, &plain, &raster, planes, error)
-                     : pack_planes(run, &plain, planes, &raster, error);
-}
-
-static enum status launch_subband(struct run *run, const struct subband_page *file_page,
-                                  const struct planes *subbands, bool to_device, struct error *error)
-{
+    if (file_page->index == 0) {
+        const struct conversion plain = {.type = SAMPLE_FLOAT, .channels = subbands->channels};
+        const struct raster lowpass =
+            conversion_raster(&plain, file_page->staging->object, file_page->pitch, 0);
+        return to_device ? unpack_planes(run, &lowpass, subbands, error)
+                         : pack_planes(run, subbands, &lowpass, error);
+    }
     cl_int subband = (file_page->index - 1) % ORIENTATIONS;
     cl_int pitch = (cl_int)(file_page->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)subbands->channels);
     struct work work = run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", subbands);
@@ -346,42 +332,30 @@ static enum status coefficients_check_page(const struct subband_page *file_page,
                 file_page->type == SAMPLE_COMPLEX ? "complex" : "float", shape->channels);
 }
 
-/* Adds a subband to the checksum, and compares it after the last one. */
-static enum status check_sum(const struct subband_page *file_page, const struct image_info *info,
-                             const struct shape *shape, uint32_t *sum, struct error *error)
-{
-    if (file_page->index == 0)
-        *sum = coefficients_sum_description(&info->metadata);
-    *sum = coefficients_sum_rows(*sum, info, file_page->staging->host, file_page->pitch);
-    if (file_page->index + 1 < coefficients_page_count(shape))
-        return STATUS_OK;
-    return coefficients_check(*sum, &info->metadata, error);
-}
-
-/* Reads the page to the staging buffer and adds it to the checksum. */
+/* Reads the page to the staging buffer and adds it to the checksum, which is compared after the last one. */
 static enum status read_subband(const struct page *page, const struct shape *shape,
                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
 {
-    double since = clock_seconds();
+    const double since = clock_seconds();
+    const struct image_info *info = reader_info(page->reader);
     enum status status = reader_read(page->reader, file_page->staging->host, file_page->pitch,
                                      (uint32_t)file_page->height, error);
-    if (status == STATUS_OK)
-        status = check_sum(file_page, reader_info(page->reader), shape, sum, error);
+    if (status == STATUS_OK) {
+        if (file_page->index == 0)
+            *sum = coefficients_sum_description(&info->metadata);
+        *sum = coefficients_sum_rows(*sum, info, file_page->staging->host, file_page->pitch);
+        if (file_page->index + 1 == coefficients_page_count(shape))
+            status = coefficients_check(*sum, &info->metadata, error);
+    }
     timing_add(page->timing, PART_DECODE, "decode", file_page->index, since);
     return status;
-}
-
-/* Returns the planes of the lowpass or of the page's level. */
-static struct planes *subband_planes(struct value *pyramid, int index)
-{
-    return &pyramid->planes[index == 0 ? 0 : 1 + (index - 1) / ORIENTATIONS];
 }
 
 /* Reads a page and enqueues its conversion. The first page of a level allocates the planes of all six. */
 static enum status load_subband(const struct page *page, struct value *pyramid,
                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
 {
-    struct planes *planes = subband_planes(pyramid, file_page->index);
+    struct planes *planes = &pyramid->planes[file_page->level];
     if (coefficients_check_page(file_page, page, &pyramid->shape, error) != STATUS_OK ||
         read_subband(page, &pyramid->shape, file_page, sum, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -392,8 +366,7 @@ static enum status load_subband(const struct page *page, struct value *pyramid,
         return STATUS_FAILED;
     enum status status = staging_unmap(file_page->staging, file_page->size, error);
     if (status == STATUS_OK)
-        status = file_page->index == 0 ? convert_lowpass(page->run, file_page, planes, true, error)
-                                       : launch_subband(page->run, file_page, planes, true, error);
+        status = convert_subband(page->run, file_page, planes, true, error);
     return status == STATUS_OK ? staging_map(file_page->staging, 0, error) : status;
 }
 
@@ -451,14 +424,13 @@ static enum status write_subband(const struct page *page, const struct shape *sh
 }
 
 /* Enqueues the conversion of a subband to the staging buffer, and waits for it. */
-static enum status fetch_subband(const struct page *page, const struct planes *planes,
+static enum status fetch_subband(const struct page *page, const struct value *pyramid,
                                  struct subband_page *file_page, struct error *error)
 {
     struct profile *profile = page->run->device->profile;
     enum status status = staging_unmap(file_page->staging, 0, error);
     if (status == STATUS_OK)
-        status = file_page->index == 0 ? convert_lowpass(page->run, file_page, planes, false, error)
-                                       : launch_subband(page->run, file_page, planes, false, error);
+        status = convert_subband(page->run, file_page, &pyramid->planes[file_page->level], false, error);
     if (status == STATUS_OK)
         status = staging_map(file_page->staging, file_page->size, error);
     if (status == STATUS_OK)
@@ -473,12 +445,11 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
     uint32_t sum = 0;
     page->run->device->profile->owner = PACKING;
     for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
-        const struct planes *planes = &pyramid->planes[i == 0 ? 0 : 1 + (i - 1) / ORIENTATIONS];
         struct subband_page file_page = {.index = i};
         page->run->device->profile->slice = i;
         status = subband_open(&file_page, page, shape, i, error);
         if (status == STATUS_OK)
-            status = fetch_subband(page, planes, &file_page, error);
+            status = fetch_subband(page, pyramid, &file_page, error);
         if (status == STATUS_OK)
             status = write_subband(page, shape, &file_page, &sum, error);
         staging_release(&page->run->stagings, file_page.staging);

@@ -36,14 +36,11 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
     if (run->memory == MEMORY_IMAGE || image->kind != KIND_IMAGE || image->alpha ||
         chain_output(chain, KIND_IMAGE) != KIND_IMAGE)
         return false;
-    bool is_large = false;
-    for (size_t i = 0; i < chain->count; i++) {
-        const struct stage_caps caps = step_caps(&chain->steps[i]);
-        if (!caps.groups)
+    for (size_t i = 0; i < chain->count; i++)
+        if (!step_caps(&chain->steps[i]).groups)
             return false;
-        is_large = is_large || caps.large_halo;
-    }
-    const int most = is_large ? limits[run->device->class].large_pixels : limits[run->device->class].pixels;
+    const int most = chain_caps(chain).large_halo ? limits[run->device->class].large_pixels
+                                                  : limits[run->device->class].pixels;
     return (double)image->width * image->height <= most;
 }
 

@@ -39,8 +39,9 @@ void input_page_free(struct input_page *input)
     input->samples = NULL;
 }
 
-enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows, size_t count,
-                        struct error *error)
+/* Appends `count` values. */
+static enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows,
+                               size_t count, struct error *error)
 {
     const size_t unit = sample_size(number_type(type)), used = numbers->count * unit, size = count * unit;
     if (used + size > numbers->room) {
@@ -93,7 +94,7 @@ struct page memory_page(struct run *run, const struct plan *plan, struct timing 
     page.output_conversion.channels = out->channels;
     page.output_conversion.alpha = out->alpha;
     page.output_conversion.counts_clipping =
-        transfer_clips(plan->in, plan->out, chain_amplifies(plan->chain));
+        transfer_clips(plan->in, plan->out, chain_caps(plan->chain).amplifies);
     return page;
 }
 

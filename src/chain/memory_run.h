@@ -33,10 +33,6 @@ struct sample_array {
     size_t count, room; /* count in values, room in bytes */
 };
 
-/* Appends `count` values. Fails if memory runs out. */
-enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows, size_t count,
-                        struct error *error);
-
 /* Returns a value; full scale of integers is 1. */
 double samples_value(const struct sample_array *numbers, size_t index);
 void samples_free(struct sample_array *numbers);

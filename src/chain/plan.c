@@ -123,12 +123,7 @@ void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, st
 
 bool plan_has_large_halo(const struct plan *plan)
 {
-    if (plan->analysis)
-        return true;
-    for (size_t i = 0; i < plan->chain->count; i++)
-        if (step_caps(&plan->chain->steps[i]).large_halo)
-            return true;
-    return false;
+    return plan->analysis || chain_caps(plan->chain).large_halo;
 }
 
 bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most)
@@ -176,24 +171,22 @@ void plan_set_part(struct plan *plan, struct rows part)
     plan_set_slice(plan, plan->slice < rows ? plan->slice : rows);
 }
 
-/* Returns the scaling between two shapes. If a power of two with sizes rounded up explains both sizes, as for
- * --scale, that is the factor: the ratio of rounded sizes would shift the last pixels. Else their ratio. */
-static struct affine shape_inverse_map(const struct shape *in, const struct shape *out)
+/* Returns the map from positions in the step's output to positions in its input. If the stage does not say
+ * it, that is the scaling between two shapes. If a power of two with sizes rounded up explains both sizes, as
+ * for --scale, that is the factor: the ratio of rounded sizes would shift the last pixels. Else their ratio.
+ */
+static struct affine step_inverse_map(const struct step *step, const struct shape *in,
+                                      const struct shape *out)
 {
     const int largest = 30;
+    if (step->stage->inverse_map)
+        return step->stage->inverse_map(step->params, in);
     for (int power = 0; power <= largest; power = power > 0 ? -power : 1 - power) {
         double factor = ldexp(1, power);
         if (ceil(in->width * factor) == out->width && ceil(in->height * factor) == out->height)
             return affine_scaling(1 / factor, 1 / factor);
     }
     return affine_scaling((double)in->width / out->width, (double)in->height / out->height);
-}
-
-/* Returns the map from positions in the step's output to positions in its input. */
-static struct affine step_inverse_map(const struct step *step, const struct shape *in,
-                                      const struct shape *out)
-{
-    return step->stage->inverse_map ? step->stage->inverse_map(step->params, in) : shape_inverse_map(in, out);
 }
 
 int chain_reduction(const struct chain *chain, const struct shape *shape)

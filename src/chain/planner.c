@@ -273,17 +273,10 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     }
 }
 
-/* Decides at which ends of the chain planes are in opponent colours. */
-static void find_opponents(struct plan *plan)
+/* True if planes of that shape at an end of the chain, with that step, are in opponent colours. */
+static bool is_opponent(const struct step *step, const struct shape *shape)
 {
-    const struct chain *chain = plan->chain;
-    const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
-    if (chain->count == (size_t)plan->moved)
-        return;
-    plan->opponent_in = step_caps(&chain->steps[plan->moved]).opponent && in->kind == KIND_IMAGE &&
-                        shape_is_colour(in) && !in->floats;
-    plan->opponent_out = step_caps(&chain->steps[chain->count - 1]).opponent && !out->floats &&
-                         out->kind == KIND_IMAGE && shape_is_colour(out);
+    return step_caps(step).opponent && shape->kind == KIND_IMAGE && shape_is_colour(shape) && !shape->floats;
 }
 
 /* True if rows can be processed in slices. */
@@ -326,7 +319,10 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
     if (status == STATUS_OK) {
         plan->moved = chain->count > 0 && request->input.kind == KIND_IMAGE &&
                       step_caps(&chain->steps[0]).lossless_move;
-        find_opponents(plan);
+        if (chain->count > (size_t)plan->moved) {
+            plan->opponent_in = is_opponent(&chain->steps[plan->moved], &plan->shapes[plan->moved]);
+            plan->opponent_out = is_opponent(&chain->steps[chain->count - 1], plan_output(plan));
+        }
         plan->sliceable = is_sliceable(plan, run);
         plan->made = rows_full(plan_output(plan)->height);
         status = plan_slices(plan, request, run, error);

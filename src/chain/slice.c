@@ -23,40 +23,35 @@ bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *f
            conversion_keeps_samples(from, to);
 }
 
-/* Finds the shortcuts of a plan. Images of a group are always unpacked and packed. */
-static struct ends find_ends(const struct plan *plan, const struct run *run, const struct conversion *from,
-                             const struct conversion *to)
-{
-    const struct chain *chain = plan->chain;
-    const size_t moved = (size_t)plan->moved;
-    struct ends ends = {.moves = plan_keeps_file_samples(plan, from, to)};
-    if (chain->count == moved || plan->shapes[0].images > 1)
-        return ends;
-    const bool raw_in = conversion_allows_raw_samples(run, from),
-               raw_out = conversion_allows_raw_samples(run, to);
-    const struct stage_caps first = step_caps(&chain->steps[moved]);
-    ends.reads = converts_tiles(run, &first, &plan->shapes[moved]) || (raw_in && first.reads_samples);
-    if (plan->analysis)
-        return ends;
-    const struct stage_caps last = step_caps(&chain->steps[chain->count - 1]);
-    ends.writes = converts_tiles(run, &last, plan_output(plan)) || (raw_out && last.writes_samples);
-    /* A single stage that maps samples to samples needs no planes at all. */
-    if (chain->count == moved + 1 && plan->in == plan->out && raw_in && raw_out && first.maps_samples)
-        ends.reads = ends.writes = true;
-    return ends;
-}
-
 struct slice slice_begin(const struct plan *plan, struct run *run, const struct conversion *from,
                          const struct conversion *to, const struct slice_io *io, void *context)
 {
-    return (struct slice){.run = run,
+    const struct chain *chain = plan->chain;
+    const size_t moved = (size_t)plan->moved;
+    struct slice slice = {.run = run,
                           .plan = plan,
                           .from = from,
                           .to = to,
-                          .ends = find_ends(plan, run, from, to),
+                          .ends = {.moves = plan_keeps_file_samples(plan, from, to)},
                           .io = io,
                           .context = context,
                           .out = plan->made};
+    /* The shortcuts of the plan. Images of a group are always unpacked and packed. */
+    struct ends *ends = &slice.ends;
+    if (chain->count == moved || plan->shapes[0].images > 1)
+        return slice;
+    const bool raw_in = conversion_allows_raw_samples(run, from),
+               raw_out = conversion_allows_raw_samples(run, to);
+    const struct stage_caps first = step_caps(&chain->steps[moved]);
+    ends->reads = converts_tiles(run, &first, &plan->shapes[moved]) || (raw_in && first.reads_samples);
+    if (plan->analysis)
+        return slice;
+    const struct stage_caps last = step_caps(&chain->steps[chain->count - 1]);
+    ends->writes = converts_tiles(run, &last, plan_output(plan)) || (raw_out && last.writes_samples);
+    /* A single stage that maps samples to samples needs no planes at all. */
+    if (chain->count == moved + 1 && plan->in == plan->out && raw_in && raw_out && first.maps_samples)
+        ends->reads = ends->writes = true;
+    return slice;
 }
 
 /* ---------------------------------------------------------------- the steps of a slice */
@@ -179,11 +174,10 @@ static enum status load_input(const struct slice *slice, const struct rows *rows
         value->raster = in;
         return status;
     }
-    run->device->profile->owner = UNPACKING;
     if (status == STATUS_OK)
         status = run_output(run, value, error);
     if (status == STATUS_OK)
-        status = unpack_planes(run, slice->from, in, &value->planes[0], error);
+        status = unpack_planes(run, in, &value->planes[0], error);
     return status == STATUS_OK ? slice->io->release_input(slice->context, error) : status;
 }
 
@@ -195,9 +189,8 @@ static enum status store_output(const struct slice *slice, const struct value *v
         return slice->io->store_pyramid(slice->context, value, error);
     if (!slice->ends.writes) {
         enum status status = slice->io->acquire_output(slice->context, &out, error);
-        slice->run->device->profile->owner = PACKING;
         if (status == STATUS_OK)
-            status = pack_planes(slice->run, slice->to, &value->planes[0], &out, error);
+            status = pack_planes(slice->run, &value->planes[0], &out, error);
         if (status != STATUS_OK)
             return status;
     }

@@ -35,14 +35,6 @@ struct sample_conversion {
     cl_int table_step; /* floats from the table of one channel to the next table */
 };
 
-/* Returns the sRGB curve (IEC 61966-2-1), or a power law as a curve without a linear toe. */
-static struct curve transfer_curve(const struct conversion *conversion)
-{
-    if (conversion->exponent > 0)
-        return (struct curve){-1, -1, 1, 0, 1, (cl_float)conversion->exponent};
-    return (struct curve){0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F};
-}
-
 /* Returns the arguments that both directions share: the range of the samples, and of the values.
  * `first_rounding` makes the kernel round 8-bit samples to multiples of 2^-12 first (1.5 * 2^23 * 2^-12), so
  * that exact halves stay exact (ROUND_SHORT). */
@@ -50,6 +42,8 @@ static struct sample_conversion transfer_describe(const struct conversion *conve
 {
     const enum sample_type type = conversion->type;
     const double span = conversion->high - conversion->low, full = sample_full_scale(type);
+    const struct curve srgb = {0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F}, /* IEC 61966-2-1 */
+        power = {-1, -1, 1, 0, 1, (cl_float)conversion->exponent};                  /* without a linear toe */
     return (struct sample_conversion){.type = (cl_int)type,
                                       .unit = (cl_float)full,
                                       .lowest = sample_is_signed(type) ? (cl_float)(-full - 1) : 0,
@@ -61,7 +55,7 @@ static struct sample_conversion transfer_describe(const struct conversion *conve
                                       .has_range = conversion->has_range,
                                       .low = (cl_float)conversion->low,
                                       .gain = (cl_float)(span > 0 ? 1 / span : 1),
-                                      .curve = transfer_curve(conversion),
+                                      .curve = conversion->exponent > 0 ? power : srgb,
                                       .table_step = CURVE_TABLE_SIZE};
 }
 
@@ -185,13 +179,6 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
     return status;
 }
 
-/* True if values are samples times a factor, in both directions: their kernels have no other step. */
-static bool conversion_is_scaling(const struct conversion *conversion)
-{
-    return !conversion->alpha && !conversion->linear && !conversion->has_range &&
-           !conversion->counts_clipping && !conversion->opponent_in && !conversion->opponent_out;
-}
-
 /* Returns the launch of a kernel of samples.cl over all pixels. The grid's z counts the images of a group. */
 static struct work make_work(const struct run *run, const char *kernel, const struct conversion *conversion,
                              const struct raster *raster, const struct planes *planes)
@@ -201,7 +188,9 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     const enum sample_type type = conversion->type;
     if (type == SAMPLE_UINT8 || type == SAMPLE_UINT16 || type == SAMPLE_FLOAT) /* a program of its own */
         define(&work.defines, "SAMPLE", type);
-    if (conversion_is_scaling(conversion))
+    /* Values are samples times a factor, in both directions: the kernels have no other step. */
+    if (!conversion->alpha && !conversion->linear && !conversion->has_range && !conversion->counts_clipping &&
+        !conversion->opponent_in && !conversion->opponent_out)
         define(&work.defines, "PLAIN", 1);
     if (conversion->linear)
         define(&work.defines, "CURVE", conversion->space != NULL ? 2 /* tables */ : 1 /* a formula */);
@@ -212,77 +201,64 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     return work;
 }
 
-/* Enqueues the conversion of samples to planes. The first column of the planes is `column` of the raster. */
-static enum status unpack_columns(struct run *run, const struct conversion *conversion,
-                                  const struct raster *raster, cl_int column, const struct planes *planes,
-                                  struct error *error)
+/* The callbacks of struct transfer (engine/run.h): enqueue the conversion of samples to planes, whose first
+ * column is `column` of the raster, and of some columns of planes to samples. The profile counts the time as
+ * unpacking and packing, not as the stage that calls. */
+static enum status unpack_columns(struct run *run, const struct raster *raster, int column,
+                                  const struct planes *planes, struct error *error)
 {
+    const struct conversion *conversion = raster->conversion;
     struct sample_conversion how = describe_unpacking(conversion);
-    cl_int bytes_a_pixel = (cl_int)raster->pixel;
+    const cl_int bytes_a_pixel = (cl_int)raster->pixel, first = column;
+    struct profile_owner *owner = &run->device->profile->owner;
+    const struct profile_owner caller = *owner;
     cl_mem curves;
     if (upload_curves(run, conversion, false, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(run, "unpack", conversion, raster, planes);
-    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes), ARG(how),
-                  ARG(bytes_a_pixel), ARG(column), ARG_MEMORY(curves));
+    *owner = UNPACKING;
+    enum status status = LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes),
+                                ARG(how), ARG(bytes_a_pixel), ARG(first), ARG_MEMORY(curves));
+    *owner = caller;
+    return status;
 }
 
-enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
-                          const struct planes *planes, struct error *error)
-{
-    return unpack_columns(run, conversion, raster, 0, planes, error);
-}
-
-/* Enqueues the conversion of some columns of planes to samples. */
-static enum status pack_columns(struct run *run, const struct conversion *conversion,
-                                const struct planes *planes, struct columns columns,
+static enum status pack_columns(struct run *run, const struct planes *planes, struct columns columns,
                                 const struct raster *raster, struct error *error)
 {
+    const struct conversion *conversion = raster->conversion;
     struct sample_conversion how = describe_packing(conversion);
-    cl_int bytes_a_pixel = (cl_int)raster->pixel;
+    const cl_int bytes_a_pixel = (cl_int)raster->pixel;
+    struct profile_owner *owner = &run->device->profile->owner;
+    const struct profile_owner caller = *owner;
     cl_mem curves;
     if (upload_curves(run, conversion, true, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(run, "pack", conversion, raster, planes);
     work.width = columns.count;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how),
-                  ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
-}
-
-enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
-                        const struct raster *raster, struct error *error)
-{
-    return pack_columns(run, conversion, planes, (struct columns){.count = planes->width}, raster, error);
-}
-
-/* The callbacks of struct transfer (engine/run.h), for stages that work in tiles: unpack some columns, and
- * pack some. The profile counts the time as unpacking and packing, not as the stage that calls. */
-static enum status load_columns(struct run *run, const struct raster *raster, int column,
-                                const struct planes *planes, struct error *error)
-{
-    struct profile_owner *owner = &run->device->profile->owner;
-    const struct profile_owner stage = *owner;
-    *owner = UNPACKING;
-    enum status status = unpack_columns(run, raster->conversion, raster, column, planes, error);
-    *owner = stage;
-    return status;
-}
-
-static enum status store_columns(struct run *run, const struct planes *planes, struct columns columns,
-                                 const struct raster *raster, struct error *error)
-{
-    struct profile_owner *owner = &run->device->profile->owner;
-    const struct profile_owner stage = *owner;
     *owner = PACKING;
-    enum status status = pack_columns(run, raster->conversion, planes, columns, raster, error);
-    *owner = stage;
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how),
+                                ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
+    *owner = caller;
     return status;
+}
+
+enum status unpack_planes(struct run *run, const struct raster *raster, const struct planes *planes,
+                          struct error *error)
+{
+    return unpack_columns(run, raster, 0, planes, error);
+}
+
+enum status pack_planes(struct run *run, const struct planes *planes, const struct raster *raster,
+                        struct error *error)
+{
+    return pack_columns(run, planes, (struct columns){.count = planes->width}, raster, error);
 }
 
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
                                 int first_row)
 {
-    static const struct transfer transfer = {load_columns, store_columns};
+    static const struct transfer transfer = {unpack_columns, pack_columns};
     size_t bytes_a_pixel = sample_size(conversion->type) * (size_t)conversion->channels;
     struct raster raster = {.memory = memory,
                             .conversion = conversion,
@@ -314,7 +290,7 @@ static enum status carry_pixel(struct run *run, struct staging *staging, struct 
     if (status == STATUS_OK)
         status = staging_unmap(staging, size, error);
     if (status == STATUS_OK)
-        status = unpack_planes(run, &plain, &raster, planes, error);
+        status = unpack_planes(run, &raster, planes, error);
     if (status == STATUS_OK)
         status = staging_map(staging, 0 /* no download */, error);
     if (status == STATUS_OK)
@@ -324,7 +300,7 @@ static enum status carry_pixel(struct run *run, struct staging *staging, struct 
     memset(staging->host, 0, size);
     status = staging_unmap(staging, size, error);
     if (status == STATUS_OK)
-        status = pack_planes(run, &plain, planes, &raster, error);
+        status = pack_planes(run, planes, &raster, error);
     if (status == STATUS_OK)
         status = staging_map(staging, size, error);
     return status == STATUS_OK ? staging_wait(staging, error) : status;

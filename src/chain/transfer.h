@@ -84,12 +84,12 @@ struct raster raster_without_memory(const struct conversion *conversion, const s
 extern const struct profile_owner UNPACKING, PACKING;
 
 /* Enqueues the conversion of samples to planes with some of their rows, for all images of a group. */
-enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
-                          const struct planes *planes, struct error *error);
+enum status unpack_planes(struct run *run, const struct raster *raster, const struct planes *planes,
+                          struct error *error);
 
 /* Enqueues the conversion of planes to samples. The first rows of both are the same. */
-enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
-                        const struct raster *raster, struct error *error);
+enum status pack_planes(struct run *run, const struct planes *planes, const struct raster *raster,
+                        struct error *error);
 
 /* Converts a pixel to planes and back, and waits. True if it is unchanged: the device works. */
 bool transfer_works(struct run *run);

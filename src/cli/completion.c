@@ -50,7 +50,7 @@ static void offer_text(const struct typed *typed, const char *candidate, const c
 /* Offers the words that are values of an option: "auto", "yes". */
 static void offer_words(const struct typed *typed, const struct option *option)
 {
-    const char *cursor = option->type == OPTION_YES_NO ? "yes|no" : option_words(option);
+    const char *cursor = option_words(option);
     struct word word;
     while (cursor != NULL && text_next_word(&cursor, '|', &word)) {
         if (word.length > 0)

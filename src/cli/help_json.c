@@ -53,7 +53,7 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_put_truth(out, "needs_value", needs_value);
     json_put_number(out, "minimum", has_range ? option->min : (double)NAN, DIGITS);
     json_put_number(out, "maximum", has_range ? option->max : (double)NAN, DIGITS);
-    put_words(out, option->type == OPTION_YES_NO ? "yes|no" : option_words(option));
+    put_words(out, option_words(option));
     json_put_text(out, "default", option->fallback);
     json_put_text(out, "implied", option->implied);
     json_put_text(out, "changes", effects[option->effect]);

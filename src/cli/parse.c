@@ -62,15 +62,6 @@ static struct long_option read_long(const char *name)
     return option;
 }
 
-/* True for "--NAME" or "--NAME=VALUE" of a stage or global option. */
-static bool is_known_option(const char *argument)
-{
-    if (strncmp(argument, "--", 2) != 0)
-        return false;
-    struct long_option option = read_long(argument + 2);
-    return option.stage != NULL || option.global != NULL;
-}
-
 /* Fails: the value of `what` is missing. */
 static enum status lacks_value(const char *what, const char *value_name, struct error *error)
 {
@@ -82,10 +73,13 @@ static enum status lacks_value(const char *what, const char *value_name, struct 
 static enum status take_value(struct parser *parser, const char *what, const char *value_name,
                               const char **value, struct error *error)
 {
-    if (parser->next == parser->argc || is_known_option(parser->argv[parser->next]))
+    if (parser->next == parser->argc)
         return lacks_value(what, value_name, error);
     *value = parser->argv[parser->next++];
-    return STATUS_OK;
+    if (strncmp(*value, "--", 2) != 0)
+        return STATUS_OK;
+    const struct long_option option = read_long(*value + 2);
+    return option.stage != NULL || option.global != NULL ? lacks_value(what, value_name, error) : STATUS_OK;
 }
 
 /* Appends a stage to the chain, with its attached value or the next argument. */

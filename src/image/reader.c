@@ -423,7 +423,7 @@ struct extent {
 };
 
 /* Extends the range by a row's colours. Alpha, NaN and infinity do not count. */
-static void take_row(struct extent *extent, const struct image_info *info, const void *row)
+static void extend_extent(struct extent *extent, const struct image_info *info, const void *row)
 {
     const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
     for (size_t x = 0; x < info->width; x++)
@@ -436,27 +436,21 @@ static void take_row(struct extent *extent, const struct image_info *info, const
         }
 }
 
-/* Reads a page row by row. `extent` grows by its values; may be NULL. */
-static enum status pass_page(struct reader *reader, struct extent *extent, struct error *error)
-{
-    const struct image_info *info = reader_info(reader);
-    void *row = allocate(row_size(info), "a row", error);
-    enum status status = row != NULL ? STATUS_OK : STATUS_FAILED;
-    for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++) {
-        status = reader_read(reader, row, row_size(info), 1, error);
-        if (status == STATUS_OK && extent != NULL)
-            take_row(extent, info, row);
-    }
-    free(row);
-    return status;
-}
-
-/* Reads all pages that are asked for. */
+/* Reads all pages that are asked for, row by row. `extent` grows by their values; may be NULL. */
 static enum status pass_pages(struct reader *reader, struct extent *extent, struct error *error)
 {
     enum status status = STATUS_OK;
     for (bool more = true; status == STATUS_OK && more;) {
-        status = pass_page(reader, extent, error);
+        const struct image_info *info = reader_info(reader);
+        const size_t size = row_size(info);
+        void *row = allocate(size, "a row", error);
+        status = row != NULL ? STATUS_OK : STATUS_FAILED;
+        for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++) {
+            status = reader_read(reader, row, size, 1, error);
+            if (status == STATUS_OK && extent != NULL)
+                extend_extent(extent, info, row);
+        }
+        free(row);
         if (status == STATUS_OK)
             status = reader_next_page(reader, &more, error);
     }

@@ -303,14 +303,14 @@ bool option_differs(const struct option *option, const void *fields, const void 
 
 const char *option_words(const struct option *option)
 {
+    if (option->type == OPTION_YES_NO)
+        return "yes|no";
     return option->words != NULL ? option->words() : option->choices;
 }
 
 const char *option_value_name(const struct option *option)
 {
     const char *words = option_words(option);
-    if (option->value == NULL && option->type == OPTION_YES_NO)
-        return "yes|no";
     if (option->value != NULL || words == NULL)
         return option->value;
     return words[0] == '|' ? words + 1 : words;

@@ -26,11 +26,8 @@ enum {
 int exif_orientation(const struct blob *exif)
 {
     struct ifd_source source;
-    struct ifd_entry entry;
     uint64_t ifd, value;
-
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find(&source, ifd, IFD_ORIENTATION, &entry) ||
-        !ifd_unsigned(&source, &entry, &value))
+    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_sub(&source, ifd, IFD_ORIENTATION, &value))
         return 0;
     return value >= 1 && value <= 8 ? (int)value : 0;
 }
@@ -144,22 +141,19 @@ static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_
            ifd_find(&source, ifd, tag, entry);
 }
 
-/* Sets a number that is present; a TIFF_SHORT becomes a TIFF_LONG. */
-static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t value)
+/* Sets a number that is present, as a TIFF_SHORT or TIFF_LONG. */
+static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint16_t type, uint32_t value)
 {
     struct ifd_entry entry;
     /* A value of two bytes may be the last thing in the data. */
     if (find(exif, in, tag, &entry) && entry.count == 1 && entry.at + ENTRY_SIZE <= exif->size)
-        put_entry(exif, (size_t)entry.at, tag, TIFF_LONG, value);
+        put_entry(exif, (size_t)entry.at, tag, type, value);
 }
 
 void exif_set_space(struct blob *exif, bool is_srgb)
 {
     enum { SRGB = 1, UNCALIBRATED = 0xffff };
-    struct ifd_entry entry;
-    if (find(exif, IFD_EXIF, EXIFTAG_COLORSPACE, &entry) && entry.count == 1 &&
-        entry.at + ENTRY_SIZE <= exif->size)
-        put_entry(exif, (size_t)entry.at, EXIFTAG_COLORSPACE, TIFF_SHORT, is_srgb ? SRGB : UNCALIBRATED);
+    set_number(exif, IFD_EXIF, EXIFTAG_COLORSPACE, TIFF_SHORT, is_srgb ? SRGB : UNCALIBRATED);
 }
 
 /* Returns the offset of the tag's rational, whose numerator and denominator have four bytes each; 0: it is
@@ -230,10 +224,10 @@ static bool remove_entry(struct blob *exif, uint16_t tag)
 void exif_update(struct metadata *metadata, const struct change *change)
 {
     struct blob *exif = &metadata->exif;
-    set_number(exif, 0, TIFFTAG_IMAGEWIDTH, change->out_width);
-    set_number(exif, 0, TIFFTAG_IMAGELENGTH, change->out_height);
-    set_number(exif, IFD_EXIF, EXIFTAG_PIXELXDIMENSION, change->out_width);
-    set_number(exif, IFD_EXIF, EXIFTAG_PIXELYDIMENSION, change->out_height);
+    set_number(exif, 0, TIFFTAG_IMAGEWIDTH, TIFF_LONG, change->out_width);
+    set_number(exif, 0, TIFFTAG_IMAGELENGTH, TIFF_LONG, change->out_height);
+    set_number(exif, IFD_EXIF, EXIFTAG_PIXELXDIMENSION, TIFF_LONG, change->out_width);
+    set_number(exif, IFD_EXIF, EXIFTAG_PIXELYDIMENSION, TIFF_LONG, change->out_height);
     update_densities(exif, 0, TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, change);
     update_densities(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, EXIFTAG_FOCALPLANEYRESOLUTION, change);
     const bool area = remove_entry(exif, EXIFTAG_SUBJECTAREA);

@@ -3,37 +3,27 @@
 #include "base/sums.h"
 #include "image/png/png.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
-/* Reads bytes of the file, or fails. */
-static enum status examine_read(FILE *file, void *bytes, size_t size, struct error *error)
-{
-    if (fread(bytes, 1, size, file) == size)
-        return STATUS_OK;
-    return ferror(file) ? fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno))
-                        : fail(error, STATUS_FAILED, "damaged PNG: the file ends too early");
-}
 
 enum status png_examine(FILE *file, struct metadata *notes, struct error *error)
 {
     unsigned char bytes[16 << 10], head[8], sum[4];
-    if (examine_read(file, bytes, SIGNATURE_SIZE, error) != STATUS_OK)
+    if (png_read_bytes(file, bytes, SIGNATURE_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     do {
         /* A chunk: length, name, data, and the CRC of name and data. */
-        if (examine_read(file, head, sizeof head, error) != STATUS_OK)
+        if (png_read_bytes(file, head, sizeof head, error) != STATUS_OK)
             return STATUS_FAILED;
         uint32_t left = png_get_uint_32(head), crc = isal_crc32(0, head + 4, 4);
         while (left > 0) {
             const uint32_t piece = left < sizeof bytes ? left : (uint32_t)sizeof bytes;
-            if (examine_read(file, bytes, piece, error) != STATUS_OK)
+            if (png_read_bytes(file, bytes, piece, error) != STATUS_OK)
                 return STATUS_FAILED;
             crc = isal_crc32(crc, bytes, piece);
             left -= piece;
         }
-        if (examine_read(file, sum, sizeof sum, error) != STATUS_OK)
+        if (png_read_bytes(file, sum, sizeof sum, error) != STATUS_OK)
             return STATUS_FAILED;
         if (png_get_uint_32(sum) != crc)
             return fail(error, STATUS_FAILED, "damaged PNG: %.4s: CRC error", (const char *)head + 4);

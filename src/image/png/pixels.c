@@ -79,10 +79,8 @@ void png_pixels_close(struct png_pixels *pixels)
     free(pixels);
 }
 
-/* Reads bytes of the file, or fails. */
-static enum status png_read_bytes(struct png_pixels *pixels, void *bytes, size_t size, struct error *error)
+enum status png_read_bytes(FILE *file, void *bytes, size_t size, struct error *error)
 {
-    FILE *file = pixels->options.file;
     if (fread(bytes, 1, size, file) == size)
         return STATUS_OK;
     if (ferror(file))
@@ -94,7 +92,7 @@ static enum status png_read_bytes(struct png_pixels *pixels, void *bytes, size_t
 static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct error *error)
 {
     *size = pixels->left < INPUT_SIZE ? pixels->left : INPUT_SIZE;
-    enum status status = png_read_bytes(pixels, pixels->input, *size, error);
+    enum status status = png_read_bytes(pixels->options.file, pixels->input, *size, error);
     pixels->left -= *size;
     pixels->crc = isal_crc32(pixels->crc, pixels->input, *size);
     return status;
@@ -117,7 +115,7 @@ static bool is_optional(const struct png_pixels *pixels)
 static enum status check_checksum(struct png_pixels *pixels, struct error *error)
 {
     unsigned char crc[CRC_SIZE];
-    if (png_read_bytes(pixels, crc, CRC_SIZE, error) != STATUS_OK)
+    if (png_read_bytes(pixels->options.file, crc, CRC_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     if (png_get_uint_32(crc) != pixels->crc && !is_optional(pixels))
         return fail(error, STATUS_FAILED, "damaged PNG: %s: CRC error", (const char *)pixels->name);
@@ -129,8 +127,8 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
 {
     unsigned char length[4];
     if (check_checksum(pixels, error) != STATUS_OK ||
-        png_read_bytes(pixels, length, sizeof length, error) != STATUS_OK ||
-        png_read_bytes(pixels, pixels->name, NAME_SIZE, error) != STATUS_OK)
+        png_read_bytes(pixels->options.file, length, sizeof length, error) != STATUS_OK ||
+        png_read_bytes(pixels->options.file, pixels->name, NAME_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     pixels->left = png_get_uint_32(length);
     pixels->crc = isal_crc32(0, pixels->name, NAME_SIZE);

@@ -97,6 +97,9 @@ void png_unfilter_row(enum png_filter filter, const struct png_row *row, unsigne
  * libpng reads the chunks before them; from the first IDAT on the file is read here, as ISA-L inflates twice
  * as fast as the zlib in libpng. */
 
+/* Reads `size` bytes; fails if the file ends before. */
+enum status png_read_bytes(FILE *file, void *bytes, size_t size, struct error *error);
+
 struct png_pixels;
 
 struct png_pixels_options {

@@ -51,25 +51,6 @@ static enum status open_pixels(struct png_reader *reader, struct error *error)
     return reader->pixels ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Asks for whole bytes, alpha in place of tRNS and of a palette's transparency, and the host's byte order. */
-static void set_transformations(struct png_session *session)
-{
-    png_set_expand(session->png);
-    if (BYTE_ORDER == LITTLE_ENDIAN && png_get_bit_depth(session->png, session->info) == 16)
-        png_set_swap(session->png);
-}
-
-/* Describes the picture as it is after the transformations. libpng could tell, but would allocate rows, which
- * may be long, before the plan has counted them. */
-static void png_describe(struct png_session *session, struct image_info *info)
-{
-    png_byte type = png_get_color_type(session->png, session->info);
-    info->alpha =
-        (type & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0;
-    info->channels = ((type & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1) + info->alpha;
-    info->type = png_get_bit_depth(session->png, session->info) == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
-}
-
 /* Reads all before the first IDAT, and describes the page and the memory that it takes. */
 static enum status png_read_header(void *context, struct error *error)
 {
@@ -87,13 +68,23 @@ static enum status png_read_header(void *context, struct error *error)
     if (status != STATUS_OK)
         return status;
 
+    /* Ask for whole bytes, alpha in place of tRNS and of a palette's transparency, and the host's byte order.
+     */
     const int depth = png_get_bit_depth(session->png, session->info);
-    info->bits = depth < 8 ? depth : 0;
-    info->palette = png_get_color_type(session->png, session->info) == PNG_COLOR_TYPE_PALETTE;
-    bool plain = png_is_plain(session);
-    set_transformations(session);
+    const png_byte type = png_get_color_type(session->png, session->info);
+    const bool plain = png_is_plain(session);
+    png_set_expand(session->png);
+    if (BYTE_ORDER == LITTLE_ENDIAN && depth == 16)
+        png_set_swap(session->png);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
-    png_describe(session, info);
+    /* Describe the picture as it is then. libpng could tell, but would allocate rows, which may be long,
+     * before the plan has counted them. */
+    info->bits = depth < 8 ? depth : 0;
+    info->palette = type == PNG_COLOR_TYPE_PALETTE;
+    info->alpha =
+        (type & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0;
+    info->channels = ((type & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1) + info->alpha;
+    info->type = depth == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
     reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info) +
                           (uint64_t)METADATA_COPIES * (room - session->room);
     return plain ? open_pixels(reader, error) : STATUS_OK;
