@@ -188,7 +188,7 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
 void result_note_missing(const struct worker *worker, int image, struct result *result)
 {
     char text[128];
-    const uint64_t count = image < MAX_GROUP_RESULTS ? worker->run.results.nonfinite[image] : 0;
+    const uint64_t count = worker->run.results.nonfinite[image];
     snprintf(text, sizeof text, "%llu %s NaN or infinite, and %s left out", (unsigned long long)count,
              count == 1 ? "value is" : "values are", count == 1 ? "was" : "were");
     if (count > 0)

@@ -14,9 +14,6 @@
 #include "chain/plan.h"
 #include "chain/transfer.h"
 
-/* Most images of a group. */
-enum { GROUP_IMAGES = 32 };
-
 /* Rasters of one shape in one allocation. */
 struct rasters {
     struct staging *staging;

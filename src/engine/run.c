@@ -161,7 +161,7 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
 {
     struct estimate *noise = &run->results.noise;
-    if (noise->levels > 0 || shape->images > MAX_GROUP_RESULTS)
+    if (noise->levels > 0)
         return;
     noise->shape = *shape;
     noise->levels = shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
@@ -200,8 +200,7 @@ void run_drop_noise(struct run *run)
 
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count)
 {
-    if (count == 0 || image >= MAX_GROUP_RESULTS ||
-        (run->results.missing_params && run->results.missing_params != params))
+    if (count == 0 || (run->results.missing_params && run->results.missing_params != params))
         return;
     run->results.missing_params = params;
     run->results.nonfinite[image] += count;

@@ -96,15 +96,14 @@ struct image_noise {
     bool is_separate; /* channels are RGB, as their noise differs strongly; else opponent colours */
 };
 
-enum {
-    MAX_GROUP_RESULTS = 256 /* images of a group that have results of their own, such as an estimate */
-};
+/* Most images of a group (chain/group.h). */
+enum { GROUP_IMAGES = 32 };
 
 /* Noise estimates of the images of a group, from the first stage that estimates noise. */
 struct estimate {
     struct shape shape; /* shape of the pyramid */
     int levels;         /* 0 means no estimate */
-    struct image_noise images[MAX_GROUP_RESULTS];
+    struct image_noise images[GROUP_IMAGES];
 };
 
 /* Result of the page's first --align. */
@@ -152,8 +151,8 @@ struct page_results {
     struct estimate noise;
     struct alignment alignment;
     const void *missing_params; /* params of the stage that counted NaN and infinite values; may be NULL */
-    uint64_t nonfinite[MAX_GROUP_RESULTS]; /* number of such values, for each image of a group */
-    char text[160];                        /* any other result, printable; may be empty */
+    uint64_t nonfinite[GROUP_IMAGES]; /* number of such values, for each image of a group */
+    char text[160];                   /* any other result, printable; may be empty */
 };
 
 /* Results of the analysis passes of a page. */
