@@ -81,7 +81,7 @@ void run_scratch_keep(struct run *run, const struct planes *planes)
         }
 }
 
-void run_scratch_done(struct run *run, struct planes *planes)
+void run_scratch_release(struct run *run, struct planes *planes)
 {
     run_scratch_keep(run, planes);
     planes_release(&run->pool, planes);

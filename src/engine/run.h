@@ -218,7 +218,7 @@ enum status run_scratch(struct run *run, int width, int height, struct rows rows
                         struct planes *planes, struct error *error);
 
 /* Releases scratch planes before the stage returns, so that it can use their memory again. */
-void run_scratch_done(struct run *run, struct planes *planes);
+void run_scratch_release(struct run *run, struct planes *planes);
 
 /* Makes scratch planes part of the output, so that they are not released with the stage. */
 void run_scratch_keep(struct run *run, const struct planes *planes);

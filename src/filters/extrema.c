@@ -52,7 +52,7 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
             run_pass(run, &window, &at, &next, error) != STATUS_OK)
             return STATUS_FAILED;
         if (length > 1)
-            run_scratch_done(run, &at);
+            run_scratch_release(run, &at);
         at = next;
     }
     /* The last pass covers the window of 2 * radius + 1 samples; its last two runs may overlap. */
@@ -63,7 +63,7 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
     window.zero_margin = run->edge == EDGE_ZERO ? radius : 0;
     const enum status status = run_pass(run, &window, &at, dst, error);
     if (length > 1)
-        run_scratch_done(run, &at);
+        run_scratch_release(run, &at);
     return status;
 }
 
@@ -80,7 +80,7 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
         run_axis(run, radius, &across, src, &between, error) != STATUS_OK)
         return STATUS_FAILED;
     const enum status status = run_axis(run, radius, &down, &between, dst, error);
-    run_scratch_done(run, &between);
+    run_scratch_release(run, &between);
     return status;
 }
 
@@ -97,6 +97,6 @@ enum status extrema_open(struct run *run, int radius, bool closes, const struct 
         allocate_like(run, src, rows, dst, error) != STATUS_OK)
         return STATUS_FAILED;
     const enum status status = extrema_find(run, radius, !closes, -1, &first, dst, error);
-    run_scratch_done(run, &first);
+    run_scratch_release(run, &first);
     return status;
 }

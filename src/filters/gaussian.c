@@ -185,7 +185,7 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
                                .write = product->write};
     if (to_scratch(run, &smoothed, needed, error) != STATUS_OK)
         return STATUS_FAILED;
-    run_scratch_done(run, &reduced.dst);
+    run_scratch_release(run, &reduced.dst);
     product->x = x.interpolate;
     product->y = y.interpolate;
     product->src = smoothed.dst;

@@ -53,7 +53,7 @@ static enum status run_pass(struct run *run, int radius, int samples, const stru
     work.outlined = true;
     const enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&kept), ARG_PLANES(dst), ARG(window));
-    run_scratch_done(run, &kept);
+    run_scratch_release(run, &kept);
     return status;
 }
 
@@ -71,6 +71,6 @@ enum status moments_find(struct run *run, int radius, const struct planes *src, 
     columns.width = rows.end - rows.begin;
     const enum status status =
         run_pass(run, radius, 2 * radius + 1, &columns, rows_full(src->width), moments, error);
-    run_scratch_done(run, &columns);
+    run_scratch_release(run, &columns);
     return status;
 }

@@ -216,7 +216,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
         ball_roll(run, &ball, heights, ball.reach, &reduced, around, &centres, error) != STATUS_OK ||
         ball_roll(run, &ball, heights, -ball.reach, &centres, needed, &surface, error) != STATUS_OK)
         return STATUS_FAILED;
-    run_scratch_done(run, &centres);
+    run_scratch_release(run, &centres);
 
     /* Interpolation and subtraction. */
     work = run_work(run, "background", "subtract_background", dst);

@@ -291,7 +291,7 @@ static enum status search_extremes(struct run *run, const struct threshold *thre
         status = moments_find(run, threshold->radius, src, part, &moments, error);
         if (status == STATUS_OK)
             status = add_extremes(run, src, &moments, part, words, error);
-        run_scratch_done(run, &moments);
+        run_scratch_release(run, &moments);
     }
     if (status == STATUS_OK)
         status = find_extremes(run, threshold, shape, words, found, error);
@@ -339,7 +339,7 @@ static enum status run_windows(struct run *run, const struct threshold *threshol
         if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&moments), ARG_PLANES(dst),
                    ARG(rule), ARG(channels), ARG(alpha)) != STATUS_OK)
             return STATUS_FAILED;
-        run_scratch_done(run, &moments);
+        run_scratch_release(run, &moments);
     }
     return STATUS_OK;
 }

@@ -38,7 +38,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
         if ((run_is_cpu(run) ? forward_cpu : forward_gpu)(run, &bank, &step, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level > finer + 1)
-            run_scratch_done(run, &src);
+            run_scratch_release(run, &src);
         src = next;
     }
     out->planes[0] = src;
@@ -97,7 +97,7 @@ enum status dtcwt_inverse(struct run *run, const struct value *in, struct value 
             status =
                 dtcwt_inverse_strip(run, shape, level, strip, &lowpass, &in->planes[level], &output, error);
         if (status == STATUS_OK && level < shape->levels) /* the coarsest one belongs to `in` */
-            run_scratch_done(run, &lowpass);
+            run_scratch_release(run, &lowpass);
         lowpass = output;
     }
     return status;

@@ -65,7 +65,7 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass), ARG_PLANES(subbands),
                ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length), ARG(wanted));
-    run_scratch_done(run, &half);
+    run_scratch_release(run, &half);
     return status;
 }
 
@@ -133,7 +133,7 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct d
     work.depth = planes_layer_depth(dst);
     enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights), ARG(taps));
-    run_scratch_done(run, &half);
+    run_scratch_release(run, &half);
     return status;
 }
 

@@ -305,7 +305,7 @@ static enum status invert_coarse(struct focus *focus, struct error *error)
             status = dtcwt_inverse_strip(run, &focus->whole, level, strip, &lowpass,
                                          &focus->merged.planes[level], &output, error);
         if (status == STATUS_OK && level < focus->whole.levels)
-            run_scratch_done(run, &lowpass);
+            run_scratch_release(run, &lowpass);
         lowpass = output;
     }
     if (status == STATUS_OK) {

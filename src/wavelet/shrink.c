@@ -125,7 +125,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents),
                                 ARG_PLANES(&energies), ARG_PLANES(dst), ARG_MEMORY(noise->sigma), ARG(at),
                                 ARG(above), ARG_PLANES(tones), ARG(tone_channels));
-    run_scratch_done(run, &energies);
+    run_scratch_release(run, &energies);
     return status;
 }
 
@@ -200,11 +200,11 @@ static enum status shrink_strip(struct run *run, const struct noise *noise, cons
     if (status == STATUS_OK)
         status = shrink_level(run, noise, level, noisy, parents, by_tone ? &tones : NULL, &clean, error);
     if (status == STATUS_OK && by_tone)
-        run_scratch_done(run, &tones);
+        run_scratch_release(run, &tones);
     if (status == STATUS_OK)
         status = dtcwt_inverse_strip(run, &in->shape, level, strip, lowpass, &clean, output, error);
     if (status == STATUS_OK)
-        run_scratch_done(run, &clean);
+        run_scratch_release(run, &clean);
     return status;
 }
 
@@ -226,7 +226,7 @@ static enum status shrink_levels(struct run *run, const struct noise *noise, int
         while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
             status = shrink_strip(run, noise, in, level, strip, lowpass, &output, error);
         if (status == STATUS_OK && level < shape->levels)
-            run_scratch_done(run, lowpass);
+            run_scratch_release(run, lowpass);
         *lowpass = output;
     }
     return status;
@@ -297,11 +297,11 @@ static enum status shrink_colours(struct run *run, const struct noise *noise,
             shrink_level(run, noise, level, &noisy, level < levels ? &parents : NULL, NULL, &clean, error) !=
                 STATUS_OK)
             return STATUS_FAILED;
-        run_scratch_done(run, &noisy); /* before dst is allocated, which may use its memory */
+        run_scratch_release(run, &noisy); /* before dst is allocated, which may use its memory */
         if (level_planes(run, &clean, rows.subbands[level], dst, error) != STATUS_OK ||
             opponent_colours(run, &in->shape, -1, images, false, &clean, dst, error) != STATUS_OK)
             return STATUS_FAILED;
-        run_scratch_done(run, &clean);
+        run_scratch_release(run, &clean);
         noisy = parents;
     }
     out->planes[0] = in->planes[0];
