@@ -21,16 +21,6 @@ static const struct {
     double floats;    /* most floats of the largest value: 4 MB, 16 MB */
 } limits[] = {[DEVICE_CPU] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
-/* Returns the floats of a step's largest value. A transform takes five times the image: twelve quarters on
- * level 1, a quarter of that on each further level, and the lowpass. */
-static double step_floats(const struct plan *plan, size_t i)
-{
-    const struct shape *in = &plan->shapes[i], *out = in + 1;
-    double before = (double)in->width * in->height * in->channels;
-    double after = (double)out->width * out->height * out->channels, most = before > after ? before : after;
-    return step_caps(&plan->chain->steps[i]).large_halo ? 5 * most : most;
-}
-
 bool group_takes(const struct chain *chain, const struct shape *image, const struct run *run)
 {
     if (run->memory == MEMORY_IMAGE || image->kind != KIND_IMAGE || image->alpha ||
@@ -46,10 +36,15 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
 
 int group_most(const struct plan *plan, const struct run *run)
 {
-    const struct shape *in = &plan->shapes[0];
-    double largest = (double)in->width * in->height * in->channels;
-    for (size_t i = 0; i < plan->chain->count; i++)
-        largest = fmax(largest, step_floats(plan, i));
+    /* Floats of the largest value. A transform takes five times the image: twelve quarters on level 1, a
+     * quarter of that on each further level, and the lowpass. */
+    double largest = 0;
+    for (size_t i = 0; i <= plan->chain->count; i++) {
+        const struct shape *shape = &plan->shapes[i];
+        const bool is_large = (i > 0 && step_caps(&plan->chain->steps[i - 1]).large_halo) ||
+                              (i < plan->chain->count && step_caps(&plan->chain->steps[i]).large_halo);
+        largest = fmax(largest, (is_large ? 5.0 : 1.0) * shape->width * shape->height * shape->channels);
+    }
     int most = (int)(limits[run->device->class].floats / largest);
     return plan->slices > 1 || most < 1 ? 1 : most < GROUP_IMAGES ? most : GROUP_IMAGES;
 }

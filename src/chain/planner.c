@@ -186,8 +186,8 @@ struct slice_limits {
     int unit;      /* slices are multiples of this many rows */
 };
 
-/* Chooses the limits. At least two thirds of a slice's input rows are not halo, or a third if the halo is
- * large or that of a first stage that gathers. */
+/* Chooses the limits. At least two thirds of a slice's input rows are not halo. A third is enough if the halo
+ * is large, or if the first stage gathers. */
 static struct slice_limits find_limits(const struct plan *plan, const struct run *run)
 {
     const struct device *device = run->device;

@@ -32,25 +32,24 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                           .plan = plan,
                           .from = from,
                           .to = to,
-                          .ends = {.moves = plan_keeps_file_samples(plan, from, to)},
+                          .moves = plan_keeps_file_samples(plan, from, to),
                           .io = io,
                           .context = context,
                           .out = plan->made};
     /* The shortcuts of the plan. Images of a group are always unpacked and packed. */
-    struct ends *ends = &slice.ends;
     if (chain->count == moved || plan->shapes[0].images > 1)
         return slice;
     const bool raw_in = conversion_allows_raw_samples(run, from),
                raw_out = conversion_allows_raw_samples(run, to);
     const struct stage_caps first = step_caps(&chain->steps[moved]);
-    ends->reads = converts_tiles(run, &first, &plan->shapes[moved]) || (raw_in && first.reads_samples);
+    slice.reads = converts_tiles(run, &first, &plan->shapes[moved]) || (raw_in && first.reads_samples);
     if (plan->analysis)
         return slice;
     const struct stage_caps last = step_caps(&chain->steps[chain->count - 1]);
-    ends->writes = converts_tiles(run, &last, plan_output(plan)) || (raw_out && last.writes_samples);
+    slice.writes = converts_tiles(run, &last, plan_output(plan)) || (raw_out && last.writes_samples);
     /* A single stage that maps samples to samples needs no planes at all. */
     if (chain->count == moved + 1 && plan->in == plan->out && raw_in && raw_out && first.maps_samples)
-        ends->reads = ends->writes = true;
+        slice.reads = slice.writes = true;
     return slice;
 }
 
@@ -170,7 +169,7 @@ static enum status load_input(const struct slice *slice, const struct rows *rows
     enum status status = slice->io->acquire_input(slice->context, in, error);
     if (status == STATUS_OK && slice->plan->moved > 0)
         status = move_aside(slice, rows, in, moved, error);
-    if (slice->ends.reads) {
+    if (slice->reads) {
         value->raster = in;
         return status;
     }
@@ -187,7 +186,7 @@ static enum status store_output(const struct slice *slice, const struct value *v
     struct raster out;
     if (value->shape.kind == KIND_PYRAMID)
         return slice->io->store_pyramid(slice->context, value, error);
-    if (!slice->ends.writes) {
+    if (!slice->writes) {
         enum status status = slice->io->acquire_output(slice->context, &out, error);
         if (status == STATUS_OK)
             status = pack_planes(slice->run, &value->planes[0], &out, error);
@@ -221,16 +220,16 @@ enum status slice_run(struct slice *slice, struct error *error)
     plan_rows(plan, slice->out, rows);
     if (plan_outgrows(plan, rows, &slice->most_rows))
         pool_clear(&run->pool); /* the pieces of earlier slices are too small */
-    if (slice->ends.moves)
+    if (slice->moves)
         return run_move(slice, rows, error);
     struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
     /* The input. If the first stage reads samples, they are released after the stages. */
     enum status status = load_input(slice, rows, &in, &value, &moved, error);
-    if (status == STATUS_OK && slice->ends.writes)
+    if (status == STATUS_OK && slice->writes)
         status = slice->io->acquire_output(slice->context, &out, error);
     if (status == STATUS_OK)
-        status = run_stages(slice, rows, &value, slice->ends.writes ? &out : NULL, error);
-    if (status == STATUS_OK && slice->ends.reads)
+        status = run_stages(slice, rows, &value, slice->writes ? &out : NULL, error);
+    if (status == STATUS_OK && slice->reads)
         status = slice->io->release_input(slice->context, error);
     if (status == STATUS_OK)
         status = plan->analysis ? slice_analyse(slice, &value, error) : store_output(slice, &value, error);

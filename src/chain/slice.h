@@ -28,19 +28,14 @@ struct slice_io {
     enum status (*store_pyramid)(void *context, const struct value *pyramid, struct error *error);
 };
 
-/* Shortcuts at the ends of a chain. */
-struct ends {
-    bool reads;  /* the first stage reads samples itself */
-    bool writes; /* the last stage writes samples itself */
-    bool moves;  /* the whole chain is one step that moves samples */
-};
-
 struct slice {
     /* The same for all slices of a page. */
     struct run *run;
     const struct plan *plan;
     const struct conversion *from, *to; /* between samples and values at either end */
-    struct ends ends;
+    bool reads;                         /* the first stage reads samples itself */
+    bool writes;                        /* the last stage writes samples itself */
+    bool moves;                         /* the whole chain is one step that moves samples */
     const struct slice_io *io;
     void *context; /* of `io` */
 

@@ -137,7 +137,7 @@ struct stage_caps {
     /* The halo is large: process the image unsliced if memory allows. */
     bool large_halo;
 
-    /* As in a warp, the time depends on the output only, so input rows that slices share cost little. */
+    /* The time depends on the output only, as in a warp, so input rows that slices share cost little. */
     bool gathers;
 
     /* Processes each plane independently, so a group of images without alpha (shape.images) can share

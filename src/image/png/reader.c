@@ -103,7 +103,7 @@ static void begin_rows(struct png_reader *reader)
 }
 
 /* Arguments of a read, for the steps of a session. */
-struct rows {
+struct row_request {
     struct png_reader *reader;
     unsigned char *data;
     size_t pitch;
@@ -129,7 +129,7 @@ static void read_end(struct png_reader *reader)
 static enum status png_reader_rows(void *context, struct error *error)
 {
     (void)error;
-    const struct rows *rows = context;
+    const struct row_request *rows = context;
     struct png_reader *reader = rows->reader;
     begin_rows(reader);
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -180,7 +180,7 @@ static enum status run_rows(struct png_reader *reader, png_step step, void *cont
 
 /* Copies rows of an interlaced picture, which is first decoded whole: its first row is complete only after
  * the last pass. */
-static enum status copy_interlaced(const struct rows *rows, struct error *error)
+static enum status copy_interlaced(const struct row_request *rows, struct error *error)
 {
     struct png_reader *reader = rows->reader;
     size_t size = row_size(&reader->base.info);
@@ -199,7 +199,7 @@ static enum status copy_interlaced(const struct rows *rows, struct error *error)
 }
 
 /* Reads rows by pixels.c, and after the last one the rest of the file. */
-static enum status read_pixels(const struct rows *rows, struct error *error)
+static enum status read_pixels(const struct row_request *rows, struct error *error)
 {
     struct png_reader *reader = rows->reader;
     enum status status = png_pixels_read(reader->pixels, rows->data, rows->pitch, rows->count, error);
@@ -213,7 +213,7 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
                              struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    struct rows rows = {reader, data, pitch, count};
+    struct row_request rows = {reader, data, pitch, count};
     if (reader->pixels)
         return read_pixels(&rows, error);
     if (reader->interlaced)

@@ -117,7 +117,7 @@ static enum status take_profile(const struct text_entry *entry, struct metadata 
 }
 
 /* A chunk's parts. All but the text end in NUL. iTXt alone has a language and a translated keyword. */
-struct parts {
+struct text_parts {
     const char *key, *language, *translated, *text;
     size_t size; /* of the text */
     bool international, packed;
@@ -142,11 +142,11 @@ static bool next_part(const char **left, size_t *size, const char **part)
  *     iTXt  keyword NUL packed? method language NUL translated NUL text
  *
  * False: the chunk is damaged. */
-static bool take_apart(const png_unknown_chunk *chunk, struct parts *parts)
+static bool take_apart(const png_unknown_chunk *chunk, struct text_parts *parts)
 {
     const char *left = (const char *)chunk->data;
     size_t size = chunk->size;
-    *parts = (struct parts){.international = chunk->name[0] == 'i', .packed = chunk->name[0] == 'z'};
+    *parts = (struct text_parts){.international = chunk->name[0] == 'i', .packed = chunk->name[0] == 'z'};
     if (!next_part(&left, &size, &parts->key) || parts->key[0] == '\0')
         return false;
     if (parts->international) {
@@ -174,7 +174,7 @@ static const char *unless_empty(const char *text)
 }
 
 /* Adds an unpacked text, converted to UTF-8: an iTXt that is not valid UTF-8 is taken as Latin-1. */
-static enum status png_add(struct png_session *session, const struct parts *parts, const char *text,
+static enum status png_add(struct png_session *session, const struct text_parts *parts, const char *text,
                            struct error *error)
 {
     const size_t size = strlen(text);
@@ -203,7 +203,7 @@ static enum status png_add(struct png_session *session, const struct parts *part
 enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk)
 {
     struct error *error = session->error;
-    struct parts parts;
+    struct text_parts parts;
     struct blob text = {NULL, 0};
     enum status status = STATUS_OK;
     if (!png_session_reserve_budget(session, chunk->size))
