@@ -87,15 +87,6 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
     return insert_stage(chain, chain->count, stage, value, NULL, error);
 }
 
-/* Inserts a --mosaic at `index`. A build without stages/mosaic.c fails here. */
-static enum status insert_mosaic(struct chain *chain, size_t index, struct error *error)
-{
-    const struct stage *mosaic = stage_find("mosaic");
-    if (mosaic == NULL)
-        return fail(error, STATUS_FAILED, "a pyramid cannot become an image: there is no stage --mosaic");
-    return insert_stage(chain, index, mosaic, NULL, NULL, error);
-}
-
 enum kind chain_output(const struct chain *chain, enum kind input)
 {
     return chain->count > 0 ? chain->steps[chain->count - 1].stage->out : input;
@@ -182,7 +173,7 @@ static enum status insert_mosaics(struct chain *chain, enum kind input, bool kee
         if (kind == KIND_IMAGE && stage->in == KIND_PYRAMID)
             return reject_image(chain, i, error);
         if (kind == KIND_PYRAMID && stage->in == KIND_IMAGE) {
-            enum status status = insert_mosaic(chain, i, error);
+            enum status status = insert_stage(chain, i, stage_find("mosaic"), NULL, NULL, error);
             if (status != STATUS_OK)
                 return status;
             stage = chain->steps[i].stage; /* the mosaic; the image stage comes next */
@@ -190,7 +181,7 @@ static enum status insert_mosaics(struct chain *chain, enum kind input, bool kee
         kind = stage->out;
     }
     if (kind == KIND_PYRAMID && !keep_pyramid)
-        return insert_mosaic(chain, chain->count, error);
+        return insert_stage(chain, chain->count, stage_find("mosaic"), NULL, NULL, error);
     return STATUS_OK;
 }
 

@@ -128,7 +128,7 @@ struct hint {
 };
 
 /* Returns the hint for an unknown stage or option: "did you mean --blur?" with the name in the table of
- * aliases, or the nearest one, after the text `before`. If no name is near, the hint is "see climg --help".
+ * aliases, or the nearest one, after the text `before`. If no name is near, the hint names --help=all.
  */
 struct hint suggest(const char *before, const char *unknown);
 

@@ -4,7 +4,7 @@
  *     --gaussian   --blur     alias: a name in other programs, from a short table
  *     --inv        --invert   beginning of a name
  *     --blurr      --blur     smallest edit distance, at most a third of the word's letters
- *     --xyz        see climg --help */
+ *     --xyz        climg --help=all lists stages and options */
 #include "cli/cli.h"
 
 #include "base/text.h"
