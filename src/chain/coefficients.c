@@ -223,13 +223,6 @@ uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, cons
     return sum;
 }
 
-/* Stores the checksum in the description of the last page. */
-static enum status coefficients_seal(uint32_t sum, struct metadata *last, struct error *error)
-{
-    begin_json();
-    return set_description(last, json_pack("{ss sI}", "climg", SEAL, "crc32", (json_int_t)sum), error);
-}
-
 enum status coefficients_check(uint32_t sum, const struct metadata *last, struct error *error)
 {
     json_t *root = NULL;
@@ -319,19 +312,6 @@ static enum status convert_subband(struct run *run, const struct subband_page *f
                   ARG(pitch), ARG(subband));
 }
 
-/* Fails if the reader's page has another size or type than the pyramid's page. */
-static enum status coefficients_check_page(const struct subband_page *file_page, const struct page *page,
-                                           const struct shape *shape, struct error *error)
-{
-    const struct image_info *info = reader_info(page->reader);
-    if ((int)info->width == file_page->width && (int)info->height == file_page->height &&
-        info->channels == shape->channels && info->type == file_page->type)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED, "damaged coefficient file: page %d should be %dx%d, %s of %d channels",
-                file_page->index + 1, file_page->width, file_page->height,
-                file_page->type == SAMPLE_COMPLEX ? "complex" : "float", shape->channels);
-}
-
 /* Reads the page to the staging buffer and adds it to the checksum, which is compared after the last one. */
 static enum status read_subband(const struct page *page, const struct shape *shape,
                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
@@ -351,18 +331,25 @@ static enum status read_subband(const struct page *page, const struct shape *sha
     return status;
 }
 
-/* Reads a page and enqueues its conversion. The first page of a level allocates the planes of all six. */
+/* Reads a page and enqueues its conversion. The first page of a level allocates the planes of all six. Fails
+ * if the page has another size or type than the pyramid's page. */
 static enum status load_subband(const struct page *page, struct value *pyramid,
                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
 {
+    const struct image_info *info = reader_info(page->reader);
+    const int channels = pyramid->shape.channels;
     struct planes *planes = &pyramid->planes[file_page->level];
-    if (coefficients_check_page(file_page, page, &pyramid->shape, error) != STATUS_OK ||
-        read_subband(page, &pyramid->shape, file_page, sum, error) != STATUS_OK)
+    if ((int)info->width != file_page->width || (int)info->height != file_page->height ||
+        info->channels != channels || info->type != file_page->type)
+        return fail(error, STATUS_FAILED,
+                    "damaged coefficient file: page %d should be %dx%d, %s of %d channels",
+                    file_page->index + 1, file_page->width, file_page->height,
+                    file_page->type == SAMPLE_COMPLEX ? "complex" : "float", channels);
+    if (read_subband(page, &pyramid->shape, file_page, sum, error) != STATUS_OK)
         return STATUS_FAILED;
     bool first = file_page->index == 0 || file_page->index % ORIENTATIONS == 1;
     if (first && run_planes(page->run, file_page->width, file_page->height, rows_full(file_page->height),
-                            file_page->index == 0 ? 1 : SUBBAND_LAYERS, pyramid->shape.channels, planes,
-                            error) != STATUS_OK)
+                            file_page->index == 0 ? 1 : SUBBAND_LAYERS, channels, planes, error) != STATUS_OK)
         return STATUS_FAILED;
     enum status status = staging_unmap(file_page->staging, file_page->size, error);
     if (status == STATUS_OK)
@@ -410,7 +397,12 @@ static enum status write_subband(const struct page *page, const struct shape *sh
     if (file_page->index == 0)
         *sum = coefficients_sum_description(&info.metadata);
     *sum = coefficients_sum_rows(*sum, &info, file_page->staging->host, file_page->pitch);
-    enum status status = last ? coefficients_seal(*sum, &info.metadata, error) : STATUS_OK;
+    enum status status = STATUS_OK;
+    if (last) {
+        begin_json();
+        status = set_description(&info.metadata,
+                                 json_pack("{ss sI}", "climg", SEAL, "crc32", (json_int_t)*sum), error);
+    }
     if (status == STATUS_OK)
         status = writer_begin_page(page->writer, &info, error);
     if (status == STATUS_OK)

@@ -137,16 +137,6 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-/* Writes a global option, and below it the keys of its value. */
-static void write_option(FILE *file, const struct option *option)
-{
-    wrap_entry(file, describe_global(option).text, describe_help(option).text);
-    if (option->keys != NULL)
-        putc('\n', file);
-    for (const struct option *key = option->keys; key != NULL && key->type != OPTION_END; key++)
-        wrap_entry(file, describe_parameter(key).text, describe_help(key).text);
-}
-
 /* Writes the help of a stage or an option: "blur", "--blur", "m". */
 static enum status write_topic(FILE *file, const char *topic, struct error *error)
 {
@@ -154,13 +144,19 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
     const struct stage *stage = stage_find(name);
     const struct option *option =
         name[0] != '\0' && name[1] == '\0' ? global_find_letter(name[0]) : global_find(name);
-    if (stage != NULL)
-        write_stage(file, stage);
-    else if (option != NULL)
-        write_option(file, option);
-    else
+    if (stage == NULL && option == NULL)
         return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; %s", topic,
                     suggest("--help=", name).text);
+    if (stage != NULL) {
+        write_stage(file, stage);
+        return STATUS_OK;
+    }
+    /* A global option, and below it the keys of its value. */
+    wrap_entry(file, describe_global(option).text, describe_help(option).text);
+    if (option->keys != NULL)
+        putc('\n', file);
+    for (const struct option *key = option->keys; key != NULL && key->type != OPTION_END; key++)
+        wrap_entry(file, describe_parameter(key).text, describe_help(key).text);
     return STATUS_OK;
 }
 

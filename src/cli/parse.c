@@ -253,27 +253,19 @@ static enum status take_positional(struct parser *parser, const struct long_opti
     return STATUS_OK;
 }
 
-/* Returns the text after typographic dashes, which word processors and web pages make of hyphens; NULL if the
- * argument does not begin with one. */
-static const char *skip_dashes(const char *argument)
-{
-    const char *name = argument;
-    while (strncmp(name, "\u2013", 3) == 0 || strncmp(name, "\u2014", 3) == 0)
-        name += 3;
-    return name > argument ? name + strspn(name, "-") : NULL;
-}
-
 /* Parses the next argument, by its first characters. */
 static enum status parse_argument(struct parser *parser, struct error *error)
 {
     const struct long_option before = parser->optional;
     const char *argument = parser->argv[parser->next++];
     parser->optional.what[0] = '\0';
-    /* "––blur", copied from a web page. */
-    const char *name = parser->options_ended ? NULL : skip_dashes(argument);
-    if (name != NULL && access(argument, F_OK) != 0)
+    /* "––blur": word processors and web pages make typographic dashes of hyphens. */
+    const char *name = argument;
+    while (strncmp(name, "\u2013", 3) == 0 || strncmp(name, "\u2014", 3) == 0)
+        name += 3;
+    if (!parser->options_ended && name > argument && access(argument, F_OK) != 0)
         return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
-                    suggest("--", read_long(name).name).text);
+                    suggest("--", read_long(name + strspn(name, "-")).name).text);
     /* A file, or "-" for stdin or stdout. */
     if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
         return take_positional(parser, &before, argument, error);

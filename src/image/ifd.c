@@ -347,12 +347,6 @@ static enum status copy_sub(const struct ifd_source *source, const struct ifd_en
     return STATUS_OK;
 }
 
-/* The classic layout lacks BigTIFF's types; no EXIF tag needs them. */
-static bool fits_layout(uint16_t type, bool big)
-{
-    return big || (type != TIFF_LONG8 && type != TIFF_SLONG8 && type != TIFF_IFD8);
-}
-
 static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                               int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error)
 {
@@ -377,9 +371,11 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
             continue;
         enum status status = STATUS_OK;
         int kind = pointer_kind(entry.tag);
+        /* The classic layout lacks BigTIFF's types; no EXIF tag needs them. */
+        const bool is_big = entry.type == TIFF_LONG8 || entry.type == TIFF_SLONG8 || entry.type == TIFF_IFD8;
         if (kind >= 0)
             status = copy_sub(source, &entry, depth, sink, at, &kept, error);
-        else if (fits_layout(entry.type, sink->big))
+        else if (sink->big || !is_big)
             status = copy_entry(source, &entry, sink, at, &kept, error);
         else
             kept = false;

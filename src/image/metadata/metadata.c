@@ -111,25 +111,20 @@ static void *grow(void *array, size_t count, size_t size, struct error *error)
     return grown;
 }
 
-/* Copies a text, or NULL. False: out of memory. */
-static bool copy_part(char **to, const char *from, struct error *error)
-{
-    *to = from == NULL ? NULL : copy_text(from, error);
-    return from == NULL || *to != NULL;
-}
-
-static size_t text_size(const struct text_entry *entry)
-{
-    const char *const parts[] = {entry->key, entry->value, entry->language, entry->translated, entry->item};
-    size_t size = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        size += parts[i] == NULL ? 0 : strlen(parts[i]);
-    return size;
-}
-
 enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error)
 {
-    const size_t size = text_size(entry);
+    struct text_entry copy = {.compressed = entry->compressed};
+    const struct {
+        const char *from; /* may be NULL */
+        char **to;
+    } fields[] = {{entry->key, &copy.key},
+                  {entry->value, &copy.value},
+                  {entry->language, &copy.language},
+                  {entry->translated, &copy.translated},
+                  {entry->item, &copy.item}};
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        size += fields[i].from == NULL ? 0 : strlen(fields[i].from);
     if (entry->value[0] == '\0' && strcmp(entry->key, XMP_KEY) == 0)
         return STATUS_OK;
     if (metadata->text_count == TEXTS_MAX || size > BYTES_MAX - metadata->bytes) {
@@ -140,13 +135,12 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
     if (texts == NULL)
         return STATUS_FAILED;
     metadata->texts = texts;
-    struct text_entry copy = {.compressed = entry->compressed};
-    if (!copy_part(&copy.key, entry->key, error) || !copy_part(&copy.value, entry->value, error) ||
-        !copy_part(&copy.language, entry->language, error) ||
-        !copy_part(&copy.translated, entry->translated, error) ||
-        !copy_part(&copy.item, entry->item, error)) {
-        free_text(&copy);
-        return STATUS_FAILED;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        *fields[i].to = fields[i].from == NULL ? NULL : copy_text(fields[i].from, error);
+        if (fields[i].from != NULL && *fields[i].to == NULL) {
+            free_text(&copy);
+            return STATUS_FAILED;
+        }
     }
     texts[metadata->text_count++] = copy;
     metadata->bytes += size;

@@ -148,17 +148,6 @@ static bool is_statistic(const struct text_entry *entry)
     return strncmp(entry->key, "STATISTICS_", strlen("STATISTICS_")) == 0;
 }
 
-/* True if a statistic or an item is true of the output. An item of a domain, such as RPC, may be about
- * anything. An item of a channel (scale, offset, unit, description) is true while the same number means the
- * same value. */
-static bool item_is_true(const struct text_entry *entry, const struct change *change)
-{
-    const bool same_channels = !change->replaced && change->in_channels == change->out_channels;
-    if (is_statistic(entry) || (entry->item != NULL && strstr(entry->item, "domain=") != NULL))
-        return same_channels && !change->processed && !change->rescaled && !change_moves(change);
-    return entry->item == NULL || (same_channels && !change->rescaled);
-}
-
 /* True for a text in which ImageMagick or GraphicsMagick repeats EXIF in a PNG: "exif:PixelXDimension",
  * "tiff:ImageWidth". */
 static bool is_repeated_exif(const struct text_entry *entry)
@@ -166,10 +155,15 @@ static bool is_repeated_exif(const struct text_entry *entry)
     return strncasecmp(entry->key, "exif:", 5) == 0 || strncasecmp(entry->key, "tiff:", 5) == 0;
 }
 
+/* True if a text is true of the output. An item of a domain, such as RPC, may be about anything. An item of a
+ * channel (scale, offset, unit, description) is true while the same number means the same value. */
 static bool text_is_true(const struct text_entry *entry, const struct change *change)
 {
-    if (entry->item != NULL || is_statistic(entry))
-        return item_is_true(entry, change);
+    const bool same_channels = !change->replaced && change->in_channels == change->out_channels;
+    if (is_statistic(entry) || (entry->item != NULL && strstr(entry->item, "domain=") != NULL))
+        return same_channels && !change->processed && !change->rescaled && !change_moves(change);
+    if (entry->item != NULL)
+        return same_channels && !change->rescaled;
     if (is_repeated_exif(entry))
         return !change_moves(change);
     /* Photoshop's resources, which may have a small copy of the picture. */

@@ -188,19 +188,6 @@ static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, s
     return needs_input ? feed_inflater(pixels, error) : STATUS_OK;
 }
 
-/* Inflates exactly `size` bytes. */
-static enum status inflate_bytes(struct png_pixels *pixels, unsigned char *to, size_t size,
-                                 struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (size_t made; status == STATUS_OK && size > 0; to += made, size -= made) {
-        if (inflate_has_ended(&pixels->stream))
-            return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
-        status = inflate_piece(pixels, to, size, &made, error);
-    }
-    return status;
-}
-
 /* Inflates to the end of the stream, but at most 1 MiB more than the image, and warns if there is more: a
  * small file may unpack to gigabytes. */
 static enum status end_stream(struct png_pixels *pixels, struct error *error)
@@ -225,7 +212,15 @@ static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
     pixels->ready = left < pixels->capacity ? left : pixels->capacity;
     pixels->taken = 0;
     pixels->inflated += pixels->ready;
-    return inflate_bytes(pixels, pixels->rows, pixels->ready * filtered_stride(pixels), error);
+    unsigned char *to = pixels->rows;
+    size_t size = pixels->ready * filtered_stride(pixels);
+    enum status status = STATUS_OK;
+    for (size_t made; status == STATUS_OK && size > 0; to += made, size -= made) {
+        if (inflate_has_ended(&pixels->stream))
+            return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
+        status = inflate_piece(pixels, to, size, &made, error);
+    }
+    return status;
 }
 
 /* Unfilters the next row to `to`, which may be its own place. */

@@ -158,13 +158,6 @@ static enum status read_interlaced(void *context, struct error *error)
     return STATUS_OK;
 }
 
-static bool has_all_rows(const struct png_reader *reader)
-{
-    png_structp png = reader->session.png;
-    return reader->interlaced ? png_get_current_pass_number(png) == PNG_INTERLACE_ADAM7_PASSES
-                              : png_get_current_row_number(png) == reader->base.info.height;
-}
-
 /* Runs a step that reads rows. If it ended because libpng met the limit, all rows must have been read before:
  * then there is only a warning. */
 static enum status run_rows(struct png_reader *reader, png_step step, void *context, struct error *error)
@@ -172,7 +165,9 @@ static enum status run_rows(struct png_reader *reader, png_step step, void *cont
     enum status status = png_session_run(&reader->session, step, context, error);
     if (!reader->session.surplus)
         return status;
-    if (!has_all_rows(reader))
+    png_structp png = reader->session.png;
+    if (reader->interlaced ? png_get_current_pass_number(png) != PNG_INTERLACE_ADAM7_PASSES
+                           : png_get_current_row_number(png) != reader->base.info.height)
         return fail(error, STATUS_FAILED, "damaged PNG: its image data are in chunks that are far too small");
     metadata_warn(&reader->base.trailing, PNG_SURPLUS);
     return STATUS_OK;
@@ -198,27 +193,21 @@ static enum status copy_interlaced(const struct row_request *rows, struct error 
     return STATUS_OK;
 }
 
-/* Reads rows by pixels.c, and after the last one the rest of the file. */
-static enum status read_pixels(const struct row_request *rows, struct error *error)
-{
-    struct png_reader *reader = rows->reader;
-    enum status status = png_pixels_read(reader->pixels, rows->data, rows->pitch, rows->count, error);
-    reader->next_row += rows->count;
-    if (status == STATUS_OK && reader->next_row == reader->base.info.height)
-        status = png_pixels_end(reader->pixels, error);
-    return status;
-}
-
 static enum status read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
     struct row_request rows = {reader, data, pitch, count};
-    if (reader->pixels)
-        return read_pixels(&rows, error);
     if (reader->interlaced)
         return copy_interlaced(&rows, error);
-    return run_rows(reader, png_reader_rows, &rows, error);
+    if (!reader->pixels)
+        return run_rows(reader, png_reader_rows, &rows, error);
+    /* pixels.c reads the rows, and after the last one the rest of the file. */
+    enum status status = png_pixels_read(reader->pixels, data, pitch, count, error);
+    reader->next_row += count;
+    if (status == STATUS_OK && reader->next_row == base->info.height)
+        status = png_pixels_end(reader->pixels, error);
+    return status;
 }
 
 /* Replaces the pipe by /dev/null: the stream ends after the bytes that it has in its buffer. */

@@ -24,12 +24,6 @@ static const char *kind_of(const struct text_entry *entry)
     return strncmp(entry->key, prefix, length) == 0 ? entry->key + length : NULL;
 }
 
-/* Returns the value of a hexadecimal digit. */
-static int digit_value(char digit)
-{
-    return isdigit((unsigned char)digit) ? digit - '0' : tolower((unsigned char)digit) - 'a' + 10;
-}
-
 /* Reads `size` zeroed bytes from hexadecimal digits. False: the text has other characters, or more or fewer
  * digits. */
 static bool read_digits(const char *text, unsigned char *bytes, size_t size)
@@ -40,7 +34,9 @@ static bool read_digits(const char *text, unsigned char *bytes, size_t size)
             continue;
         if (!isxdigit((unsigned char)*text) || done == 2 * size)
             return false;
-        bytes[done / 2] = (unsigned char)(bytes[done / 2] << 4 | digit_value(*text));
+        const int digit =
+            isdigit((unsigned char)*text) ? *text - '0' : tolower((unsigned char)*text) - 'a' + 10;
+        bytes[done / 2] = (unsigned char)(bytes[done / 2] << 4 | digit);
         done++;
     }
     return done == 2 * size;

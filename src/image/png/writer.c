@@ -66,14 +66,6 @@ static size_t data_capacity(const struct png_idat *idat)
     return ZLIB_HEADER_SIZE + size + size / 8 + 1024 + ADLER_SIZE;
 }
 
-/* Returns the bytes of memory that a segment takes. */
-static uint64_t segment_memory(const struct png_idat *idat)
-{
-    const size_t rows = rows_of_segment(idat);
-    return (uint64_t)(rows + 1) * idat->row_size + filtered_size(idat, rows) + data_capacity(idat) +
-           ZLIB_MEMORY;
-}
-
 /* Allocates at the segment's first use; a later use finds zlib's state and buffers again. */
 static enum status open_segment(struct segment *segment, struct error *error)
 {
@@ -193,13 +185,15 @@ static void swap_row(const void *context, const void *row, unsigned char *to)
 
 static struct parts_options parts_of(const struct png_idat *idat)
 {
+    const size_t rows = rows_of_segment(idat);
     return (struct parts_options){
         .row_size = idat->row_size,
         .height = idat->height,
-        .part_rows = (uint32_t)rows_of_segment(idat),
+        .part_rows = (uint32_t)rows,
         .above = true,
         .part_size = sizeof(struct segment),
-        .part_memory = segment_memory(idat),
+        .part_memory = (uint64_t)(rows + 1) * idat->row_size + filtered_size(idat, rows) +
+                       data_capacity(idat) + ZLIB_MEMORY,
         .memory = idat->memory > 0 && idat->memory < MEMORY_MAX ? idat->memory : MEMORY_MAX,
         .jobs = idat->jobs,
         .copy = idat->swap ? swap_row : NULL,
