@@ -71,7 +71,7 @@ bool chain_has(const struct chain *chain, const char *stage);
 /* Returns the space of RGB to which the first stage converts, or NULL. */
 const struct colour_space *chain_target(const struct chain *chain);
 
-/* True if a stage is measured before the plan is made (struct measurement). */
+/* True if a stage is measured before the plan is computed (struct measurement). */
 bool chain_is_measured(const struct chain *chain);
 
 /* Calls `prepare` of every stage, which reads files. Messages start with the stage's name. Call it once,
