@@ -373,7 +373,7 @@ static enum status check_only_name(const struct command *command, struct error *
         access(name, F_OK) == 0 || fstat(STDIN_FILENO, &there) != 0 ||
         !(S_ISFIFO(there.st_mode) || S_ISREG(there.st_mode)))
         return STATUS_OK;
-    return fail(error, STATUS_FAILED,
+    return fail(error, STATUS_USAGE,
                 "%s: no such file; a single name is the input. To read standard input: climg - ... %s", name,
                 name);
 }
