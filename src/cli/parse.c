@@ -115,8 +115,8 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     return status;
 }
 
-/* True if --help is followed by a topic: `--help blur`, and `--help blurr`, which gets advice. The name of an
- * existing file is no topic. */
+/* True if --help is followed by a topic: `--help blur`, and `--help blurr`, which gets advice. A word that is
+ * no name is a topic, too, unless a file has that name. */
 static bool is_help_topic(const struct parser *parser, const struct option *option)
 {
     const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
@@ -133,7 +133,7 @@ static enum status set_global(struct parser *parser, const struct option *option
         value = parser->argv[parser->next++];
     } else if (value == NULL && option->optional) {
         value = option->implied;
-    } else if (value == NULL && option->type != OPTION_FLAG) {
+    } else if (value == NULL && option_needs_value(option)) {
         enum status status = take_value(parser, what, option_value_name(option), &value, error);
         if (status != STATUS_OK)
             return status;
@@ -175,14 +175,15 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
         if (option == NULL)
             return fail(error, STATUS_USAGE, "unknown option -%c; climg --help=all lists stages and options",
                         *letter);
-        const char what[] = {'-', *letter, '\0'};
         const char *rest = letter + 1;
-        bool needs_value = option->type != OPTION_FLAG && !option->optional;
-        bool attached = rest[0] == '=' || (needs_value && rest[0] != '\0');
+        bool attached = rest[0] == '=' || (option_needs_value(option) && rest[0] != '\0');
         const char *value = rest[0] == '=' ? rest + 1 : rest;
-        enum status status = set_global(parser, option, what, attached ? value : NULL, error);
+        struct long_option shown = {.what = {'-', *letter, '\0'}, .global = option};
+        enum status status = set_global(parser, option, shown.what, attached ? value : NULL, error);
         if (status != STATUS_OK || attached)
             return status;
+        if (option->optional)
+            parser->optional = shown;
     }
     return STATUS_OK;
 }
@@ -303,16 +304,17 @@ static void assign_positionals(const struct parser *parser, struct command *comm
 {
     const struct settings *settings = &command->settings;
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
-    const bool is_info = settings_only_read(settings);
-    bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !is_info;
+    const bool only_reads = settings_only_read(settings);
+    bool last_is_output =
+        count + listed > 1 && settings->output == NULL && !settings->in_place && !only_reads;
     command->inputs = parser->positionals;
     command->input_count = listed || count > 1 ? count - last_is_output : 1;
     if (last_is_output)
         command->output = command->inputs[count - 1];
     else
-        command->output = settings->in_place || is_info ? NULL
-                          : settings->output != NULL    ? settings->output
-                                                        : "-";
+        command->output = settings->in_place || only_reads ? NULL
+                          : settings->output != NULL       ? settings->output
+                                                           : "-";
     command->output_is_directory =
         command->output != NULL && (listed || command->input_count > 1 || ends_in_slash(command->output));
     command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
@@ -347,8 +349,9 @@ static enum status check_output_folder(const struct command *command, struct err
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
-    /* An existing image at the end is rather an input: the shell's *.png. */
-    if (strcmp(command->output, "-") != 0 && access(command->output, F_OK) == 0)
+    /* If the last name exists, it is probably an input, expanded from *.png. */
+    if (command->settings.output == NULL && strcmp(command->output, "-") != 0 &&
+        access(command->output, F_OK) == 0)
         return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
     /* Name the first input that does not exist: it may be a value that no option took, as in -q 90. */
     const char *absent = NULL;
@@ -378,7 +381,7 @@ static enum status check_only_name(const struct command *command, struct error *
                 name);
 }
 
-/* Assigns the positional arguments and checks all arguments together. Information needs neither. */
+/* Assigns the positional arguments and checks all arguments together. --help and the like need neither. */
 static enum status resolve(const struct parser *parser, struct error *error)
 {
     struct command *command = parser->command;

@@ -358,6 +358,8 @@ static void values_without_equals(void **state)
     refuse("a|--wavelet|4|c.png", "--wavelet 4: write its value after =, as in --wavelet=4");
     refuse("a|--denoise|10", "--denoise 10: write its value after =, as in --denoise=10");
     refuse("--timing|json|a|b", "--timing json: write its value after =, as in --timing=json");
+    refuse("-n|json|a|b", "-n json: write its value after =, as in -n=json");
+    refuse("-qn|json|a|b", "-n json: write its value after =, as in -n=json");
     assert_files("a|--denoise|b", "a", "b", false);
     assert_files("--denoise|-q|10", "10", "-", false);
     assert_files("--denoise|/", "/", "-", false);
