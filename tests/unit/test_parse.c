@@ -111,7 +111,7 @@ static void defaults(void **state)
     assert_true(settings.max_pixels == 2147483648);
     assert_false(settings.linear || settings.strip || settings.quiet || settings.verbose ||
                  settings.list_devices);
-    assert_false(settings_only_print(&settings));
+    assert_false(settings_prints_text(&settings));
 }
 
 static void long_options(void **state)
@@ -448,7 +448,7 @@ static void information_ends_parsing(void **state)
     struct line line;
     struct command command;
     parse(&line, &command, "in|--inverse-wavelet|--help=blur|--bogus");
-    assert_true(settings_only_print(&command.settings));
+    assert_true(settings_prints_text(&command.settings));
     assert_string_equal(command.settings.help, "blur");
     command_free(&command);
     parse(&line, &command, "-h|--bogus");
