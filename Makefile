@@ -261,7 +261,7 @@ fuzz: $(BUILD)/climg
 	    (cd $(BUILD)/fuzz && $(abspath $(BUILD))/obj-fuzz/fuzz/$$target -max_total_time=$(SECONDS) -timeout=10 -max_len=65536 \
 	        -rss_limit_mb=2048 $$target seeds/$$target) || exit 1; done
 
-# Replays the corpus and all earlier findings, with any compiler.
+# Replays the corpus and all earlier findings, with any compiler. Standard input is a pipe, as in scripts: parse.c looks at it.
 $(OBJ)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(UNIT_OBJECTS) $(LIBS)
@@ -269,7 +269,8 @@ check-fuzz: $(FUZZERS:%=$(OBJ)/replay/%)
 	@rm -rf $(BUILD)/replay
 	@mkdir -p $(BUILD)/replay
 	@for target in $(FUZZERS); do tar -C $(BUILD)/replay -xzf tests/fuzz/corpus/$$target.tar.gz && echo "fuzz, $$target:" && \
-	    $(OBJ)/replay/$$target $(BUILD)/replay/$$target/* $$(find tests/fuzz/found -path "*/$$target/*" -type f) 2>/dev/null || $(failed); done
+	    true | $(OBJ)/replay/$$target $(BUILD)/replay/$$target/* $$(find tests/fuzz/found -path "*/$$target/*" -type f) \
+	        2>$(BUILD)/replay/said || { tail -n 3 $(BUILD)/replay/said; $(failed); }; done
 
 # Fails calls of memory, files, threads and OpenCL, one at a time, for each call stack: hours. ALL=1: every call, days.
 # TORTURE='--tries 6000': a part of them. Not with AddressSanitizer, which would have to be loaded first.

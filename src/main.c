@@ -172,7 +172,7 @@ int main(int argc, char **argv)
     command.begin = begin;
     if (status == STATUS_OK && (settings->list_devices || settings->selftest || settings->warm))
         status = begin(&command, NULL, &error);
-    if (status == STATUS_OK && settings_only_print(settings))
+    if (status == STATUS_OK && settings_prints_text(settings))
         status = help_write(stdout, settings, &error);
     else if (status == STATUS_OK && settings->info != INFO_ABSENT)
         status = written(info_write(&command, stdout, complain, &error), &error);

@@ -6,9 +6,9 @@
  * the message.
  *
  * A file has two identities. Its inode identifies an input by any path or link. Its name in its folder, after
- * symbolic links were followed, identifies the file that a rename replaces: two hard links may each be an
- * output, two symbolic links to one file may not. For a file that does not exist yet, the folder is the
- * nearest one that exists. */
+ * symbolic links were followed, identifies the file that a rename replaces: two hard links may be two
+ * outputs, as a rename replaces one name; two symbolic links to one file may not. For a file that does not
+ * exist yet, the folder is the nearest one that exists. */
 #include "batch/conflicts.h"
 
 #include "base/files.h"
@@ -32,7 +32,7 @@
 struct file_identity {
     dev_t device; /* of the file, or of the folder; as is `inode` */
     ino_t inode;
-    const char *name; /* path from the folder; NULL for the file itself */
+    const char *name; /* path below the folder; NULL for the file itself */
     const char *path; /* path that ends in `name`; belongs to the set */
 };
 
@@ -44,8 +44,8 @@ struct aux_output {
     const char *path;    /* "-" is stdout; NULL: not given */
 };
 
-/* The files that stages write: one of numbers and one image. */
-enum { MATRIX_OUTPUT = 3, MAP_OUTPUT, AUX_OUTPUTS };
+/* The last two are files of stages: one of numbers and one image. */
+enum { REPORT_OUTPUT, TRACE_OUTPUT, TIMING_OUTPUT, MATRIX_OUTPUT, MAP_OUTPUT, AUX_OUTPUTS };
 
 /* A file of the command and its role. One of the last four fields is set. */
 struct claim {
@@ -111,22 +111,32 @@ static void simplify(char *path)
     *to = '\0';
 }
 
+/* True if a component of the path is "..". */
+static bool goes_up(const char *path)
+{
+    for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2)
+        if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+            return true;
+    return false;
+}
+
 /* True if the first `length` bytes of the path, which end in a slash, are an existing folder; "" is ".". */
-static bool stat_folder(char *path, size_t length, struct stat *there)
+static bool stat_folder(char *path, size_t length, struct stat *info)
 {
     const char next = path[length];
     path[length] = '\0';
-    const bool found = stat(length > 0 ? path : ".", there) == 0;
+    const bool found = stat(length > 0 ? path : ".", info) == 0;
     path[length] = next;
     return found;
 }
 
 /* Sets *identity to the file's name in the nearest folder that exists. The set owns the path. "-" is stdout.
+ * Fails if a missing folder is followed by "..": once that folder was created, new/../a.png would be a.png.
  */
 static enum status identify_name(struct conflicts *set, const char *path, struct file_identity *identity,
                                  struct error *error)
 {
-    struct stat there = {.st_ino = 0};
+    struct stat info = {.st_ino = 0};
     *identity = (struct file_identity){.name = "-"};
     if (strcmp(path, "-") == 0)
         return STATUS_OK;
@@ -135,19 +145,20 @@ static enum status identify_name(struct conflicts *set, const char *path, struct
         return STATUS_FAILED;
     set->paths[set->path_count++] = target;
     size_t length = (size_t)folder_length(target);
-    while (!stat_folder(target, length, &there) && length > 0) {
+    while (!stat_folder(target, length, &info) && length > 0) {
         while (length > 0 && target[length - 1] == '/')
             length--;
         while (length > 0 && target[length - 1] != '/')
             length--;
     }
     simplify(target + length);
-    *identity = (struct file_identity){there.st_dev, there.st_ino, target + length, target};
+    if (goes_up(target + length))
+        return fail(error, STATUS_USAGE, "%s: the folder before \"..\" does not exist", path);
+    *identity = (struct file_identity){info.st_dev, info.st_ino, target + length, target};
     return STATUS_OK;
 }
 
-/* Fail: an auxiliary output, or the output of a job, is in the set already, by an earlier claim. An output
- * may be its own input with --in-place. */
+/* Fails: an auxiliary output is in the set already, by an earlier claim. */
 static enum status reject_aux_claim(const struct aux_output *aux, const struct claim *earlier,
                                     struct error *error)
 {
@@ -160,8 +171,10 @@ static enum status reject_aux_claim(const struct aux_output *aux, const struct c
     return fail(error, STATUS_USAGE, "%s%s: that is also an input", aux->option, aux->path);
 }
 
-static enum status reject_output_claim(const struct conflicts *set, const struct job *job,
-                                       const struct claim *earlier, struct error *error)
+/* Fails if the job's output would destroy the file of an earlier claim. It may replace its own input with
+ * --in-place. */
+static enum status check_output_claim(const struct conflicts *set, const struct job *job,
+                                      const struct claim *earlier, struct error *error)
 {
     const bool is_stdout = strcmp(job->output, "-") == 0;
     if (earlier->output)
@@ -184,24 +197,26 @@ static enum status reject_output_claim(const struct conflicts *set, const struct
                : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
 }
 
-static enum status claim_reject(const struct conflicts *set, const struct claim *later,
+/* Fails if the file of `later` would destroy that of `earlier`. */
+static enum status check_claims(const struct conflicts *set, const struct claim *later,
                                 const struct claim *earlier, struct error *error)
 {
-    return later->output ? reject_output_claim(set, later->output, earlier, error)
+    return later->output ? check_output_claim(set, later->output, earlier, error)
                          : reject_aux_claim(later->aux, earlier, error);
 }
 
 /* ---------------------------------------------------------------- auxiliary outputs */
 
-/* Lists the auxiliary outputs of the command. Of the stages, the first one of each kind counts. */
+/* Lists the auxiliary outputs of the command. Of several stages that write a file of one kind, it lists the
+ * first; fill_set rejects the others. */
 static void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])
 {
     const struct settings *settings = &command->settings;
     const bool json = settings->timing.form == TIMING_JSON;
-    aux[0] = (struct aux_output){"--report ", "report", "done.jsonl", settings->report};
-    aux[1] = (struct aux_output){"--trace ", "trace", "trace.json", settings->trace};
-    aux[2] = (struct aux_output){json ? "--timing=json:" : "--timing=table:", "timing", "times.json",
-                                 settings->timing.file};
+    aux[REPORT_OUTPUT] = (struct aux_output){"--report ", "report", "done.jsonl", settings->report};
+    aux[TRACE_OUTPUT] = (struct aux_output){"--trace ", "trace", "trace.json", settings->trace};
+    aux[TIMING_OUTPUT] = (struct aux_output){json ? "--timing=json:" : "--timing=table:", "timing",
+                                             "times.json", settings->timing.file};
     aux[MATRIX_OUTPUT] = (struct aux_output){"--align matrix=", "matrix", "matrix.txt", NULL};
     aux[MAP_OUTPUT] = (struct aux_output){"--stack focus,depth=", "map", "map.png", NULL};
     for (size_t i = 0; i < command->chain.count; i++) {
@@ -231,15 +246,16 @@ enum status conflicts_check_names(const struct command *command, struct error *e
 /* ---------------------------------------------------------------- folders that do not distinguish case */
 
 /* Locale of the comparison, which gets no context from tsearch; 0 if case is not folded. */
-static locale_t utf8;
+static locale_t folding_locale;
 
-/* Moves past a character and returns it in lower case. A byte that is not UTF-8 stays as it is. */
+/* Moves past a character and returns it in lower case. A byte that is not UTF-8 counts as a character of
+ * Latin-1; is_one_name decides. */
 static wint_t next_folded(const char **text)
 {
     unsigned long character = (unsigned char)**text;
     const size_t length = utf8_decode(*text, strlen(*text), &character);
     *text += length > 0 ? length : 1;
-    return towlower_l((wint_t)character, utf8);
+    return towlower_l((wint_t)character, folding_locale);
 }
 
 /* Compares the folders of two names, and then the names without case. */
@@ -257,9 +273,9 @@ static int compare_folded(const void *a, const void *b)
     return order != 0 ? order : (*left != '\0') - (*right != '\0');
 }
 
-/* True if the first components that differ are one name for their folder. Creates a temporary file that
- * begins with one of them in the existing folder, and looks for it by the other. If it cannot be created
- * there, the job itself will fail. */
+/* True if the folder treats the two names as one. Creates a temporary file, whose name begins with the first
+ * component that differs (temporary_create), in the existing folder and looks for it by the other's. False if
+ * it cannot be created: then the job fails, too. */
 static bool is_one_name(const struct file_identity *first, const struct file_identity *second)
 {
     enum { LONGEST = 200 }; /* bytes of a name that temporary_create keeps */
@@ -273,10 +289,10 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
     const int file = temporary_create(target, O_WRONLY, 0600, &created);
     if (file < 0)
         return false;
-    struct stat there;
+    struct stat info;
     snprintf(other, sizeof other, "%.*s.%.*s%s", length, first->path, two < LONGEST ? two : LONGEST,
              second->name + at, created + length + 1 + (one < LONGEST ? one : LONGEST));
-    const bool same = stat(other, &there) == 0;
+    const bool same = stat(other, &info) == 0;
     temporary_remove(created);
     close(file);
     return same;
@@ -300,8 +316,8 @@ static enum status add_folded(struct conflicts *set, const struct claim *claim, 
 /* ---------------------------------------------------------------- filling the set */
 
 /* Adds a file that is read. Several readers are no conflict. */
-static enum status add_read(struct conflicts *set, dev_t device, ino_t inode, const char *reader,
-                            const struct job *input, struct error *error)
+static enum status add_read_inode(struct conflicts *set, dev_t device, ino_t inode, const char *reader,
+                                  const struct job *input, struct error *error)
 {
     const struct claim *earlier;
     return claim_add(set, &set->files, compare_identities,
@@ -309,13 +325,14 @@ static enum status add_read(struct conflicts *set, dev_t device, ino_t inode, co
                      &earlier, error);
 }
 
-static enum status add_reader(struct conflicts *set, const char *path, const char *reader,
-                              struct error *error)
+/* Adds the file that a stage or an option reads; NULL: none. */
+static enum status add_read_path(struct conflicts *set, const char *path, const char *reader,
+                                 struct error *error)
 {
-    struct stat there;
-    if (!path || stat(path, &there) != 0 || S_ISCHR(there.st_mode))
+    struct stat info;
+    if (!path || stat(path, &info) != 0 || S_ISCHR(info.st_mode))
         return STATUS_OK;
-    return add_read(set, there.st_dev, there.st_ino, reader, NULL, error);
+    return add_read_inode(set, info.st_dev, info.st_ino, reader, NULL, error);
 }
 
 static bool is_same_input(const struct job *a, const struct job *b)
@@ -331,48 +348,59 @@ static enum status add_written(struct conflicts *set, const char *path, struct c
                                bool *is_duplicate, struct error *error)
 {
     const struct claim *earlier;
-    struct stat there;
+    struct stat info;
     const bool is_stdout = strcmp(path, "-") == 0;
-    const bool exists = (is_stdout ? fstat(STDOUT_FILENO, &there) : stat(path, &there)) == 0;
-    if (exists && S_ISCHR(there.st_mode) && !is_stdout)
+    const bool exists = (is_stdout ? fstat(STDOUT_FILENO, &info) : stat(path, &info)) == 0;
+    const bool is_device = exists && S_ISCHR(info.st_mode);
+    *is_duplicate = false;
+    if (is_device && !is_stdout)
         return STATUS_OK;
+
+    /* By its name. */
     enum status status = identify_name(set, path, &claim.identity, error);
     if (status == STATUS_OK)
         status = claim_add(set, &set->files, compare_identities, &claim, &earlier, error);
-    *is_duplicate = status == STATUS_OK && earlier && earlier->output && claim.output &&
-                    is_same_input(earlier->output, claim.output);
-    if (status == STATUS_OK && earlier && !*is_duplicate)
-        status = claim_reject(set, &claim, earlier, error);
-    if (status == STATUS_OK && claim.output && utf8 && !*is_duplicate)
-        status = add_folded(set, &claim, error);
-    if (status != STATUS_OK || *is_duplicate || !exists || S_ISCHR(there.st_mode))
+    if (status != STATUS_OK)
         return status;
-    claim.identity = (struct file_identity){.device = there.st_dev, .inode = there.st_ino};
+    *is_duplicate =
+        earlier && earlier->output && claim.output && is_same_input(earlier->output, claim.output);
+    if (*is_duplicate)
+        return STATUS_OK;
+    if (earlier && (status = check_claims(set, &claim, earlier, error)) != STATUS_OK)
+        return status;
+    if (claim.output && folding_locale && (status = add_folded(set, &claim, error)) != STATUS_OK)
+        return status;
+
+    /* By its inode. Two outputs that are hard links of one file stay apart, as a rename replaces one name. An
+     * output that is its own input may be a pipe or device, which is not replaced. */
+    if (!exists || is_device)
+        return STATUS_OK;
+    claim.identity = (struct file_identity){.device = info.st_dev, .inode = info.st_ino};
     status = claim_add(set, &set->files, compare_identities, &claim, &earlier, error);
-    /* A rename makes two outputs of two hard links, and pipes and devices are not replaced. */
-    const bool is_free = !earlier || (earlier->output && claim.output) ||
-                         (earlier->input && claim.output && !S_ISREG(there.st_mode));
-    return status != STATUS_OK || is_free ? status : claim_reject(set, &claim, earlier, error);
+    if (status != STATUS_OK || !earlier)
+        return status;
+    const bool is_allowed = claim.output && (earlier->output || (earlier->input && !S_ISREG(info.st_mode)));
+    return is_allowed ? STATUS_OK : check_claims(set, &claim, earlier, error);
 }
 
 /* Adds all files, readers first. */
 static enum status fill_set(struct conflicts *set, const struct command *command,
                             const struct aux_output aux[AUX_OUTPUTS], struct error *error)
 {
-    bool is_duplicate = false;
-    enum status status = add_reader(set, command->settings.files_from, "files-from", error);
+    bool is_duplicate;
+    enum status status = add_read_path(set, command->settings.files_from, "files-from", error);
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
         const struct step *step = &command->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
         if (caps.output_file &&
             caps.output_file != aux[caps.output_is_image ? MAP_OUTPUT : MATRIX_OUTPUT].path)
-            return fail(error, STATUS_USAGE, "--%s writes a file twice; leave one out", step->stage->name);
-        status = add_reader(set, caps.file, step->stage->name, error);
+            return fail(error, STATUS_USAGE, "only one --%s may write a file", step->stage->name);
+        status = add_read_path(set, caps.file, step->stage->name, error);
     }
     for (size_t i = 0; status == STATUS_OK && i < set->inputs; i++) {
         const struct job *job = &set->jobs[i];
         if (job->input_inode != 0)
-            status = add_read(set, job->input_device, job->input_inode, NULL, job, error);
+            status = add_read_inode(set, job->input_device, job->input_inode, NULL, job, error);
     }
     for (int i = 0; status == STATUS_OK && i < AUX_OUTPUTS; i++)
         if (aux[i].path)
@@ -397,6 +425,8 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_merged, cons
                             .inputs = count,
                             .outputs = is_merged ? 1 : count,
                             .in_place = command->settings.in_place};
+    /* At most: the files of the chain and of --files-from, for each job an input, a name, a name without case
+     * and an inode, and the claim that is looked up. */
     const size_t written = count + AUX_OUTPUTS, most = command->chain.count + 2 + 4 * written;
     struct aux_output aux[AUX_OUTPUTS];
     list_aux_outputs(command, aux);
@@ -407,7 +437,7 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_merged, cons
     set.claims = allocate(most * sizeof *set.claims, "file names", error);
     set.paths = set.claims ? allocate(written * sizeof *set.paths, "file names", error) : NULL;
     if (!command->settings.dry_run) /* is_one_name writes a temporary file */
-        utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+        folding_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     enum status status = set.paths ? fill_set(&set, command, aux, error) : STATUS_FAILED;
     tdestroy(set.files, keep_claim);
     tdestroy(set.folded, keep_claim);
@@ -415,8 +445,8 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_merged, cons
         free(set.paths[i]);
     free(set.paths);
     free(set.claims);
-    if (utf8)
-        freelocale(utf8);
-    utf8 = (locale_t)0;
+    if (folding_locale)
+        freelocale(folding_locale);
+    folding_locale = (locale_t)0;
     return status;
 }

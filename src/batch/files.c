@@ -219,7 +219,7 @@ static enum status add_stdin(struct builder *builder, struct error *error)
 {
     struct list *list = builder->list;
     struct stat there;
-    const bool is_info = settings_only_read(&builder->command->settings);
+    const bool is_info = settings_writes_no_output(&builder->command->settings);
     if (!is_info && !list->is_merged && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
@@ -409,7 +409,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
         status = names_each(&command->settings, add_argument, &builder, error);
     if (status == STATUS_OK && list->count == 0)
         status = reject_empty_list(list, command, error);
-    if (status != STATUS_OK || settings_only_read(&command->settings))
+    if (status != STATUS_OK || settings_writes_no_output(&command->settings))
         return status;
     if (!list->is_merged)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);

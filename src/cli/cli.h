@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 /* Parses argv into a command, whose strings stay in argv. Opens no file and no device. Stops at --help,
- * --version and the like and ignores further arguments: then settings_only_print(&command->settings) is
+ * --version and the like and ignores further arguments: then settings_prints_text(&command->settings) is
  * true and there is no output. Fails with STATUS_USAGE; on failure nothing is to be freed. After success call
  * command_free. */
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error);
@@ -24,7 +24,7 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
 /* Safe on a zeroed command, and twice. */
 void command_free(struct command *command);
 
-/* Writes the text of --help, --version, --complete or --generate (settings_only_print), and flushes it.
+/* Writes the text of --help, --version, --complete or --generate (settings_prints_text), and flushes it.
  * Fails for an unknown topic of --help, or if the file cannot be written. */
 enum status help_write(FILE *file, const struct settings *settings, struct error *error);
 
@@ -125,6 +125,7 @@ extern const struct alias aliases[];
 /* Advice at the end of a message; a text that does not fit is cut off. */
 struct hint {
     char text[128];
+    bool is_found; /* a name is near, or the table of aliases has an answer */
 };
 
 /* Returns the hint for an unknown stage or option: "did you mean --blur?" with the name in the table of

@@ -1,7 +1,8 @@
 /* --compare: how much pictures differ from a reference, as text, as a table, or as lines of JSON.
  *
- *     list of files ─▶ each with the reference, or the file of its name in that folder (comparison.c) ─▶
- * print */
+ *     list of files ─▶ each with the reference (comparison.c) ─▶ print
+ *
+ * If the reference is a folder, each file is compared with the one of the same name in it. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -20,7 +21,7 @@ struct compare_run {
     const struct command *command;
     FILE *out;
     bool several;
-    size_t printed, differing, failed;
+    size_t count, differing, failed; /* pairs */
 };
 
 /* Prints a pair and counts it. */
@@ -31,10 +32,10 @@ static void add_pair(struct compare_run *run, const struct comparison *pair)
     if (option->form == COMPARE_JSON)
         comparison_print_json(run->out, pair, &figures);
     else if (!run->command->settings.quiet && run->several)
-        comparison_print_row(run->out, pair, &figures, run->printed == 0);
+        comparison_print_row(run->out, pair, &figures, run->count == 0);
     else if (!run->command->settings.quiet)
         comparison_print(run->out, pair, &figures);
-    run->printed++;
+    run->count++;
     run->differing += !figures.passes;
 }
 
@@ -43,11 +44,10 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds the pictures of the reference folder that no input has the name of. */
+/* Adds a failing pair for each picture of the reference folder without an input of its name. */
 static enum status add_unpaired(struct compare_run *run, const struct list *list, struct error *error)
 {
     struct command command = *run->command;
-    const char *const reference = command.compare.reference;
     struct list others;
     command.inputs = (const char **)&command.compare.reference;
     command.input_count = 1;
@@ -63,7 +63,7 @@ static enum status add_unpaired(struct compare_run *run, const struct list *list
         struct comparison pair = {.sides = {{.name = name}, {.name = others.jobs[i].input}}};
         if (bsearch(&name, names, list->count, sizeof *names, by_text) != NULL)
             continue;
-        snprintf(pair.why, sizeof pair.why, "is only in %.100s", reference);
+        snprintf(pair.why, sizeof pair.why, "is only in the reference folder");
         add_pair(run, &pair);
     }
     if (names)
@@ -102,11 +102,12 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
     if (status == STATUS_OK && option->diff)
         status = check_diff(option->diff, job->input, path, error);
     if (status == STATUS_OK && is_folder && access(path, F_OK) != 0)
-        snprintf(pair.why, sizeof pair.why, "is not in %.100s", option->reference);
+        snprintf(pair.why, sizeof pair.why, "is not in the reference folder");
     else if (status == STATUS_OK)
         status = comparison_make(&pair, run->command, job->input, path, error);
     if (status == STATUS_OK)
         add_pair(run, &pair);
+    /* The message of compare_write, which returns STATUS_DIFFERENT; the pair itself was compared. */
     if (status == STATUS_OK && !run->several && run->differing > 0)
         fail(error, STATUS_DIFFERENT, "%s and %s differ%s%s", pair.sides[0].name, path,
              pair.why[0] != '\0'    ? ": "
@@ -124,15 +125,15 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
     struct list list;
     struct stat there;
     const char *const reference = command->compare.reference;
-    const int missing = strcmp(reference, "-") != 0 && stat(reference, &there) != 0 ? errno : 0;
+    const int stat_errno = strcmp(reference, "-") != 0 && stat(reference, &there) != 0 ? errno : 0;
     const bool is_folder = stat(reference, &there) == 0 && S_ISDIR(there.st_mode);
     bool has_folder = false; /* among the inputs */
     for (size_t i = 0; i < command->input_count; i++)
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
     enum status status = list_make(&list, command, error), single = STATUS_OK;
     struct compare_run run = {.command = command, .out = out, .several = list.several};
-    if (status == STATUS_OK && missing != 0)
-        status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(missing));
+    if (status == STATUS_OK && stat_errno != 0)
+        status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
     if (status == STATUS_OK && list.several && command->compare.diff)
         status = fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
     if (status == STATUS_OK && command->begin)
@@ -145,6 +146,7 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
             complain(error);
         run.failed++;
     }
+    /* Single inputs are a selection; only a folder should have all pictures of the reference folder. */
     if (status == STATUS_OK && is_folder && has_folder)
         status = add_unpaired(&run, &list, error);
     if (status == STATUS_OK && run.failed > 0)
@@ -152,9 +154,9 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
                               : fail(error, run.failed < list.count ? STATUS_PARTIAL : STATUS_FAILED,
                                      "%zu of %zu files failed", run.failed, list.count);
     else if (status == STATUS_OK && run.differing > 0)
-        status = !run.several ? STATUS_DIFFERENT
-                              : fail(error, STATUS_DIFFERENT, "%zu of %zu pictures differ", run.differing,
-                                     run.printed);
+        status = !run.several
+                     ? STATUS_DIFFERENT
+                     : fail(error, STATUS_DIFFERENT, "%zu of %zu pictures differ", run.differing, run.count);
     list_free(&list);
     return status;
 }

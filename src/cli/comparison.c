@@ -179,7 +179,7 @@ enum status comparison_make(struct comparison *pair, const struct command *comma
             status = reader_next_page(pair->sides[i].reader, &more[i], error);
     }
     if (more[0] != more[1])
-        snprintf(pair->why, sizeof pair->why, "%s has more pages", pair->sides[more[1]].name);
+        snprintf(pair->why, sizeof pair->why, "the %s has more pages", more[0] ? "input" : "reference");
     if (status == STATUS_OK && writer && pair->why[0] == '\0')
         status = writer_commit(writer, error);
     writer_close(writer);

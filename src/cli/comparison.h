@@ -26,7 +26,7 @@ struct comparison {
     struct side sides[2]; /* the input, then the reference */
     struct difference channels[COMPARISON_CHANNELS];
     int channel_count;
-    char why[160]; /* why they cannot be compared; empty: they were */
+    char why[160]; /* why they cannot be compared; empty: they were. Contains no names of files */
 };
 
 /* The figures of all channels. */

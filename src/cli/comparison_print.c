@@ -16,7 +16,7 @@ static double in_samples(const struct comparison *pair, double value)
     return value * sample_full_scale(pair->sides[0].info.type);
 }
 
-/* Prints what --info prints first: "photo.png: 640 x 480, RGB, 8 bit". */
+/* Prints name, size, channels and sample type, as --info does: "photo.png: 640 x 480, RGB, 8 bit". */
 static void print_side(FILE *out, const struct side *side)
 {
     print_visible(out, side->name);
@@ -24,22 +24,28 @@ static void print_side(FILE *out, const struct side *side)
             sample_name(side->info.type));
 }
 
-/* Prints "  PSNR: red 38.12, green 38.95 dB". */
-static void print_channels(FILE *out, const struct comparison *pair, const char *title, const char *format,
-                           double (*number)(const struct difference *), const char *unit)
+/* Prints a PSNR or SSIM with at least `width` characters: "none" if it does not exist, "equal" without a
+ * difference. */
+static void print_number(FILE *out, int width, int decimals, double value)
+{
+    if (isnan(value))
+        fprintf(out, "%*s", width, "none");
+    else if (isinf(value))
+        fprintf(out, "%*s", width, "equal");
+    else
+        fprintf(out, "%*.*f", width, decimals, value);
+}
+
+/* Prints "  PSNR in dB: red 38.12, green 38.95". */
+static void print_channels(FILE *out, const struct comparison *pair, const char *title, int decimals,
+                           double (*measure)(const struct difference *))
 {
     fprintf(out, "  %s:", title);
     for (int i = 0; i < pair->channel_count; i++) {
-        const double value = number(&pair->channels[i]);
         fprintf(out, "%s %s ", i > 0 ? "," : "", channel_name(&pair->sides[0].info, i));
-        if (isnan(value))
-            fputs("none", out);
-        else if (isinf(value))
-            fputs("equal", out);
-        else
-            fprintf(out, format, value);
+        print_number(out, 0, decimals, measure(&pair->channels[i]));
     }
-    fprintf(out, "%s\n", unit);
+    fputc('\n', out);
 }
 
 void comparison_print(FILE *out, const struct comparison *pair, const struct figures *figures)
@@ -51,14 +57,16 @@ void comparison_print(FILE *out, const struct comparison *pair, const struct fig
         fprintf(out, "  %s\n", figures->is_equal ? "all samples are equal" : pair->why);
         return;
     }
-    print_channels(out, pair, "PSNR", "%.2f", difference_psnr, " dB");
-    print_channels(out, pair, "SSIM", "%.5f", difference_ssim, "");
-    fprintf(out, "  largest difference: %.6g of %.6g, %s at %u,%u", in_samples(pair, largest->largest),
-            sample_full_scale(pair->sides[0].info.type), channel_name(&pair->sides[0].info, figures->largest),
-            largest->at.x, largest->at.y);
-    if (largest->at.page > 0)
-        fprintf(out, " on page %u", largest->at.page + 1);
-    fputc('\n', out);
+    print_channels(out, pair, "PSNR in dB", 2, difference_psnr);
+    print_channels(out, pair, "SSIM", 5, difference_ssim);
+    if (largest->largest > 0) {
+        fprintf(out, "  largest difference: %.6g of %.6g, %s at %u,%u", in_samples(pair, largest->largest),
+                sample_full_scale(pair->sides[0].info.type),
+                channel_name(&pair->sides[0].info, figures->largest), largest->at.x, largest->at.y);
+        if (largest->at.page > 0)
+            fprintf(out, " on page %u", largest->at.page + 1);
+        fputc('\n', out);
+    }
     for (int i = 0; i < pair->channel_count; i++)
         if (pair->channels[i].unmatched > 0)
             fprintf(out, "  NaN or infinite in one only: %llu in %s\n",
@@ -70,16 +78,20 @@ void comparison_print_row(FILE *out, const struct comparison *pair, const struct
 {
     if (is_first)
         fputs(" PSNR dB     SSIM    largest  picture\n", out);
-    if (pair->why[0] != '\0' || figures->is_equal)
+    const double largest = pair->channels[figures->largest].largest;
+    if (pair->why[0] != '\0' || largest == 0) { /* 0 without being equal: only NaN and infinity differ */
         fprintf(out, "%-28.28s  ", figures->is_equal ? "   equal" : "differs");
-    else
-        fprintf(out, "%8.2f %8.5f %10.6g  ", figures->psnr, figures->ssim,
-                in_samples(pair, pair->channels[figures->largest].largest));
+    } else {
+        print_number(out, 8, 2, figures->psnr);
+        fputc(' ', out);
+        print_number(out, 8, 5, figures->ssim);
+        fprintf(out, " %10.6g  ", in_samples(pair, largest));
+    }
     print_visible(out, pair->sides[0].name);
     fprintf(out, "%s%s\n", pair->why[0] != '\0' ? ": " : "", pair->why);
 }
 
-/* Writes one side; null if it was not read. */
+/* Writes one side; its size and samples are null if it was not read. */
 static void put_side(struct json_writer *out, const char *key, const struct side *side)
 {
     json_begin(out, key, '{');
@@ -89,17 +101,22 @@ static void put_side(struct json_writer *out, const char *key, const struct side
         json_put_whole(out, "height", side->info.height);
         json_put_whole(out, "channels", side->info.video.parts > 1 ? 3 : side->info.channels);
         json_put_text(out, "samples", sample_name(side->info.type));
+    } else {
+        json_put_null(out, "width");
+        json_put_null(out, "height");
+        json_put_null(out, "channels");
+        json_put_null(out, "samples");
     }
     json_end(out, '}');
 }
 
 /* Writes a list of one number for each channel. */
 static void put_channels(struct json_writer *out, const char *key, const struct comparison *pair,
-                         double (*number)(const struct difference *))
+                         double (*measure)(const struct difference *))
 {
     json_begin(out, key, '[');
     for (int i = 0; i < pair->channel_count; i++)
-        json_put_number(out, NULL, number(&pair->channels[i]), DIGITS);
+        json_put_number(out, NULL, measure(&pair->channels[i]), DIGITS);
     json_end(out, ']');
 }
 

@@ -134,16 +134,20 @@ static void offer_value(struct typed *typed, struct word name, const char *value
         offer_stages(typed);
 }
 
-/* Returns the name of the stage or option whose value is the argument after `argument`. Returns an empty word
- * if the next argument is no value. In letters such as -qm only the last may have a value. */
+/* Returns the name of the stage or option at the end of `argument` that takes the next argument as its value;
+ * else an empty word. In letters such as -qm, the first that needs a value takes the rest. */
 static struct word option_awaiting_value(const char *argument)
 {
     const struct word none = {NULL, 0};
     const struct option *option = NULL;
     if (argument == NULL || argument[0] != '-')
         return none;
-    if (argument[1] != '-') { /* letters */
-        option = argument[1] != '\0' ? global_find_letter(argument[strlen(argument) - 1]) : NULL;
+    if (argument[1] != '-') {
+        const char *letter = argument + 1;
+        while ((option = global_find_letter(*letter)) != NULL && !option_needs_value(option))
+            letter++;
+        if (option != NULL && letter[1] != '\0')
+            return none;
     } else {
         struct word name = {argument + 2, strlen(argument + 2)};
         const struct stage *stage = find_stage(name);
@@ -151,8 +155,8 @@ static struct word option_awaiting_value(const char *argument)
             return options_need_value(stage->options) ? name : none;
         option = find_global_option(name);
     }
-    bool takes = option != NULL && !option->optional && option->type != OPTION_FLAG;
-    return takes ? (struct word){option->name, strlen(option->name)} : none;
+    return option != NULL && option_needs_value(option) ? (struct word){option->name, strlen(option->name)}
+                                                        : none;
 }
 
 void completion_write(FILE *file, const char *before, const char *word)

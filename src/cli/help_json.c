@@ -110,7 +110,7 @@ static void put_table(struct json_writer *out, const char *key, const struct opt
     json_begin(out, key, '[');
     for (const struct option *option = table; option->type != OPTION_END; option++)
         if (!option->hidden)
-            put_option(out, NULL, option, describe(option), option->type != OPTION_FLAG && !option->optional);
+            put_option(out, NULL, option, describe(option), option_needs_value(option));
     json_end(out, ']');
 }
 

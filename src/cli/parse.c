@@ -24,7 +24,7 @@ enum { NAME_SIZE = 64 }; /* bytes; a longer name is cut off, which makes it unkn
 /* An argument "--NAME[=VALUE]". */
 struct long_option {
     char name[NAME_SIZE];        /* without dashes */
-    char what[NAME_SIZE + 2];    /* --NAME, for messages; empty for no option */
+    char what[NAME_SIZE + 2];    /* --NAME, for messages; "" if the struct is unset */
     const char *attached;        /* value after '='; NULL without '=' */
     const struct stage *stage;   /* NULL if the name is no stage */
     const struct option *global; /* NULL if the name is no global option */
@@ -45,8 +45,8 @@ struct parser {
     size_t before_stages; /* number of positional arguments before the first stage */
     bool has_stage;
 
-    /* The option before the next argument if its optional value was left out; else empty. */
-    struct long_option optional;
+    /* The option before the next argument if its optional value was left out; else unset. */
+    struct long_option unvalued_option;
 };
 
 /* Splits NAME[=VALUE] and looks the name up. */
@@ -99,7 +99,7 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
         parser->before_stages = parser->positional_count;
     parser->has_stage = true;
     if (value == NULL)
-        parser->optional = *option;
+        parser->unvalued_option = *option;
     /* If the value is wrong and looks like a file, the value was forgotten: --rotate out.png. A key may be a
      * file, as in --stack focus,depth=map.png. */
     enum status status = chain_add(&parser->command->chain, stage, value, error);
@@ -109,8 +109,8 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     return status;
 }
 
-/* True if --help is followed by a topic: `--help blur`, and `--help blurr`, which gets advice. The name of an
- * existing file is no topic. */
+/* True if --help is followed by a topic: `--help blur`, and `--help blurr`, which gets advice. A word that is
+ * no name is a topic, too, unless a file has that name. */
 static bool is_help_topic(const struct parser *parser, const struct option *option)
 {
     const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
@@ -127,7 +127,7 @@ static enum status set_global(struct parser *parser, const struct option *option
         value = parser->argv[parser->next++];
     } else if (value == NULL && option->optional) {
         value = option->implied;
-    } else if (value == NULL && option->type != OPTION_FLAG) {
+    } else if (value == NULL && option_needs_value(option)) {
         enum status status = take_value(parser, what, option_value_name(option), &value, error);
         if (status != STATUS_OK)
             return status;
@@ -145,7 +145,7 @@ static enum status parse_long(struct parser *parser, const char *argument, struc
         return fail(error, STATUS_USAGE, "unknown stage or option %s; %s", option.what,
                     suggest("--", option.name).text);
     if (option.global->optional && option.attached == NULL)
-        parser->optional = option;
+        parser->unvalued_option = option;
     return set_global(parser, option.global, option.what, option.attached, error);
 }
 
@@ -164,26 +164,27 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         const struct option *option = global_find_letter(*letter);
         /* A word such as -resise resembles a name; else the letter is wrong. */
-        if (option == NULL && strlen(name.name) > 2 && strncmp(hint.text, "climg", 5) != 0)
+        if (option == NULL && strlen(name.name) > 2 && hint.is_found)
             return fail(error, STATUS_USAGE, "unknown option -%s; %s", name.name, hint.text);
         if (option == NULL)
             return fail(error, STATUS_USAGE, "unknown option -%c; climg --help=all lists stages and options",
                         *letter);
-        const char what[] = {'-', *letter, '\0'};
         const char *rest = letter + 1;
-        bool needs_value = option->type != OPTION_FLAG && !option->optional;
-        bool attached = rest[0] == '=' || (needs_value && rest[0] != '\0');
+        bool attached = rest[0] == '=' || (option_needs_value(option) && rest[0] != '\0');
         const char *value = rest[0] == '=' ? rest + 1 : rest;
-        enum status status = set_global(parser, option, what, attached ? value : NULL, error);
+        struct long_option shown = {.what = {'-', *letter, '\0'}, .global = option};
+        enum status status = set_global(parser, option, shown.what, attached ? value : NULL, error);
         if (status != STATUS_OK || attached)
             return status;
+        if (option->optional)
+            parser->unvalued_option = shown;
     }
     return STATUS_OK;
 }
 
-/* True for names of stages and options. Aliases count only for stages, --help and --info: other words, such
- * as "input", are likely names of files. */
-static bool is_command(const char *word)
+/* True for the name of a stage or option. Names in other programs count only if they mean a stage, --help or
+ * --info: other words, such as "input", are likely names of files. */
+static bool names_stage_or_option(const char *word)
 {
     const char *answer = alias_answer(word);
     return stage_find(word) != NULL || global_find(word) != NULL ||
@@ -197,7 +198,7 @@ static enum status check_names(const struct command *command, struct error *erro
 {
     for (size_t i = 0; i < command->input_count; i++) {
         const char *input = command->inputs[i];
-        if (!is_command(input) || access(input, F_OK) == 0)
+        if (!names_stage_or_option(input) || access(input, F_OK) == 0)
             continue;
         const struct stage *stage = stage_find(input);
         if (stage == NULL)
@@ -256,14 +257,21 @@ static enum status take_positional(struct parser *parser, const struct long_opti
 /* Parses the next argument, by its first characters. */
 static enum status parse_argument(struct parser *parser, struct error *error)
 {
-    const struct long_option before = parser->optional;
+    const struct long_option before = parser->unvalued_option;
     const char *argument = parser->argv[parser->next++];
+<<<<<<< HEAD
     parser->optional.what[0] = '\0';
     /* "––blur": word processors and web pages make typographic dashes of hyphens. */
     const char *name = argument;
     while (strncmp(name, "\u2013", 3) == 0 || strncmp(name, "\u2014", 3) == 0)
         name += 3;
     if (!parser->options_ended && name > argument && access(argument, F_OK) != 0)
+=======
+    parser->unvalued_option.what[0] = '\0';
+    /* "––blur", copied from a web page. */
+    const char *name = parser->options_ended ? NULL : skip_dashes(argument);
+    if (name != NULL && access(argument, F_OK) != 0)
+>>>>>>> mend1
         return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
                     suggest("--", read_long(name + strspn(name, "-")).name).text);
     /* A file, or "-" for stdin or stdout. */
@@ -289,18 +297,20 @@ static void assign_positionals(const struct parser *parser, struct command *comm
 {
     const struct settings *settings = &command->settings;
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
-    const bool is_info = settings_only_read(settings);
-    bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !is_info;
+    const bool only_reads = settings_writes_no_output(settings);
+    bool last_is_output =
+        count + listed > 1 && settings->output == NULL && !settings->in_place && !only_reads;
     command->inputs = parser->positionals;
     command->input_count = listed || count > 1 ? count - last_is_output : 1;
     if (last_is_output)
         command->output = command->inputs[count - 1];
     else
-        command->output = settings->in_place || is_info ? NULL
-                          : settings->output != NULL    ? settings->output
-                                                        : "-";
+        command->output = settings->in_place || only_reads ? NULL
+                          : settings->output != NULL       ? settings->output
+                                                           : "-";
     command->output_is_directory =
         command->output != NULL && (listed || command->input_count > 1 || ends_in_slash(command->output));
+    /* The output was written before the first stage, as inputs are. */
     command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
     if (count == 0 && !listed)
         command->inputs[0] = "-";
@@ -333,8 +343,9 @@ static enum status check_output_folder(const struct command *command, struct err
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
-    /* An existing image at the end is rather an input: the shell's *.png. */
-    if (strcmp(command->output, "-") != 0 && access(command->output, F_OK) == 0)
+    /* If the last name exists, it is probably an input, expanded from *.png. */
+    if (command->settings.output == NULL && strcmp(command->output, "-") != 0 &&
+        access(command->output, F_OK) == 0)
         return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
     /* Name the first input that does not exist: it may be a value that no option took, as in -q 90. */
     const char *absent = NULL;
@@ -359,20 +370,21 @@ static enum status check_only_name(const struct command *command, struct error *
         access(name, F_OK) == 0 || fstat(STDIN_FILENO, &there) != 0 ||
         !(S_ISFIFO(there.st_mode) || S_ISREG(there.st_mode)))
         return STATUS_OK;
-    return fail(error, STATUS_FAILED,
+    return fail(error, STATUS_USAGE,
                 "%s: no such file; a single name is the input. To read standard input: climg - ... %s", name,
                 name);
 }
 
-/* Assigns the positional arguments and checks all arguments together. Information needs neither. */
+/* Assigns the positional arguments and checks all arguments together. --help and the like need neither. */
 static enum status resolve(const struct parser *parser, struct error *error)
 {
     struct command *command = parser->command;
-    if (settings_only_print(&command->settings))
+    if (settings_prints_text(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
     const bool is_info = command->settings.info != INFO_ABSENT, is_check = command->settings.check;
-    if (settings_only_read(&command->settings) && (parser->has_stage || command->settings.output != NULL))
+    if (settings_writes_no_output(&command->settings) &&
+        (parser->has_stage || command->settings.output != NULL))
         return fail(error, STATUS_USAGE, "--%s files as they are; leave out stages and --output",
                     is_info    ? "info shows"
                     : is_check ? "check reads"
@@ -384,11 +396,11 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (command->settings.auto_orient && command->settings.stored_orientation)
         return fail(error, STATUS_USAGE,
                     "--auto-orient and --stored-orientation cannot be used together; leave one out");
-    /* Names come before folders: `climg in.png blur 2 out/` is no list of four files. */
     enum status status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK && command->settings.compare != NULL)
         status = options_parse_value(compare_options, "--compare", command->settings.compare,
                                      &command->compare, &command->compare_text, error);
+    /* First of the checks: in `climg in.png blur 2 out/` the advice is about blur, not about a folder. */
     if (status == STATUS_OK)
         status = check_names(command, error);
     if (status == STATUS_OK)
@@ -412,7 +424,7 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
         .argc = argc, .argv = argv, .next = 1, .command = command, .positionals = positionals};
     enum status status = STATUS_OK;
     /* Arguments after --help or --version are ignored. */
-    while (status == STATUS_OK && parser.next < argc && !settings_only_print(&command->settings))
+    while (status == STATUS_OK && parser.next < argc && !settings_prints_text(&command->settings))
         status = parse_argument(&parser, error);
     if (status == STATUS_OK)
         status = resolve(&parser, error);

@@ -122,7 +122,7 @@ const char *alias_answer(const char *unknown)
 
 struct hint suggest(const char *before, const char *typed)
 {
-    struct hint hint = {""};
+    struct hint hint = {.text = ""};
     /* Names have no capitals. A word longer than any name is cut off. */
     char unknown[NAME_LIMIT + 1] = "";
     for (size_t i = 0; i < NAME_LIMIT && typed[i] != '\0'; i++)
@@ -140,6 +140,7 @@ struct hint suggest(const char *before, const char *typed)
         answer = search.best;
     }
     /* A sentence, a name, or nothing. */
+    hint.is_found = answer != NULL;
     if (answer == NULL)
         text_append(hint.text, sizeof hint.text, "climg --help=all lists stages and options");
     else if (strchr(answer, ' ') != NULL)

@@ -284,7 +284,7 @@ static enum status find_devices(struct device_table *table, const struct environ
     cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
     const int cause = errno;
     const char *failure = dlerror();
-    char loading[1024] = ""; /* of a later dlopen, the message would be another one */
+    char loading[1024] = ""; /* a copy, as drivers_find_denied may call dlopen */
     if (failure)
         snprintf(loading, sizeof loading, "%s", failure);
     if (check_denied(environment, error) != STATUS_OK)
@@ -292,7 +292,9 @@ static enum status find_devices(struct device_table *table, const struct environ
     if (code != CL_SUCCESS || found == 0)
         return fail_no_platform(cause, failure ? loading : NULL, error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
-        if (i == 0 || platforms[i] != platforms[i - 1]) /* drivers.c: ocl-icd may list one twice */
+        if (i == 0 ||
+            platforms[i] !=
+                platforms[i - 1]) /* ocl-icd lists a platform twice if two .icd files name its library */
             add_platform(table, environment, platforms[i]);
     if (table->count == 0)
         return fail(
@@ -304,13 +306,10 @@ static enum status find_devices(struct device_table *table, const struct environ
 static const char gpu_drivers[] = "a GPU needs its OpenCL driver: nvidia-opencl-icd, intel-opencl-icd or "
                                   "mesa-opencl-icd on Debian and Ubuntu, ROCm for AMD";
 
-/* Reports that no device has this name; returns STATUS_FAILED. The message names the option, or the variable
- * if the name is from there. */
-static enum status choose_reject(const char *name, const struct environment *environment, struct error *error)
+/* Fails: no device has this name. */
+static enum status fail_no_device(const char *name, struct error *error)
 {
-    bool variable = environment->device && strstr(environment->device, name);
-    return fail(error, STATUS_FAILED, "no OpenCL device fits %s%s; %s",
-                variable ? "CLIMG_DEVICE=" : "--device ", name,
+    return fail(error, STATUS_FAILED, "no OpenCL device fits \"%s\"; %s", name,
                 strcasecmp(name, "gpu") == 0 ? gpu_drivers : "see --list-devices");
 }
 
@@ -357,7 +356,7 @@ enum status device_choose(const char *name, const struct environment *environmen
     if (index >= 0)
         *device = table->entries[index];
     else if (status == STATUS_OK)
-        status = choose_reject(name, environment, error);
+        status = fail_no_device(name, error);
     if (status == STATUS_OK && startup.verbose && !device_is_exact(device))
         fprintf(stderr, "climg: %s: results may differ from those of other devices in the last bit\n",
                 device->name);
@@ -366,8 +365,8 @@ enum status device_choose(const char *name, const struct environment *environmen
 }
 
 /* Resolves names that are separated by commas, in their order. */
-static enum status list_named(const struct device_table *table, const struct environment *environment,
-                              const char *name, int *numbers, int *count, struct error *error)
+static enum status list_named(const struct device_table *table, const char *name, int *numbers, int *count,
+                              struct error *error)
 {
     char one[256]; /* bytes: device names are not longer */
     struct word word;
@@ -377,7 +376,7 @@ static enum status list_named(const struct device_table *table, const struct env
         snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
         const int index = match_device(table, one);
         if (index < 0)
-            return choose_reject(one, environment, error);
+            return fail_no_device(one, error);
         for (int i = 0; i < *count; i++)
             if (numbers[i] == index)
                 return fail(error, STATUS_USAGE, "--device %s: device %d is in it twice", name, index);
@@ -407,7 +406,7 @@ enum status device_numbers(const char *name, const struct environment *environme
     } else if (status == STATUS_OK && whole >= 0) {
         (*numbers)[(*count)++] = whole;
     } else if (status == STATUS_OK) {
-        status = list_named(table, environment, name, *numbers, count, error);
+        status = list_named(table, name, *numbers, count, error);
     }
     free(table);
     return status;
@@ -424,8 +423,8 @@ static const char *kind_name(const struct device *device)
 static const char *auto_reason(const struct device_table *table, const struct device *device)
 {
     return table->count == 1                   ? "it is the only one"
-           : device->simulator                 ? "there are only simulators"
-           : device->type & CL_DEVICE_TYPE_GPU ? "the first GPU, where there is much to do"
+           : device->simulator                 ? "no other device may be used"
+           : device->type & CL_DEVICE_TYPE_GPU ? "the first GPU; small jobs may run on the CPU"
                                                : "no usable GPU is there";
 }
 
@@ -454,7 +453,7 @@ static void print_device(FILE *out, const struct device_table *table, int index,
         fprintf(out, "   --selftest failed on %s (%s off by %.1e): not used without --force\n", result.date,
                 result.stage, result.error);
     if (index == automatic)
-        fprintf(out, "   --device auto takes this one: %s\n", auto_reason(table, device));
+        fprintf(out, "   --device auto uses this one: %s\n", auto_reason(table, device));
 }
 
 /* Writes one device of --list-devices=json: the limits of print_device and a few more, in bytes. */

@@ -330,6 +330,11 @@ const struct option *options_primary(const struct option *table)
     return table->type != OPTION_END && table->name == NULL ? table : NULL;
 }
 
+bool option_needs_value(const struct option *option)
+{
+    return option->type != OPTION_FLAG && !option->optional;
+}
+
 bool options_need_value(const struct option *table)
 {
     const struct option *primary = options_primary(table);

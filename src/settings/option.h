@@ -130,6 +130,9 @@ const char *option_value_name(const struct option *option);
 /* Returns the row of that name, or NULL. */
 const struct option *options_find(const struct option *table, struct word name);
 
+/* True for an option that the next argument is the value of, unless it has one after '='. */
+bool option_needs_value(const struct option *option);
+
 /* Returns the row of the PRIMARY value, or NULL. */
 const struct option *options_primary(const struct option *table);
 

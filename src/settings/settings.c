@@ -459,12 +459,12 @@ struct reader_options settings_reader_options(const struct settings *settings)
                                    .spool = settings->environment.spool};
 }
 
-bool settings_only_read(const struct settings *settings)
+bool settings_writes_no_output(const struct settings *settings)
 {
     return settings->info != INFO_ABSENT || settings->check || settings->compare != NULL;
 }
 
-bool settings_only_print(const struct settings *settings)
+bool settings_prints_text(const struct settings *settings)
 {
     return settings->help != NULL || settings->version || settings->complete != NULL ||
            settings->generate != GENERATE_OPTION_ABSENT;

@@ -148,7 +148,7 @@ extern const struct option global_options[];
 extern const struct option compare_options[];
 
 /* True if --info, --check or --compare was given: the command writes no outputs, so all names are inputs. */
-bool settings_only_read(const struct settings *settings);
+bool settings_writes_no_output(const struct settings *settings);
 
 /* Return an option by its long name or its letter, or NULL. */
 const struct option *global_find(const char *name);
@@ -175,7 +175,7 @@ struct reader_options settings_reader_options(const struct settings *settings);
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 
 /* True if --help, --version, --complete or --generate was given: the command only prints text. */
-bool settings_only_print(const struct settings *settings);
+bool settings_prints_text(const struct settings *settings);
 
 /* ---------------------------------------------------------------- shards: shard.c */
 

@@ -19,9 +19,10 @@ int main(int count, char **names)
 {
     static uint8_t data[1 << 20];
     for (int i = 1; i < count; i++) {
+        fprintf(stderr, "%s\n", names[i]); /* the last name is the one that failed */
         FILE *file = fopen(names[i], "rb");
         if (!file) {
-            fprintf(stderr, "%s: cannot be read\n", names[i]);
+            fprintf(stderr, "cannot be read\n");
             return EXIT_FAILURE;
         }
         size_t size = fread(data, 1, sizeof data, file);

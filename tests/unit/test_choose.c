@@ -93,11 +93,11 @@ static void one_is_chosen_by_kind_number_or_name(void **state)
     means("tensor", "Tensor 1");
     means("portable", "pthread-core");
     means("oclgrind", "Oclgrind Simulator");
-    means_none("5", "no OpenCL device fits --device 5; see --list-devices");
-    means_none("asleep", "no OpenCL device fits --device asleep");
-    means_none("Mute", "no OpenCL device fits --device Mute");
+    means_none("5", "no OpenCL device fits \"5\"; see --list-devices");
+    means_none("asleep", "no OpenCL device fits \"asleep\"");
+    means_none("Mute", "no OpenCL device fits \"Mute\"");
     environment.device = "nowhere";
-    means_none("nowhere", "no OpenCL device fits CLIMG_DEVICE=nowhere");
+    means_none("nowhere", "no OpenCL device fits \"nowhere\"");
 }
 
 /* "auto" compares expected times once the work is known; a device that may not be taken is left out. */
@@ -175,7 +175,7 @@ static void several_are_chosen(void **state)
     numbers_are("graphics b,cpu", STATUS_OK, "3 0");
     numbers_are("1,1", STATUS_USAGE, "--device 1,1: device 1 is in it twice");
     numbers_are("1,,2", STATUS_USAGE, "--device 1,,2: an empty name is in it");
-    numbers_are("1,9", STATUS_FAILED, "no OpenCL device fits --device 9; see --list-devices");
+    numbers_are("1,9", STATUS_FAILED, "no OpenCL device fits \"9\"; see --list-devices");
     install(0, 3);
     numbers_are("all", STATUS_OK, "0");
     imagined_device_count = 0;
@@ -215,7 +215,7 @@ static void all_are_listed(void **state)
             "1: Tensor 1\n   accelerator, 4 compute units; Works of Graphics; OpenCL 1.2 imagined, driver ",
             "   memory 4.0 GiB, one allocation 1.0 GiB; no images (--memory buffer only)\n",
             "2: Graphics A\n   GPU, ", "; images up to 16384x16384\n",
-            "   --device auto takes this one: the first GPU, where there is much to do\n3: Graphics B\n",
+            "   --device auto uses this one: the first GPU; small jobs may run on the CPU\n3: Graphics B\n",
             "0: pthread-core\n   CPU, ", "4: Oclgrind Simulator\n   simulator, ",
             "--selftest (optional) was not run", NULL});
     assert_listed(
@@ -225,19 +225,18 @@ static void all_are_listed(void **state)
             "{\"number\":1,\"name\":\"Tensor 1\",\"kind\":\"accelerator\",\"compute_units\":4,",
             "\"memory\":4294967296,\"allocation\":1073741824,\"local_memory\":65536,\"group_size\":256,"
             "\"images\":null,\"exact\":true,\"selftest\":null,\"auto\":null}\n,{\"number\":2,",
-            "\"images\":[16384,16384],\"exact\":true,\"selftest\":null,\"auto\":\"the first GPU, ", NULL});
+            "\"images\":[16384,16384],\"exact\":true,\"selftest\":null,\"auto\":\"the first GPU; ", NULL});
     install(0, 1);
     assert_listed(false,
                   (const char *const[]){
-                      "takes this one: it is the only one\nno GPU: a GPU needs its OpenCL driver: ", NULL});
-    means_none("gpu",
-               "no OpenCL device fits --device gpu; a GPU needs its OpenCL driver: nvidia-opencl-icd, ");
+                      "uses this one: it is the only one\nno GPU: a GPU needs its OpenCL driver: ", NULL});
+    means_none("gpu", "no OpenCL device fits \"gpu\"; a GPU needs its OpenCL driver: nvidia-opencl-icd, ");
     install(0, 3);
-    assert_listed(false, (const char *const[]){"takes this one: no usable GPU is there\n", NULL});
+    assert_listed(false, (const char *const[]){"uses this one: no usable GPU is there\n", NULL});
     install(1, 1);
     imagined_devices[1] = imagined_devices[0];
     imagined_device_count = 2;
-    assert_listed(false, (const char *const[]){"takes this one: there are only simulators\n", NULL});
+    assert_listed(false, (const char *const[]){"uses this one: no other device may be used\n", NULL});
 }
 
 /* Seconds of whole commands, medians of 7, PoCL 5.0 on 16 cores and an H200 (132 units); 2026-11-26. */

@@ -111,7 +111,7 @@ static void defaults(void **state)
     assert_true(settings.max_pixels == 2147483648);
     assert_false(settings.linear || settings.strip || settings.quiet || settings.verbose ||
                  settings.list_devices);
-    assert_false(settings_only_print(&settings));
+    assert_false(settings_prints_text(&settings));
 }
 
 static void long_options(void **state)
@@ -358,6 +358,8 @@ static void values_without_equals(void **state)
     refuse("a|--wavelet|4|c.png", "--wavelet 4: write its value after =, as in --wavelet=4");
     refuse("a|--denoise|10", "--denoise 10: write its value after =, as in --denoise=10");
     refuse("--timing|json|a|b", "--timing json: write its value after =, as in --timing=json");
+    refuse("-n|json|a|b", "-n json: write its value after =, as in -n=json");
+    refuse("-qn|json|a|b", "-n json: write its value after =, as in -n=json");
     assert_files("a|--denoise|b", "a", "b", false);
     assert_files("--denoise|-q|10", "10", "-", false);
     assert_files("--denoise|/", "/", "-", false);
@@ -446,7 +448,7 @@ static void information_ends_parsing(void **state)
     struct line line;
     struct command command;
     parse(&line, &command, "in|--inverse-wavelet|--help=blur|--bogus");
-    assert_true(settings_only_print(&command.settings));
+    assert_true(settings_prints_text(&command.settings));
     assert_string_equal(command.settings.help, "blur");
     command_free(&command);
     parse(&line, &command, "-h|--bogus");

@@ -17,3 +17,5 @@ climg x.png y.png z.png --blur 1
 echo $?
 climg x.png y.png none.png --blur 1
 echo $?
+climg x.png y.png --blur 1 -o z.png
+echo $?

@@ -8,7 +8,7 @@ climg -j 1 in/a.png in/b.png --invert "$PWD/m1/m2"
 echo $?
 climg -j 1 in/b.png --invert kept/f1/f2/
 echo $?
-climg -j 1 in/b.png none.png --invert kept/f1/../f2/f3
+climg -j 1 in/b.png none.png --invert kept/./f2/f3
 echo $?
 climg -j 1 in/a.png --invert in/a.png/sub/
 echo $?

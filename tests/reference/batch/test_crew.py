@@ -105,7 +105,7 @@ def test_devices_of_a_list(tmp_path, rng, two_devices):
 
 
 @pytest.mark.parametrize("wanted, message", [
-    ("0,99", "no OpenCL device fits --device 99; see --list-devices"),
+    ("0,99", "no OpenCL device fits \"99\"; see --list-devices"),
     ("0,0", "--device 0,0: device 0 is in it twice"),
     ("0,", "--device 0,: an empty name is in it"),
     ("0,1", "--device 0,1 is for several files; a single file needs one device"),

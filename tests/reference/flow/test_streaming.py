@@ -224,5 +224,5 @@ def test_decoding_starts_before_the_device_is_ready(tmp_path, rng):
         done = harness.run(name, "--invert", "none.png", cwd=tmp_path, status=1)
         assert done.err == f"climg: {name}: damaged PNG: the file ends too early\n"
     done = harness.run("--device", "nothing", "early.png", "--invert", "none.png", cwd=tmp_path, status=1)
-    assert done.err == "climg: no OpenCL device fits --device nothing; see --list-devices\n"
+    assert done.err == "climg: no OpenCL device fits \"nothing\"; see --list-devices\n"
     assert not (tmp_path / "none.png").exists()

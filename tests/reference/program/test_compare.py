@@ -87,7 +87,7 @@ def test_exit_statuses(tmp_path, rng):
         assert message is None or done.err == (f"climg: {message}" if message else "")
     done = harness.run("a.png", "--compare", "b.png", cwd=tmp_path, status=4)
     assert done.out.decode().splitlines() == [
-        "a.png: 30 x 40, RGB, 8 bit", "b.png: 30 x 40, RGB, 8 bit", f"  PSNR: red equal, green equal, blue {psnr:.2f} dB",
+        "a.png: 30 x 40, RGB, 8 bit", "b.png: 30 x 40, RGB, 8 bit", f"  PSNR in dB: red equal, green equal, blue {psnr:.2f}",
         done.out.decode().splitlines()[3], "  largest difference: 30 of 255, blue at 9,7"]
     assert harness.run("-q", "a.png", "--compare", "b.png", cwd=tmp_path, status=4).out == b""
     for words in (("a.png", "--compare", "b.png", "--blur", "2"), ("a.png", "--compare", "b.png", "-o", "c.png"),
@@ -121,6 +121,12 @@ def test_floats_that_are_no_numbers(tmp_path, rng):
     harness.write_tiff(tmp_path / "b.tif", b)
     line, = compare("a.tif", "b.tif,min-psnr=1,peak=4095", cwd=tmp_path, status=4)
     assert line["unmatched"] == [1] and np.isclose(line["largest"]["difference"], 10, rtol=1e-4)
+    only = np.where(np.isfinite(a), a, 0)
+    harness.write_tiff(tmp_path / "c.tif", only)
+    done = harness.run("a.tif", "--compare", "c.tif", cwd=tmp_path, status=4).out.decode().splitlines()
+    assert done[2:] == ["  PSNR in dB: gray equal", done[3], "  NaN or infinite in one only: 2 in gray"]
+    done = harness.run("a.tif", "c.tif", "--compare", "c.tif", cwd=tmp_path, status=4).out.decode().splitlines()
+    assert done[1:] == ["differs                       a.tif", "   equal                      c.tif"]
     rest = np.isfinite(b)
     assert np.isclose(line["psnr"], 10 * np.log10(4095**2 * a.size / np.square(a[rest].astype(float) - b[rest]).sum()), atol=1e-4)
 
@@ -135,8 +141,21 @@ def test_pages(tmp_path, rng):
     line, = compare("a.tif", "b.tif", cwd=tmp_path, status=4)
     assert line["largest"] == {"difference": 128.0, "channel": "gray", "x": 7, "y": 5, "page": 3}
     assert np.isclose(line["psnr"], peak_signal_noise_ratio(pages, changed))
-    assert compare("a.tif", "c.tif", cwd=tmp_path, status=4)[0]["why"] == "a.tif has more pages"
+    assert compare("a.tif", "c.tif", cwd=tmp_path, status=4)[0]["why"] == "the input has more pages"
     assert compare("--page", "1-2", "a.tif", "b.tif", cwd=tmp_path)[0]["equal"]
+
+
+def test_small_pictures_and_strange_names(tmp_path):
+    for folder, value in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        pngfile.write_png(tmp_path / folder / "4.png", np.full((4, 4, 1), value, np.uint8))  # no SSIM: the window has 11 pixels
+    name = "x\033[31m" + "\u00e9" * 70 + ".png"
+    pngfile.write_png(tmp_path / "a" / name, np.full((4, 4, 1), 1, np.uint8))
+    done = harness.run("a/", "--compare", "b", cwd=tmp_path, status=4).out.decode()
+    assert done.splitlines()[1] == f"{20 * np.log10(255):8.2f}     none          1  a/4.png" and "\033" not in done
+    line = json.loads(harness.run("a/" + name, "--compare", "b,form=json", cwd=tmp_path, status=4).out)
+    assert line["picture"] == {"file": "a/" + name, "width": None, "height": None, "channels": None, "samples": None}
+    assert line["why"] == "is not in the reference folder"
 
 
 def test_video(tmp_path, rng):
@@ -159,9 +178,9 @@ def test_folders(tmp_path, rng):
     (tmp_path / "b" / "2.jpg").write_bytes(b"broken")
     done = harness.run("a/", "--compare", "b", cwd=tmp_path, status=3)
     assert done.out.decode().splitlines() == [
-        " PSNR dB     SSIM    largest  picture", "differs                       a/1.png: is not in b", "   equal                      a/2.png",
+        " PSNR dB     SSIM    largest  picture", "differs                       a/1.png: is not in the reference folder", "   equal                      a/2.png",
         f"{10 * np.log10(255**2 / 36):8.2f} {(2 * 27 + 6.5025) / (90 + 6.5025):8.5f} {6:10}  a/3.png",
-        "differs                       4.png: is only in b"]
+        "differs                       4.png: is only in the reference folder"]
     assert done.err.splitlines() == ["climg: a/2.jpg: is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M", "climg: 1 of 4 files failed"]
     (tmp_path / "a" / "2.jpg").unlink()
     (tmp_path / "b" / "2.jpg").unlink()

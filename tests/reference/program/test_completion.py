@@ -26,6 +26,9 @@ CASES = [
     ("in.png", "--wavelet=biort=leg", ["--wavelet=biort=legall"]),
     ("in.png", "--wavelet=2,qshift=qshift_0", ["--wavelet=2,qshift=qshift_06"]),
     ("-m", "i", ["image"]),
+    ("-qm", "i", ["image"]),
+    ("-oout.ppm", "--bl", ["--blur"]),  # -o has its value
+    ("-oout.tif", "p", []),
     ("--edge", "", ["clamp", "mirror", "wrap", "zero"]),
     ("in.png", "--timing=j", ["--timing=json"]),
     ("in.png", "--help=blu", ["--help=blur"]),

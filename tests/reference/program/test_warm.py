@@ -1,4 +1,5 @@
-"""After --warm no example of the manual builds anything: PoCL's cache has no new program and no new machine code.
+"""After --warm no example of the manual builds anything: PoCL's cache has no new program and no new machine code, and the timing
+says that all programs are from a cache.
 
 What was built cannot be told by its time on a busy machine. So this is about PoCL; drivers of GPUs do not say."""
 
@@ -25,9 +26,10 @@ def built(cache):
 
 def assert_builds_nothing(cache, command, *options):
     there = built(cache)
-    done = climg(cache, *shlex.split(command)[1:], *options, cwd=cache.parent)
+    done = climg(cache, *shlex.split(command)[1:], *options, "--timing=table:times", cwd=cache.parent)
     assert (done.returncode, harness.without_clipping(done.stderr)) == (0, "")
     assert there and built(cache) == there, command
+    assert "(compiled)" not in (cache.parent / "times").read_text(), command
 
 
 @pytest.mark.some(3)
@@ -68,4 +70,4 @@ def test_options_that_change_programs_are_handed_on(tmp_path, monkeypatch):
 
 def test_a_device_that_is_not_there():
     done = harness.run("--warm", "--device", "no such device", status=1)
-    assert done.out == b"" and "no OpenCL device fits --device no such device" in done.err
+    assert done.out == b"" and "no OpenCL device fits \"no such device\"" in done.err
