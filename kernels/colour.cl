@@ -5,21 +5,26 @@
  * A curve may be absent. Colour is divided by alpha before and multiplied by it after the conversion; alpha is copied. If
  * one colour of a pixel is NaN, all are. Gray is one channel, on either side.
  *
+ *   -DSAMPLE=n  on CPUs, source, destination or both are a file's samples (samples.h) instead of planes
+ *
  * Grid: x counts vecs of pixels (one pixel in images), y rows, z images. A work-item has all channels of its pixels. Order:
  * input channels ascending; of the tetrahedron the nodes from the lowest to the highest. */
-#include "planes.h"
-
-#if LANES == 16
-typedef float16 lanes;
-typedef int16 ints;
+#include "raster.h"
+#ifdef SAMPLE
+#include "samples.h"
 #else
-typedef float lanes;
+#define MAX_CHANNELS 4
+#endif
+#if LANES == 16
+typedef int16 ints;
+#define COLOURS_UNROLLED 1 /* three copies of curve_lookup() would take long to compile */
+#else
 typedef int ints;
+#define COLOURS_UNROLLED 3
 #endif
 #include "curve.h"
 
-#define MAX_CHANNELS 4
-#define NODES        33
+#define NODES 33
 
 /* struct conversion of src/stages/profile.c. */
 struct conversion {
@@ -29,12 +34,10 @@ struct conversion {
     float matrix[9];          /* [out][in] */
 };
 
-/* Loads the colours of LANES pixels, divided by alpha, and applies the first curves. Returns alpha, or 1. */
-static inline lanes load_colours(PLANES_IN(src), int x, int y, int z, __global const float *restrict floats,
-                                 const struct conversion how, lanes *value)
+/* Loads the colours of LANES pixels, divided by alpha; of gray only the first. Returns alpha, or 1. */
+static inline lanes load_colours(PLANES_IN(src), int x, int y, int z, const struct conversion how, lanes *value)
 {
     lanes alpha = 1.0f;
-    value[0] = value[1] = value[2] = 0.0f;
 #ifdef IMAGES
     const float4 texel = load(PLANES_ARG(src), x, y, z);
     value[0] = texel.x, value[1] = how.in > 1 ? texel.y : 0.0f, value[2] = how.in > 1 ? texel.z : 0.0f;
@@ -50,26 +53,19 @@ static inline lanes load_colours(PLANES_IN(src), int x, int y, int z, __global c
         alpha = load(PLANES_ARG(src), x, y, z * channels + how.in);
 #endif
 #pragma unroll
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < 3; c++)
         if (how.alpha)
             value[c] = alpha > 0.0f ? value[c] / alpha : (lanes)(0.0f);
-        if (how.decode[c] >= 0)
-            value[c] = curve_lookup(floats + how.decode[c], value[c]);
-    }
     return alpha;
 }
 
-/* Applies the last curves and stores the colours, multiplied by alpha. */
-static inline void store_colours(PLANES_OUT(dst), int x, int y, int z, __global const float *restrict floats,
-                                 const struct conversion how, lanes *value, lanes alpha)
+/* Stores the colours, multiplied by alpha. */
+static inline void store_colours(PLANES_OUT(dst), int x, int y, int z, const struct conversion how, lanes *value, lanes alpha)
 {
 #pragma unroll
-    for (int c = 0; c < 3; c++) {
-        if (how.encode[c] >= 0)
-            value[c] = curve_lookup(floats + how.encode[c], value[c]);
+    for (int c = 0; c < 3; c++)
         if (how.alpha)
             value[c] *= alpha;
-    }
 #ifdef IMAGES
     const float last = how.alpha ? alpha : 0.0f;
     store(PLANES_ARG(dst), x, y, z,
@@ -141,25 +137,71 @@ static inline void apply_grid(__global const float *restrict grid, lanes *value)
     value[0] = v[0], value[1] = v[1], value[2] = v[2];
 }
 
-NOINLINE void convert_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict floats,
-                          const struct conversion how, WORK_ITEM_PARAMS)
+/* Applies the curves that start at `starts` to `count` vecs. */
+static inline void apply_curves(__global const float *restrict floats, const int *starts, lanes (*value)[MAX_CHANNELS],
+                                int count)
 {
+#pragma unroll COLOURS_UNROLLED
+    for (int c = 0; c < 3; c++)
+        if (starts[c] >= 0)
 #pragma unroll 1
-    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
-        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
-        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-            return;
-        lanes v[3];
-        const lanes alpha = load_colours(PLANES_ARG(src), x, y, z, floats, how, v);
-        if (how.grid >= 0)
-            apply_grid(floats + how.grid, v);
+            for (int i = 0; i < count; i++)
+                value[i][c] = curve_lookup(floats + starts[c], value[i][c]);
+}
+
+/* The source is `samples`, or src if that is NULL; the destination is the raster, or dst if that is NULL. */
+#ifdef SAMPLE
+#define INPUT      RASTER_IN(read_sample, samples), PLANES_IN(src)
+#define INPUT_ARG  RASTER_IN_ARG(samples), PLANES_ARG(src)
+#define OUTPUT     RASTER_OUT(sample, raster), PLANES_OUT(dst)
+#define OUTPUT_ARG RASTER_OUT_ARG(raster), PLANES_ARG(dst)
+#else
+#define INPUT      PLANES_IN(src)
+#define INPUT_ARG  PLANES_ARG(src)
+#define OUTPUT     PLANES_OUT(dst)
+#define OUTPUT_ARG PLANES_ARG(dst)
+#endif
+
+/* Each step passes through all vecs of a call, as the steps of one vec depend on each other: a core overlaps the same step of
+ * several vecs. All steps of one vec after the other took 1.4 times as long. */
+NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion how, WORK_ITEM_PARAMS)
+{
+    const int first_x = first_item * LANES, y = item_y + dst_at.first_row, z = item_z;
+    if (first_x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const int count = ITEMS_PER_CALL == 1 ? 1 : min(ITEMS_PER_CALL, (dst_at.width - first_x + LANES - 1) / LANES);
+    lanes v[ITEMS_PER_CALL][MAX_CHANNELS], alpha[ITEMS_PER_CALL];
+#pragma unroll 1
+    for (int i = 0; i < count; i++) {
+        v[i][0] = v[i][1] = v[i][2] = 0.0f; /* the matrix reads all three */
+#ifdef SAMPLE
+        if (samples)
+            load_pixels(v[i], samples + PIXEL_NUMBER(samples, first_x + i * LANES, y, 0) * how.in, how.in);
         else
-            apply_matrix(how, v);
-        store_colours(PLANES_ARG(dst), x, y, z, floats, how, v, alpha);
+#endif
+            alpha[i] = load_colours(PLANES_ARG(src), first_x + i * LANES, y, z, how, v[i]);
+    }
+    apply_curves(floats, how.decode, v, count);
+#pragma unroll 1
+    for (int i = 0; i < count; i++)
+        if (how.grid >= 0)
+            apply_grid(floats + how.grid, v[i]);
+        else
+            apply_matrix(how, v[i]);
+    apply_curves(floats, how.encode, v, count);
+#pragma unroll 1
+    for (int i = 0; i < count; i++) {
+#ifdef SAMPLE
+        if (raster) {
+            store_pixels(RASTER_OUT_ARG(raster), first_x + i * LANES, y, v[i], how.out, false);
+            continue;
+        }
+#endif
+        store_colours(PLANES_ARG(dst), first_x + i * LANES, y, z, how, v[i], alpha[i]);
     }
 }
 
-__kernel void convert(PLANES_IN(src), PLANES_OUT(dst), __global const float *restrict floats, const struct conversion how)
+__kernel void convert(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion how)
 {
-    convert_run(PLANES_ARG(src), PLANES_ARG(dst), floats, how, WORK_ITEM_ARGS);
+    convert_run(INPUT_ARG, OUTPUT_ARG, floats, how, WORK_ITEM_ARGS);
 }

@@ -206,6 +206,12 @@ bool curve_tables_equal(const float *a, const float *b)
     return i == CURVE_TABLE_SIZE;
 }
 
+bool curve_is_equal(const struct tone_curve *a, const struct tone_curve *b)
+{
+    return a->kind == b->kind && a->kind != TONE_TABLE && a->g == b->g && a->a == b->a && a->b == b->b &&
+           a->c == b->c && a->d == b->d && a->e == b->e && a->f == b->f;
+}
+
 bool curve_is_near(const struct tone_curve *a, const struct tone_curve *b, double tolerance)
 {
     enum { VALUES = 64 };

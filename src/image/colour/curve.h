@@ -25,6 +25,9 @@ double curve_encode(const struct tone_curve *curve, double light);
 void curve_fill(float *table, bool is_mirrored, double (*function)(const void *context, double v),
                 const void *context);
 
+/* True if the curves have the same formula and numbers. Tables of profiles are not compared. */
+bool curve_is_equal(const struct tone_curve *a, const struct tone_curve *b);
+
 /* True if the curves differ by at most `tolerance` of light at each of 64 values. */
 bool curve_is_near(const struct tone_curve *a, const struct tone_curve *b, double tolerance);
 
