@@ -56,8 +56,10 @@ void progress_show_compiling(void);
 /* Erases the line, so that something else can be printed. */
 void progress_erase(void);
 
-/* Counts a finished job, and prints its line, or redraws the line if the last time was a while ago. */
-void progress_add(struct progress *progress, const struct job *job, const struct result *result);
+/* Counts a finished job, and prints its line, or redraws the line if the last time was a while ago.
+ * `is_left_out`: it failed, and its stack goes on without it. */
+void progress_add(struct progress *progress, const struct job *job, const struct result *result,
+                  bool is_left_out);
 
 /* Callback for page.watch (chain/page.h): updates the progress when `rows` output rows of the current page,
  * in total, are enqueued. `page` is the shape of the page's output. `job` points to a struct job with its

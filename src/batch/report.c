@@ -263,10 +263,12 @@ static void print_warnings(struct results *results, const struct job *job, const
 void results_add(struct results *results, struct job *job, const struct result *result)
 {
     struct error error;
+    const bool is_left_out =
+        result->status != STATUS_OK && job_is_stacked(job) && result->error.scope == SCOPE_FILE;
     job->has_result = true;
     if (result->status == STATUS_OK) {
         print_warnings(results, job, result);
-    } else if (job_is_stacked(job) && result->error.scope == SCOPE_FILE) {
+    } else if (is_left_out) {
         /* An input of a stack is left out, and the stack goes on: no failure of the command. */
         struct error line;
         error_set(&line, "%s; left out", result->error.text);
@@ -283,7 +285,7 @@ void results_add(struct results *results, struct job *job, const struct result *
         results->last_failure_status = result->status;
     }
     results->added++;
-    progress_add(&results->progress, job, result);
+    progress_add(&results->progress, job, result, is_left_out);
     if (report_file_append(&results->report, job, result, NULL, &error) != STATUS_OK)
         print_report_failure(results, &error);
 }
