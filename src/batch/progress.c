@@ -8,9 +8,9 @@
  *     climg: 240 frames, 85.2 MP/s: standard input                           of unknown number
  *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, longest part: reading, 61%
  *
- * The time left is the number of input bytes that are left, divided by the rate since the first output. The
- * time before that is for starting and compiling, which happens once. A thread prints a line in one call, and
- * locks stderr if the line replaces another. */
+ * The time left is the number of input bytes that are left, divided by the rate since the device was ready,
+ * as starting and compiling happen once. A thread prints a line in one call, and locks stderr if the line
+ * replaces another. */
 #include "batch/progress.h"
 
 #include "base/text.h"
@@ -159,8 +159,8 @@ void progress_subtract_done(struct progress *progress, const struct resume *resu
 {
     for (size_t i = 0; progress->has_line && i < list->count; i++) {
         struct job *job = &list->jobs[i];
-        job->is_left_out = resume_expects_done(resume, job);
-        if (job->is_left_out)
+        job->is_expected_done = resume_expects_done(resume, job);
+        if (job->is_expected_done)
             progress->pending_bytes -= job_weight(job);
     }
 }
@@ -220,20 +220,21 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu left out", left_out);
 }
 
-/* Returns the seconds since the first output, and sets *done to the bytes since then; both are 0 before it.
+/* Returns the seconds over which the rate is measured, and sets *done to the bytes since then. Both are 0
+ * before any rows are done; the first drawing after that starts the measurement, unless a finished file has.
  */
-static double since_first(struct progress *progress, double now, double *done)
+static double rate_period(struct progress *progress, double now, double *done)
 {
     const double all = progress->done_bytes + progress->processed_bytes;
     *done = 0;
     if (all == 0)
         return 0;
-    if (progress->first_time == 0) {
-        progress->first_time = now;
-        progress->first_bytes = all;
+    if (progress->rate_since == 0) {
+        progress->rate_since = now;
+        progress->rate_bytes = all;
     }
-    *done = all - progress->first_bytes;
-    return now - progress->first_time;
+    *done = all - progress->rate_bytes;
+    return now - progress->rate_since;
 }
 
 /* Appends the time that the remaining bytes will take if `done` bytes took `elapsed` seconds. */
@@ -250,7 +251,7 @@ static void append_time_left(char *line, const struct progress *progress, double
 static void draw_files(struct progress *progress, double now)
 {
     char line[LINE_SIZE] = "";
-    double done, elapsed = since_first(progress, now, &done);
+    double done, elapsed = rate_period(progress, now, &done);
     text_append(line, sizeof line, "climg: %zu of %zu files", atomic_load(&counts.added),
                 atomic_load(&counts.total));
     append_counts(line);
@@ -265,7 +266,7 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
                       double now)
 {
     char line[LINE_SIZE] = "";
-    double done, elapsed = since_first(progress, now, &done);
+    double done, elapsed = rate_period(progress, now, &done);
     const int pages = job->page + (rows == page->height);
     if (job->pages == 1)
         text_append(line, sizeof line, "climg: %d of %d rows", rows, page->height);
@@ -304,14 +305,15 @@ void progress_rows(void *context, int rows, const struct shape *page)
     else if (several)
         share = 0; /* it would exceed the file's weight */
     pthread_mutex_lock(&progress->lock);
-    if (job->is_left_out) /* the output was changed, and is written again */
+    if (job->is_expected_done) /* the output was changed, and is written again */
         progress->pending_bytes += job_weight(job);
-    job->is_left_out = false;
+    job->is_expected_done = false;
     if (share > job->share) { /* false for a second try */
         progress->processed_bytes += (share - job->share) * job_weight(job);
         job->share = share;
     }
     const double now = clock_seconds();
+    /* After the last rows of a single page the file is about to end: its line would be erased at once. */
     if ((rows < page->height || job->pages != 1) && is_due(progress, now)) {
         if (several)
             draw_files(progress, now);
@@ -356,14 +358,14 @@ void progress_add(struct progress *progress, const struct job *job, const struct
         atomic_fetch_add(&counts.left_out, is_left_out);
     }
     pthread_mutex_lock(&progress->lock);
-    /* The rate of the first file counts from the time when the device was ready. A skipped file says nothing
-     * about the rate. */
-    if (progress->first_time == 0 && !result->skipped)
-        progress->first_time = now - fmax(result->times.total - result->times.seconds[PART_START] -
+    /* The first file starts the measurement of the rate, at the time when the device was ready. A skipped
+     * file says nothing about the rate. */
+    if (progress->rate_since == 0 && !result->skipped)
+        progress->rate_since = now - fmax(result->times.total - result->times.seconds[PART_START] -
                                               result->times.seconds[PART_BUILD],
                                           0);
     /* The job's bytes are done. */
-    if (!job->is_left_out)
+    if (!job->is_expected_done)
         progress->pending_bytes -= job_weight(job);
     progress->processed_bytes -= job->share * job_weight(job);
     if (!result->skipped) {
