@@ -408,7 +408,7 @@ static void print_json(FILE *out, struct worker *worker)
     const struct times busy = worker_times(worker);
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "device", worker->measured ? worker->device.name : NULL);
+    json_put_text(&line, "device", worker->has_device_name ? worker->device.name : NULL);
     json_put_text(&line, "memory", memory_name(worker));
     json_begin(&line, "stages", '[');
     for (size_t i = 0; i < worker->timing.kernel_count; i++) {
@@ -449,7 +449,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
     for (int i = 0; i < count; i++) {
         struct worker *worker = workers[i];
         /* JSON is written even if nothing was measured, as an empty file is no JSON. */
-        if (!worker->measured && (timing->form == TIMING_TABLE || i > 0))
+        if (!worker->has_device_name && (timing->form == TIMING_TABLE || i > 0))
             continue;
         /* Complete the measurements by what no worker measures. */
         worker->timing.parts[PART_PREPARE].seconds = worker->context->chain->prepared;

@@ -124,7 +124,7 @@ static enum status open_run(struct worker *worker, struct error *error)
     worker->run.jobs = worker->share.threads;
     worker->run.timing = &worker->timing;
     worker->open = true;
-    worker->measured = true;
+    worker->has_device_name = true;
     return STATUS_OK;
 }
 
@@ -181,10 +181,11 @@ void worker_add(struct worker *worker, struct worker *other)
         worker->frames.ended = fmax(worker->frames.ended, frames->ended);
         worker->frames.count += frames->count;
     }
-    if (!worker->measured && other->measured) { /* this worker's files failed before they needed a device */
+    if (!worker->has_device_name &&
+        other->has_device_name) { /* this worker's files failed before they needed a device */
         memcpy(worker->device.name, other->device.name, sizeof worker->device.name);
         worker->run.memory = other->run.memory;
-        worker->measured = true;
+        worker->has_device_name = true;
     }
 }
 

@@ -68,8 +68,8 @@ struct worker {
     struct run run;
 
     /* Measurements. worker_add sums them up. */
-    atomic_bool measured; /* device.name and run.memory are known: its device was open, or that of a worker
-                           * that was added */
+    atomic_bool has_device_name; /* device.name and run.memory are known: its device was open, or that of a
+                                  * worker that was added */
     struct profile profile;
     struct frame_times frames;
     struct timing timing;
