@@ -36,8 +36,9 @@ struct window_y {
     int start, taps;
 };
 
-/* The window along x of a vec of outputs: reach + 1 vecs (reach >= 1), which begin `before` vecs before the outputs' own. Output
- * lane i is the sum over k <= LANES * reach of weights[k] * sample (i + k) of the window. Weights outside the filter are 0. */
+/* The window along x of a vec of outputs: reach + 1 vecs (reach >= 1), which begin `before` vecs before the outputs' own.
+ * Output lane i is the sum over k <= LANES * reach of weights[k] * sample (i + k) of the window. Weights outside the filter
+ * are 0. */
 struct window_x {
     int before, reach;
 };
@@ -67,10 +68,10 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
     }
 }
 
-/* Returns the column to load for the column at x: the nearest one inside, unless the axis wraps. Columns outside have weight 0
- * along x, so any finite values will do. If the width is a multiple of LANES, groups at the left and right border then take no
- * longer than others; otherwise the last vec is not whole, and add_block() filters it and the columns that it replaces. Filtering
- * all columns outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
+/* Returns the column to load for the column at x: the nearest one inside, unless the axis wraps. Columns outside have weight
+ * 0 along x, so any finite values will do. If the width is a multiple of LANES, groups at the left and right border then take
+ * no longer than others; otherwise the last vec is not whole, and add_block() filters it and the columns that it replaces.
+ * Filtering all columns outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
 INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
 {
     const int last = (at.width - 1) / LANES * LANES;
