@@ -31,14 +31,15 @@
 #endif
 #define TILE (OUTPUTS * GROUP) /* vecs of local memory per filter */
 
-/* The window along y: output i is the sum over k < taps of weights[k] * sample (i + start + k). taps >= OUTPUTS - 1. */
-struct window {
+/* The window along y: output row r is the sum over k < taps of weights[k] * row (r + start + k). taps >= OUTPUTS - 1. */
+struct window_y {
     int start, taps;
 };
 
-/* The window along x of a vec of outputs: reach + 1 vecs, of which `before` precede the one at the outputs' own x. Output
- * lane i is the sum over k <= LANES * reach of weights[k] * sample (i + k) of these vecs. Weights outside the filter are 0. */
-struct span {
+/* The window along x of a vec of outputs: reach + 1 vecs (reach >= 1), which begin `before` vecs before the outputs' own.
+ * Output lane i is the sum over k <= LANES * reach of weights[k] * sample (i + k) of the window. Weights outside the filter
+ * are 0. */
+struct window_x {
     int before, reach;
 };
 
@@ -67,9 +68,10 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
     }
 }
 
-/* Returns the column to load for the column at x: the nearest one inside, unless the axis wraps. Columns outside have weight 0
- * along x, so any values will do, and groups at the left and right border take no longer than others. With border weights in
- * these columns a blur took 1.16 times as long on an H200. */
+/* Returns the column to load for the column at x: the nearest one inside, unless the axis wraps. Columns outside have weight
+ * 0 along x, so any finite values will do. If the width is a multiple of LANES, groups at the left and right border then take
+ * no longer than others; otherwise the last vec is not whole, and add_block() filters it and the columns that it replaces.
+ * Filtering all columns outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
 INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
 {
     const int last = (at.width - 1) / LANES * LANES;
@@ -77,7 +79,7 @@ INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
 }
 
 /* Returns true if the windows of all outputs of the vec at x are in memory, so that all outputs have the same weights. */
-INLINE bool has_whole_windows(const struct geometry at, const struct window along_y, int x, int y)
+INLINE bool has_whole_windows(const struct geometry at, const struct window_y along_y, int x, int y)
 {
     const int first = y + along_y.start, end = first + OUTPUTS - 1 + along_y.taps;
     return x >= 0 && x + LANES <= at.width && first >= at.first_row && end <= at.first_row + at.rows;
@@ -85,7 +87,7 @@ INLINE bool has_whole_windows(const struct geometry at, const struct window alon
 
 /* Filters the work-item's columns inside the image. Rows in the middle contribute to all outputs, the first and last
  * ones to some. The middle loop is unrolled by 2, as consecutive iterations share all weights but one. */
-INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct window along_y, int x,
+INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct window_y along_y, int x,
                            int y, int z)
 {
     const int taps = along_y.taps;
@@ -170,13 +172,13 @@ INLINE void recompute_rows(vec *sum, PLANES_IN(src), TABLE(x_table), TABLE(y_tab
  * tables x_table2 and y_table2 belong to the second filter, if there is one. The grid's first group along y is group number
  * first_group of the whole image. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, const struct span span,
-            WEIGHTS const float *weights_y, const struct window along_y, const struct epilogue epilogue, int first_group,
+filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, const struct window_x along_x,
+            WEIGHTS const float *weights_y, const struct window_y along_y, const struct epilogue epilogue, int first_group,
             TABLE(x_table), TABLE(y_table), TABLE(x_table2), TABLE(y_table2))
 {
     __local vec tile[FILTERS * TILE];
-    const int item = get_local_id(0), across = GROUP - span.reach, z = get_global_id(2);
-    const int x = ((int)get_group_id(0) * across + item) * LANES, first = x - span.before * LANES;
+    const int item = get_local_id(0), across = GROUP - along_x.reach, z = get_global_id(2);
+    const int x = ((int)get_group_id(0) * across + item) * LANES, first = x - along_x.before * LANES;
     const int y = ((int)get_group_id(1) + first_group) * OUTPUTS;
     vec column[FILTERS * OUTPUTS], sum[FILTERS * OUTPUTS];
 #pragma unroll
@@ -199,10 +201,10 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     if (item >= across || x >= dst_at.width)
         return;
     /* Along x: from the columns of the group. */
-    if (first >= 0 && first + (span.reach + 1) * LANES <= src_at.width) {
+    if (first >= 0 && first + (along_x.reach + 1) * LANES <= src_at.width) {
 #pragma unroll
         for (int f = 0; f < FILTERS; f++)
-            filter_rows(sum + f * OUTPUTS, tile + f * TILE + item, weights_x + f * (LANES * span.reach + 1), span.reach);
+            filter_rows(sum + f * OUTPUTS, tile + f * TILE + item, weights_x + f * (LANES * along_x.reach + 1), along_x.reach);
     } else {
         filter_block(sum, tile + item, x_table, first, x);
 #if FILTERS == 2

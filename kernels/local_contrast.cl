@@ -13,27 +13,30 @@
  * the redistribution of what is clipped and the order of the interpolation are as in OpenCV's createCLAHE.
  *
  * Counts are integers, so they do not depend on slices or on the order of work-items. Pixels that are transparent, NaN or
- * infinite are not counted and do not change. */
+ * infinite are not counted and do not change.
+ *
+ *   -DLANES=16           CPUs: a work-item of count_tiles counts a tile; one of equalise has sixteen pixels
+ *   -DLANES=1, -DIMAGES  GPUs: a work-item of both has a pixel */
 #include "planes.h"
 
 #if LANES == 16
-#define VALUES 16
-typedef float16 level; /* brightness of neighbouring pixels */
-typedef int16 levels;
-#define TO_LEVELS convert_int16
+#define ITEM_PIXELS 16
+typedef float16 float_lanes; /* values of ITEM_PIXELS neighbours along x */
+typedef int16 int_lanes;
+#define to_int_lanes convert_int16
 #define COUNT(p)  ++*(p) /* a tile has one work-item */
 #define COLUMNS   (float16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #else
-#define VALUES 1
-typedef float level;
-typedef int levels;
-#define TO_LEVELS convert_int
+#define ITEM_PIXELS 1
+typedef float float_lanes;
+typedef int int_lanes;
+#define to_int_lanes convert_int
 #define COUNT(p)  atomic_inc(p)
 #define COLUMNS   0.0f
 #endif
 
 struct tiles {
-    float4 weights;      /* of the colours in brightness */
+    float4 weights;      /* of red, green and blue in the brightness */
     int across, down;    /* number of tiles */
     int width, height;   /* pixels of a tile; beyond the border the picture is mirrored about its last pixel */
     float inverse_width, inverse_height;
@@ -51,68 +54,67 @@ static inline int mirror(int i, int n)
 }
 
 /* Returns brightness 0 to 1, divided by alpha; NaN if a pixel has none or is transparent. */
-static inline level brightness(PLANES_IN(src), int x, int y, const struct tiles by)
+static inline float_lanes brightness(PLANES_IN(src), int x, int y, const struct tiles tiles)
 {
 #ifdef IMAGES
     const float4 v = load(PLANES_ARG(src), x, y, 0);
-    float sum = by.colours == 1 ? v.x : mad(v.z, by.weights.z, mad(v.y, by.weights.y, v.x * by.weights.x));
-    const float full = by.alpha < 0 ? 1.0f : by.alpha == 1 ? v.y : v.w;
+    float sum = tiles.colours == 1 ? v.x : mad(v.z, tiles.weights.z, mad(v.y, tiles.weights.y, v.x * tiles.weights.x));
+    const float full = full_scale(PLANES_ARG(src), v, x, y, tiles.alpha).x;
 #else
-    level sum = load(PLANES_ARG(src), x, y, 0), full = 1.0f;
-    if (by.colours > 1)
-        sum = mad(load(PLANES_ARG(src), x, y, 2), by.weights.z,
-                  mad(load(PLANES_ARG(src), x, y, 1), by.weights.y, sum * by.weights.x));
-    if (by.alpha >= 0)
-        full = load(PLANES_ARG(src), x, y, by.alpha);
+    float_lanes sum = load(PLANES_ARG(src), x, y, 0);
+    const float_lanes full = full_scale(PLANES_ARG(src), sum, x, y, tiles.alpha);
+    if (tiles.colours > 1)
+        sum = mad(load(PLANES_ARG(src), x, y, 2), tiles.weights.z,
+                  mad(load(PLANES_ARG(src), x, y, 1), tiles.weights.y, sum * tiles.weights.x));
 #endif
-    if (by.alpha >= 0)
-        sum = full > 0.0f ? sum / full : (level)(NAN);
-    return fabs(sum) < INFINITY ? sum : (level)(NAN);
+    if (tiles.alpha >= 0)
+        sum = full > 0.0f ? sum / full : (float_lanes)(NAN);
+    return fabs(sum) < INFINITY ? sum : (float_lanes)(NAN);
 }
 
 /* Returns the bin of a brightness, or -1 for NaN. */
-static inline levels find_bins(level v, int bins)
+static inline int_lanes find_bins(float_lanes v, int bins)
 {
-    level t = mad(v, (float)(bins - 1), (level)(0.5f));
-    t = t > 0.0f ? t : (level)(0.0f);
-    t = t < bins - 1.0f ? t : (level)(bins - 1.0f);
-    return v == v ? TO_LEVELS(t) : (levels)(-1);
+    float_lanes t = mad(v, (float)(bins - 1), (float_lanes)(0.5f));
+    t = t > 0.0f ? t : (float_lanes)(0.0f);
+    t = t < bins - 1.0f ? t : (float_lanes)(bins - 1.0f);
+    return v == v ? to_int_lanes(t) : (int_lanes)(-1);
 }
 
 /* Counts the pixels first to end - 1 of a row of the picture. */
-static inline void count_row(PLANES_IN(src), __global uint *own, int first, int end, int y, const struct tiles by)
+static inline void count_row(PLANES_IN(src), __global uint *counts, int first, int end, int y, const struct tiles tiles)
 {
-    for (int x = first / VALUES * VALUES; x < end; x += VALUES) {
-        const levels found = find_bins(brightness(PLANES_ARG(src), x, y, by), by.bins);
+    for (int x = first / ITEM_PIXELS * ITEM_PIXELS; x < end; x += ITEM_PIXELS) {
+        const int_lanes found = find_bins(brightness(PLANES_ARG(src), x, y, tiles), tiles.bins);
         const int *bin = (const int *)&found;
-        for (int i = max(0, first - x); i < min(VALUES, end - x); i++)
+        for (int i = max(0, first - x); i < min(ITEM_PIXELS, end - x); i++)
             if (bin[i] >= 0)
-                COUNT(own + bin[i]);
+                COUNT(counts + bin[i]);
     }
 }
 
-/* Counts the rows [rows.x, rows.y) of the picture, also where they are mirrored. Grid: x and y count tiles on CPUs, else
- * the pixels of all tiles. */
-__kernel void count_tiles(PLANES_IN(src), __global uint *tables, const struct tiles by, int2 rows)
+/* Counts the rows [rows.x, rows.y) of the picture, also where they are mirrored. Grid: x and y count tiles if LANES is 16,
+ * otherwise the pixels of all tiles. */
+__kernel void count_tiles(PLANES_IN(src), __global uint *tables, const struct tiles tiles, int2 rows)
 {
 #if LANES == 16
-    const int i = get_global_id(0), first = i * by.width, end = first + by.width;
-    const int j = get_global_id(1), top = j * by.height, bottom = top + by.height;
+    const int i = get_global_id(0), first = i * tiles.width, end = first + tiles.width;
+    const int j = get_global_id(1), top = j * tiles.height, bottom = top + tiles.height;
 #else
-    const int first = get_global_id(0), end = first + 1, i = first / by.width;
-    const int top = get_global_id(1), bottom = top + 1, j = top / by.height;
+    const int first = get_global_id(0), end = first + 1, i = first / tiles.width;
+    const int top = get_global_id(1), bottom = top + 1, j = top / tiles.height;
 #endif
-    if (i >= by.across || j >= by.down)
+    if (i >= tiles.across || j >= tiles.down)
         return;
-    __global uint *own = tables + (size_t)(i + j * by.across) * by.bins;
+    __global uint *counts = tables + (size_t)(i + j * tiles.across) * tiles.bins;
     for (int row = top; row < bottom; row++) {
         const int y = mirror(row, src_at.height);
         if (y < rows.x || y >= rows.y)
             continue;
-        count_row(PLANES_ARG(src), own, first, min(end, src_at.width), y, by);
+        count_row(PLANES_ARG(src), counts, first, min(end, src_at.width), y, tiles);
         for (int x = max(first, src_at.width); x < end; x++) {
             const int seen = mirror(x, src_at.width);
-            count_row(PLANES_ARG(src), own, seen, seen + 1, y, by);
+            count_row(PLANES_ARG(src), counts, seen, seen + 1, y, tiles);
         }
     }
 }
@@ -120,83 +122,81 @@ __kernel void count_tiles(PLANES_IN(src), __global uint *tables, const struct ti
 /* Clips a histogram at `limit` (0: not), adds what is clipped to all bins alike, and replaces counts by their running sum,
  * scaled to 0 ... bins - 1. `limit` is meant for all pixels of a tile; if fewer were counted, it is lowered. A tile without
  * pixels changes nothing. Grid: x counts tiles. */
-__kernel void make_tables(__global uint *tables, const struct tiles by, uint limit)
+__kernel void make_tables(__global uint *tables, const struct tiles tiles, uint limit)
 {
     const int tile = get_global_id(0);
-    if (tile >= by.across * by.down || get_global_id(1) > 0)
+    if (tile >= tiles.across * tiles.down || get_global_id(1) > 0)
         return;
-    __global uint *counts = tables + (size_t)tile * by.bins;
+    __global uint *counts = tables + (size_t)tile * tiles.bins;
     __global float *table = (__global float *)counts;
-    const ulong area = (ulong)by.width * by.height;
+    const ulong area = (ulong)tiles.width * tiles.height;
     ulong total = 0, clipped = 0;
-    for (int i = 0; i < by.bins; i++)
+    for (int i = 0; i < tiles.bins; i++)
         total += counts[i];
     const uint most = limit == 0 ? UINT_MAX : max(1u, (uint)(limit * total / area));
-    for (int i = 0; i < by.bins; i++)
+    for (int i = 0; i < tiles.bins; i++)
         clipped += counts[i] > most ? counts[i] - most : 0;
     /* The rest of the division goes to single bins at equal distances. */
-    const uint share = (uint)(clipped / by.bins);
-    uint rest = (uint)(clipped % by.bins);
-    const int step = rest > 0 ? max(by.bins / (int)rest, 1) : 1;
-    const float scale = (float)(by.bins - 1) / (float)total;
+    const uint share = (uint)(clipped / tiles.bins);
+    uint rest = (uint)(clipped % tiles.bins);
+    const int step = rest > 0 ? max(tiles.bins / (int)rest, 1) : 1;
+    const float scale = (float)(tiles.bins - 1) / (float)total;
     ulong sum = 0;
-    for (int i = 0; i < by.bins; i++) {
+    for (int i = 0; i < tiles.bins; i++) {
         const bool has_one = rest > 0 && i % step == 0;
         sum += min(counts[i], most) + share + has_one;
         rest -= has_one;
-        table[i] = total > 0 ? min(rint((float)sum * scale), (float)(by.bins - 1)) : (float)i;
+        table[i] = total > 0 ? min(rint((float)sum * scale), (float)(tiles.bins - 1)) : (float)i;
     }
 }
 
 /* Adds to each colour the change of brightness. Grid: x counts pixels or vecs, y rows. */
-NOINLINE void equalise_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *tables, const struct tiles by,
+NOINLINE void equalise_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *tables, const struct tiles tiles,
                            WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
-        const int x = item * VALUES, y = item_y + dst_at.first_row;
+        const int x = item * ITEM_PIXELS, y = item_y + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const level v = brightness(PLANES_ARG(src), x, y, by);
-        const levels found = find_bins(v, by.bins);
-        /* The rows and columns of tables, and the weight of the second of each. */
-        const float down = (float)y * by.inverse_height - 0.5f;
-        const int above = (int)(down + 1.0f) - 1; /* down is -0.5 or more */
-        const int upper = max(above, 0) * by.across, lower = min(above + 1, by.down - 1) * by.across;
-        const float b = down - (float)above;
-        const level across = (COLUMNS + (float)x) * by.inverse_width - 0.5f;
-        const levels before = TO_LEVELS(across + 1.0f) - 1;
-        const levels last = by.across - 1; /* lanes beyond the picture may be beyond the tiles */
-        const levels left = min(max(before, (levels)(0)), last), right = min(before + 1, last);
-        const level a = across - to_float(before);
-        level values[4]; /* of the tables: upper left, upper right, lower left, lower right */
-        for (int i = 0; i < VALUES; i++) {
+        const float_lanes v = brightness(PLANES_ARG(src), x, y, tiles);
+        const int_lanes found = find_bins(v, tiles.bins);
+        /* Index of the tables above and below, left and right; a and b are the weights of the right and lower ones. */
+        const float tile_y = (float)y * tiles.inverse_height - 0.5f;
+        const int above = (int)(tile_y + 1.0f) - 1; /* tile_y is -0.5 or more */
+        const int upper = max(above, 0) * tiles.across, lower = min(above + 1, tiles.down - 1) * tiles.across;
+        const float b = tile_y - (float)above;
+        const float_lanes tile_x = (COLUMNS + (float)x) * tiles.inverse_width - 0.5f;
+        const int_lanes before = to_int_lanes(tile_x + 1.0f) - 1;
+        const int_lanes last = tiles.across - 1; /* lanes beyond the picture may be beyond the tiles */
+        const int_lanes left = min(max(before, (int_lanes)(0)), last), right = min(before + 1, last);
+        const float_lanes a = tile_x - to_float(before);
+        float_lanes values[4]; /* of the tables: upper left, upper right, lower left, lower right */
+        for (int i = 0; i < ITEM_PIXELS; i++) {
             const int bin = max(((const int *)&found)[i], 0), l = ((const int *)&left)[i], r = ((const int *)&right)[i];
-            ((float *)&values[0])[i] = tables[(size_t)(upper + l) * by.bins + bin];
-            ((float *)&values[1])[i] = tables[(size_t)(upper + r) * by.bins + bin];
-            ((float *)&values[2])[i] = tables[(size_t)(lower + l) * by.bins + bin];
-            ((float *)&values[3])[i] = tables[(size_t)(lower + r) * by.bins + bin];
+            ((float *)&values[0])[i] = tables[(size_t)(upper + l) * tiles.bins + bin];
+            ((float *)&values[1])[i] = tables[(size_t)(upper + r) * tiles.bins + bin];
+            ((float *)&values[2])[i] = tables[(size_t)(lower + l) * tiles.bins + bin];
+            ((float *)&values[3])[i] = tables[(size_t)(lower + r) * tiles.bins + bin];
         }
-        const level top = mad(values[1], a, values[0] * (1.0f - a)), bottom = mad(values[3], a, values[2] * (1.0f - a));
-        level change = mad(bottom, (level)(b), top * (1.0f - b)) - to_float(found);
-        change = v == v ? change / (float)(by.bins - 1) : (level)(0.0f);
+        const float_lanes top = mad(values[1], a, values[0] * (1.0f - a)), bottom = mad(values[3], a, values[2] * (1.0f - a));
+        float_lanes change = mad(bottom, (float_lanes)(b), top * (1.0f - b)) - to_float(found);
+        change = v == v ? change / (float)(tiles.bins - 1) : (float_lanes)(0.0f);
 #ifdef IMAGES
         const float4 pixel = load(PLANES_ARG(src), x, y, 0);
-        const float full = by.alpha < 0 ? 1.0f : by.alpha == 1 ? pixel.y : pixel.w;
-        store(PLANES_ARG(dst), x, y, 0, select(pixel, mad(change, (float4)(full), pixel), (int4)(0, 1, 2, 3) < by.colours));
+        const float4 full = full_scale(PLANES_ARG(src), pixel, x, y, tiles.alpha);
+        store(PLANES_ARG(dst), x, y, 0, select(pixel, mad(change, full, pixel), (int4)(0, 1, 2, 3) < tiles.colours));
 #else
-        level full = 1.0f;
-        if (by.alpha >= 0)
-            full = load(PLANES_ARG(src), x, y, by.alpha);
+        const float_lanes full = full_scale(PLANES_ARG(src), v, x, y, tiles.alpha);
         for (int z = 0; z < dst_at.channels; z++) {
-            const level pixel = load(PLANES_ARG(src), x, y, z);
-            store(PLANES_ARG(dst), x, y, z, z < by.colours ? mad(change, full, pixel) : pixel);
+            const float_lanes pixel = load(PLANES_ARG(src), x, y, z);
+            store(PLANES_ARG(dst), x, y, z, z < tiles.colours ? mad(change, full, pixel) : pixel);
         }
 #endif
     }
 }
 
-__kernel void equalise(PLANES_IN(src), PLANES_OUT(dst), __global const float *tables, const struct tiles by)
+__kernel void equalise(PLANES_IN(src), PLANES_OUT(dst), __global const float *tables, const struct tiles tiles)
 {
-    equalise_run(PLANES_ARG(src), PLANES_ARG(dst), tables, by, WORK_ITEM_ARGS);
+    equalise_run(PLANES_ARG(src), PLANES_ARG(dst), tables, tiles, WORK_ITEM_ARGS);
 }

@@ -8,7 +8,7 @@
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
  *
- *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value), 2 real, 3 imaginary
+ *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value) of the mean of the colours, 2 real, 3 imaginary
  *
  * The brightness of a coefficient z is b(|z|) = sqrt(min(1, gain |z| / m)), with m the largest magnitude of the level's six
  * subbands. That of a real or imaginary part v is 1/2 + b(|v|) / 2 for v >= 0, and 1/2 - b(|v|) / 2 for v < 0.
@@ -26,6 +26,7 @@
 #define MAGNITUDE 0
 #define PHASE     1
 #define REAL      2
+#define IMAGINARY 3
 
 /* Finds the largest squared magnitude of a level over six subbands and `colours` channels. largest[level] has the bits of the
  * float as an integer, for atomic_max(): for floats >= 0 both have the same order. Grid: columns, subbands, planes. */
@@ -67,58 +68,35 @@ __kernel void mosaic_clear(PLANES_OUT(dst), int alpha)
         store(PLANES_ARG(dst), x, y, z, select_alpha(0.0f, 1.0f, z, dst_at.channels, alpha));
 }
 
-#if VIEW != PHASE
-/* Returns the brightness of a coefficient. `scale` is gain / m. */
-static inline vec brightness(vec re, vec im, float scale)
-{
-#if VIEW == MAGNITUDE
-    return sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f));
+#if VIEW == PHASE
+typedef float part; /* of the mean of the colours */
 #else
-    const vec v = VIEW == REAL ? re : im;
-    return mad(copysign((vec)(0.5f), v), sqrt(fmin(fabs(v) * scale, 1.0f)), (vec)(0.5f));
+typedef vec part;
+#endif
+
+/* Returns the brightness of coefficients with the real and imaginary parts re and im. `scale` is gain / m. */
+static inline part brightness(part re, part im, float scale)
+{
+#if VIEW == REAL || VIEW == IMAGINARY
+    const part v = VIEW == REAL ? re : im;
+    return mad(copysign((part)(0.5f), v), sqrt(fmin(fabs(v) * scale, 1.0f)), (part)(0.5f));
+#else
+    return sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f));
 #endif
 }
 
-/* Draws the six subbands of a level in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below. The first cell begins
- * at pixel `origin`, and `gap` pixels are between cells. */
-__kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
-                              int2 origin, int gap, int alpha)
-{
-    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-    if (x >= subbands_at.width || y >= subbands_at.height)
-        return;
-    const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? gain / most : 0.0f;
-    for (int subband = 0; subband < 6; subband++) {
-        const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
-        const vec re = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, subbands_at.channels));
-        const vec im = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, subbands_at.channels));
-        const int to_x = origin.x + column * (subbands_at.width + gap) + x;
-        const int to_y = origin.y + row * (subbands_at.height + gap) + y;
-        store_if_in_memory(PLANES_ARG(dst), to_x, to_y, z,
-                           select_alpha(brightness(re, im, scale), 1.0f, z, dst_at.channels, alpha));
-    }
-}
-
-/* Draws the lowpass times `scale`, in the range of the image. */
-__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float scale, int alpha)
-{
-    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-    if (x < lowpass_at.width && y < lowpass_at.height)
-        store_if_in_memory(PLANES_ARG(dst), origin.x + x, origin.y + y, z,
-                           select_alpha(scale * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
-}
-#else
+#if VIEW == PHASE
 /* Returns the mean of the colour channels of a layer at (x, y). */
 static inline float mean_colour(PLANES_IN(s), int x, int y, int layer, int colours)
 {
 #ifdef IMAGES
     const float4 texel = select(load(PLANES_ARG(s), x, y, layer), (vec)(0.0f), (int4)(0, 1, 2, 3) >= colours);
-    return (texel.x + texel.y + texel.z + texel.w) / colours;
+    return (texel.x + texel.y + texel.z + texel.w) / (float)colours;
 #else
     float sum = 0.0f;
     for (int c = 0; c < colours; c++)
         sum += load(PLANES_ARG(s), x, y, PLANE_INDEX(layer, c, s_at.channels));
-    return sum / colours;
+    return sum / (float)colours;
 #endif
 }
 
@@ -164,32 +142,45 @@ static inline float3 hue(float turn, float value)
     return value * clamp(mad(-6.0f, fmin(distance, 1.0f - distance), (float3)(2.0f)), 0.0f, 1.0f);
 }
 
-/* Draws the six subbands of a level in the same places, as colours. The phase of the channels' mean is the hue, the brightness of
- * its magnitude is the value. */
+#endif
+
+/* Draws the six subbands of a level in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below. The first cell begins
+ * at pixel `origin`, and `gap` pixels are between cells. */
 __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
-                              int2 origin, int gap, int colours)
+                              int2 origin, int gap, int colours, int alpha)
 {
-    const int x = get_global_id(0), y = get_global_id(1);
+    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? gain / most : 0.0f;
     for (int subband = 0; subband < 6; subband++) {
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
+        const int to_x = origin.x + column * (subbands_at.width + gap) + x;
+        const int to_y = origin.y + row * (subbands_at.height + gap) + y;
+#if VIEW == PHASE
         const float re = mean_colour(PLANES_ARG(subbands), x, y, 2 * subband, colours);
         const float im = mean_colour(PLANES_ARG(subbands), x, y, 2 * subband + 1, colours);
-        const float turn = phase_in_turns(re, im);
-        store_colour(PLANES_ARG(dst), origin.x + column * (subbands_at.width + gap) + x,
-                     origin.y + row * (subbands_at.height + gap) + y,
-                     hue(turn, sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f))));
+        store_colour(PLANES_ARG(dst), to_x, to_y, hue(phase_in_turns(re, im), brightness(re, im, scale)));
+#else
+        const vec re = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, z, subbands_at.channels));
+        const vec im = load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband + 1, z, subbands_at.channels));
+        store_if_in_memory(PLANES_ARG(dst), to_x, to_y, z,
+                           select_alpha(brightness(re, im, scale), 1.0f, z, dst_at.channels, alpha));
+#endif
     }
 }
 
-/* Draws the mean of the lowpass's channels times `scale`, in gray. */
-__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float scale, int colours)
+/* Draws the lowpass times `scale`, in the range of the image; with PHASE, the mean of its colours in gray. */
+__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float scale, int colours, int alpha)
 {
-    const int x = get_global_id(0), y = get_global_id(1);
-    if (x < lowpass_at.width && y < lowpass_at.height)
-        store_colour(PLANES_ARG(dst), origin.x + x, origin.y + y,
-                     (float3)(scale * mean_colour(PLANES_ARG(lowpass), x, y, 0, colours)));
-}
+    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+    if (x >= lowpass_at.width || y >= lowpass_at.height)
+        return;
+#if VIEW == PHASE
+    store_colour(PLANES_ARG(dst), origin.x + x, origin.y + y,
+                 (float3)(scale * mean_colour(PLANES_ARG(lowpass), x, y, 0, colours)));
+#else
+    store_if_in_memory(PLANES_ARG(dst), origin.x + x, origin.y + y, z,
+                       select_alpha(scale * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
 #endif
+}

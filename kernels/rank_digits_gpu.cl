@@ -22,11 +22,11 @@
 
 /* The filter. The output is the key at index `rank` of the window's sorted keys. An array `reach` has the shape: row k of
  * a window, counted from its middle, covers reach[k] columns on either side. Column k covers as many rows, as squares and
- * discs are symmetric. */
+ * discs are symmetric. These whole numbers are floats, as run_constants() uploads floats. */
 struct ranking {
     int radius, rank;
-    int bits; /* bits of a digit: 8, or 4 if windows have few samples: four more digits take less time than clearing and
-               * summing 256 bins */
+    int bits; /* bits of a digit: 8, or 4 if windows have few samples: 8 digits of 4 bits then take less time than 4 digits
+               * of 8 bits, each of which clears and sums 256 bins */
     int rows; /* output rows of a work-item */
 };
 

@@ -48,7 +48,7 @@ struct job {
     size_t made_from; /* length of the part of `output` that is the first folder created for it; 0: none */
     struct stat input_stat; /* from before the input was opened; st_mode 0: stat failed */
     bool skipped;           /* an earlier run has done it */
-    bool is_left_out;       /* probably skipped: not part of the progress's work; protected by its lock */
+    bool is_expected_done;  /* probably skipped: not part of the progress's work; protected by its lock */
     bool rounded;           /* some samples did not fit into 32-bit floats */
     bool has_result;        /* results_add has counted it */
 

@@ -2,14 +2,15 @@
  * message of a run that a signal ends.
  *
  *     climg: 12 of 40 files, 1 failed, 85.2 MP/s, 120.4 MB/s, 0:07 left      several files
+ *     climg: 5 of 12 files, 1 left out, 85.2 MP/s, 120.4 MB/s, 0:02 left     the pictures of a stack
  *     climg: 800 of 4096 rows, 85.2 MP/s, 0:03 left: scan.tif                a single file of one page
  *     climg: 2 of 12 pages, 85.2 MP/s, 0:03 left: scan.tif                   of several pages
  *     climg: 240 frames, 85.2 MP/s: standard input                           of unknown number
  *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, longest part: reading, 61%
  *
- * The time left is the number of input bytes that are left, divided by the rate since the first output. The
- * time before that is for starting and compiling, which happens once. A thread prints a line in one call, and
- * locks stderr if the line replaces another. */
+ * The time left is the number of input bytes that are left, divided by the rate since the device was ready,
+ * as starting and compiling happen once. A thread prints a line in one call, and locks stderr if the line
+ * replaces another. */
 #include "batch/progress.h"
 
 #include "base/text.h"
@@ -39,9 +40,12 @@ enum { LINE_SIZE = 256 }; /* bytes of a line; the rest is cut off */
 static atomic_bool is_drawn; /* the line is on the terminal */
 /* Numbers of files. */
 static struct {
-    atomic_size_t total; /* 0 for a single file, and with --quiet */
+    atomic_size_t
+        total; /* without the result of a stack; 0 for a single file, and with --quiet or --dry-run */
     atomic_size_t added, failed, skipped;
+    atomic_size_t left_out; /* of a stack, which goes on without them */
 } counts;
+static atomic_bool is_stack; /* the files become one output */
 
 void progress_erase(void)
 {
@@ -52,18 +56,22 @@ void progress_erase(void)
     funlockfile(stderr);
 }
 
-/* Returns the most columns of the line. A longer one would wrap and could not be erased. */
+/* Returns the maximum number of columns of the line. A longer one would wrap and could not be erased. */
 static int progress_columns(void)
 {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
 }
 
-/* Draws the line in place of the last one. */
+/* Draws the line in place of the last one. It is cut to as many bytes as the terminal has columns, but not
+ * within a character of UTF-8: a character has at least as many bytes as columns. */
 static void draw_line(const char *line)
 {
     char shown[LINE_SIZE];
-    snprintf(shown, sizeof shown, "%.*s", progress_columns(), line);
+    size_t length = strnlen(line, (size_t)progress_columns());
+    while (length > 0 && ((unsigned char)line[length] & 0xC0) == 0x80)
+        length--;
+    snprintf(shown, sizeof shown, "%.*s", (int)length, line);
     flockfile(stderr); /* the thread that waits for signals draws lines, too */
     fputs("\r\033[K", stderr);
     print_visible(stderr, shown);
@@ -84,7 +92,8 @@ static atomic_bool is_compiling; /* a build is running */
 static atomic_bool is_shown;     /* the line about it was drawn */
 
 /* Called by the device when a build begins, and when it ends; `spent` seconds were spent on earlier builds.
- */
+ * Each launch counts as a build, as PoCL compiles a kernel when it is launched with a new group size: two
+ * system calls a launch. */
 static void watch_compiler(bool begins, double spent)
 {
     const double seconds = fmax(PATIENCE - spent, 0.05); /* the user waits for all of them */
@@ -99,11 +108,14 @@ static void watch_compiler(bool begins, double spent)
 
 void progress_show_compiling(void)
 {
-    flockfile(stderr); /* the build may have ended since the signal was sent */
-    if (atomic_load(&is_compiling)) {
-        atomic_store(&is_shown, true);
+    flockfile(stderr);
+    /* The build may have ended since the signal was sent, or end now. is_shown is set first, so that the line
+     * is erased after it is drawn: progress_erase waits for stderr's lock. */
+    atomic_store(&is_shown, true);
+    if (atomic_load(&is_compiling))
         draw_line("climg: preparing kernels for this device, once");
-    }
+    else
+        atomic_store(&is_shown, false);
     funlockfile(stderr);
 }
 
@@ -125,12 +137,14 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.added, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
-    atomic_store(&counts.total, several ? list->count + list->is_merged : 0);
+    atomic_store(&counts.left_out, 0);
+    atomic_store(&counts.total, several ? list->count : 0);
+    atomic_store(&is_stack, list->is_merged);
     progress->has_file_lines = several && settings->verbose;
     progress->has_line = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
     progress->has_summary = several && (progress->has_line || progress->has_file_lines);
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
-        progress->drawn = progress->began + PATIENCE; /* nothing is drawn for a quick file */
+        progress->drawn = progress->began + PATIENCE - PAUSE; /* nothing is drawn for a quick file */
     for (size_t i = 0; i < list->count; i++)
         progress->pending_bytes += job_weight(&list->jobs[i]);
     /* Without a timer, nothing is shown while the driver compiles. */
@@ -145,8 +159,8 @@ void progress_subtract_done(struct progress *progress, const struct resume *resu
 {
     for (size_t i = 0; progress->has_line && i < list->count; i++) {
         struct job *job = &list->jobs[i];
-        job->is_left_out = resume_expects_done(resume, job);
-        if (job->is_left_out)
+        job->is_expected_done = resume_expects_done(resume, job);
+        if (job->is_expected_done)
             progress->pending_bytes -= job_weight(job);
     }
 }
@@ -193,30 +207,34 @@ static void append_rates(char *line, const struct progress *progress, double ela
                     1e-6 * (double)progress->bytes / elapsed);
 }
 
-/* Appends the numbers of files that were skipped and that failed. */
+/* Appends the numbers of files that were skipped, that failed and that were left out. */
 static void append_counts(char *line)
 {
-    size_t skipped = atomic_load(&counts.skipped), failed = atomic_load(&counts.failed);
+    size_t skipped = atomic_load(&counts.skipped), failed = atomic_load(&counts.failed),
+           left_out = atomic_load(&counts.left_out);
     if (skipped > 0)
         text_append(line, LINE_SIZE, ", %zu done before", skipped);
     if (failed > 0)
         text_append(line, LINE_SIZE, ", %zu failed", failed);
+    if (left_out > 0)
+        text_append(line, LINE_SIZE, ", %zu left out", left_out);
 }
 
-/* Returns the seconds since the first output, and sets *done to the bytes since then; both are 0 before it.
+/* Returns the seconds over which the rate is measured, and sets *done to the bytes since then. Both are 0
+ * before any rows are done; the first drawing after that starts the measurement, unless a finished file has.
  */
-static double since_first(struct progress *progress, double now, double *done)
+static double rate_period(struct progress *progress, double now, double *done)
 {
     const double all = progress->done_bytes + progress->processed_bytes;
     *done = 0;
     if (all == 0)
         return 0;
-    if (progress->first_time == 0) {
-        progress->first_time = now;
-        progress->first_bytes = all;
+    if (progress->rate_since == 0) {
+        progress->rate_since = now;
+        progress->rate_bytes = all;
     }
-    *done = all - progress->first_bytes;
-    return now - progress->first_time;
+    *done = all - progress->rate_bytes;
+    return now - progress->rate_since;
 }
 
 /* Appends the time that the remaining bytes will take if `done` bytes took `elapsed` seconds. */
@@ -233,7 +251,7 @@ static void append_time_left(char *line, const struct progress *progress, double
 static void draw_files(struct progress *progress, double now)
 {
     char line[LINE_SIZE] = "";
-    double done, elapsed = since_first(progress, now, &done);
+    double done, elapsed = rate_period(progress, now, &done);
     text_append(line, sizeof line, "climg: %zu of %zu files", atomic_load(&counts.added),
                 atomic_load(&counts.total));
     append_counts(line);
@@ -248,7 +266,7 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
                       double now)
 {
     char line[LINE_SIZE] = "";
-    double done, elapsed = since_first(progress, now, &done);
+    double done, elapsed = rate_period(progress, now, &done);
     const int pages = job->page + (rows == page->height);
     if (job->pages == 1)
         text_append(line, sizeof line, "climg: %d of %d rows", rows, page->height);
@@ -287,14 +305,15 @@ void progress_rows(void *context, int rows, const struct shape *page)
     else if (several)
         share = 0; /* it would exceed the file's weight */
     pthread_mutex_lock(&progress->lock);
-    if (job->is_left_out) /* the output was changed, and is written again */
+    if (job->is_expected_done) /* the output was changed, and is written again */
         progress->pending_bytes += job_weight(job);
-    job->is_left_out = false;
+    job->is_expected_done = false;
     if (share > job->share) { /* false for a second try */
         progress->processed_bytes += (share - job->share) * job_weight(job);
         job->share = share;
     }
     const double now = clock_seconds();
+    /* After the last rows of a single page the file is about to end: its line would be erased at once. */
     if ((rows < page->height || job->pages != 1) && is_due(progress, now)) {
         if (several)
             draw_files(progress, now);
@@ -307,38 +326,46 @@ void progress_rows(void *context, int rows, const struct shape *page)
 /* Prints the line of -v for a job that did not fail. The messages of failures are printed by results_add. */
 static void print_job(const struct job *job, const struct result *result)
 {
-    char became[32] = ": skipped (done)";
+    char outcome[32] = ": skipped (done)";
     if (result->status != STATUS_OK)
         return;
     if (!result->skipped)
-        snprintf(became, sizeof became, ", %.3f s", result->times.total);
+        snprintf(outcome, sizeof outcome, ", %.3f s", result->times.total);
     flockfile(stderr); /* so that no other worker prints in between */
-    fprintf(stderr, "climg: %zu of %zu: ", atomic_load(&counts.added), atomic_load(&counts.total));
-    print_visible(stderr, job->input);
-    fputs(" -> ", stderr);
-    print_visible(stderr, job->output);
-    fprintf(stderr, "%s\n", became);
+    fputs("climg: ", stderr);
+    if (!job->is_merged)
+        fprintf(stderr, "%zu of %zu: ", atomic_load(&counts.added), atomic_load(&counts.total));
+    print_visible(stderr, job->is_merged ? job->output : job->input);
+    if (!job->merge) { /* a picture of a stack has no output of its own */
+        fputs(" -> ", stderr);
+        print_visible(stderr, job->output);
+    }
+    fprintf(stderr, "%s\n", outcome);
     funlockfile(stderr);
 }
 
-void progress_add(struct progress *progress, const struct job *job, const struct result *result)
+void progress_add(struct progress *progress, const struct job *job, const struct result *result,
+                  bool is_left_out)
 {
     const double now = clock_seconds();
     /* It failed because the program is ending, and is left for --resume. */
     if (result->status != STATUS_OK && outputs_are_abandoned())
         return;
-    atomic_fetch_add(&counts.added, 1);
-    atomic_fetch_add(&counts.failed, result->status != STATUS_OK);
-    atomic_fetch_add(&counts.skipped, result->skipped);
+    if (!job->is_merged) {
+        atomic_fetch_add(&counts.added, 1);
+        atomic_fetch_add(&counts.failed, result->status != STATUS_OK && !is_left_out);
+        atomic_fetch_add(&counts.skipped, result->skipped);
+        atomic_fetch_add(&counts.left_out, is_left_out);
+    }
     pthread_mutex_lock(&progress->lock);
-    /* The rate of the first file counts from the time when the device was ready. A skipped file says nothing
-     * about the rate. */
-    if (progress->first_time == 0 && !result->skipped)
-        progress->first_time = now - fmax(result->times.total - result->times.seconds[PART_START] -
+    /* The first file starts the measurement of the rate, at the time when the device was ready. A skipped
+     * file says nothing about the rate. */
+    if (progress->rate_since == 0 && !result->skipped)
+        progress->rate_since = now - fmax(result->times.total - result->times.seconds[PART_START] -
                                               result->times.seconds[PART_BUILD],
                                           0);
     /* The job's bytes are done. */
-    if (!job->is_left_out)
+    if (!job->is_expected_done)
         progress->pending_bytes -= job_weight(job);
     progress->processed_bytes -= job->share * job_weight(job);
     if (!result->skipped) {
@@ -391,46 +418,38 @@ static void append_safely(char *line, const char *text)
     line[at] = '\0';
 }
 
-/* Appends a number. */
-static void append_count_safely(char *line, size_t count)
+/* Appends a number between two texts. */
+static void append_count_safely(char *line, const char *before, size_t count, const char *after)
 {
     char digits[24] = "", *first = digits + sizeof digits - 1;
     do
         *--first = (char)('0' + count % 10);
     while ((count /= 10) > 0);
+    append_safely(line, before);
     append_safely(line, first);
+    append_safely(line, after);
 }
 
 void progress_interrupted(int number)
 {
     const size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
                  skipped = atomic_load(&counts.skipped);
-    const int before = errno;
+    const int saved_errno = errno;
     const char *name = sigabbrev_np(number);
     char line[LINE_SIZE] = "";
     if (atomic_load(&is_drawn))
         append_safely(line, "\r\033[K");
-    if (total > 0) {
+    if (total > 0 && !atomic_load(&is_stack)) { /* of a stack, nothing is done before its end */
         append_safely(line, "climg: stopped by SIG");
         append_safely(line, name ? name : "?");
-        append_safely(line, ": ");
-        append_count_safely(line, atomic_load(&counts.added) - failed);
-        append_safely(line, " of ");
-        append_count_safely(line, total);
-        append_safely(line, " files are done");
-    }
-    if (total > 0 && skipped > 0) {
-        append_safely(line, ", ");
-        append_count_safely(line, skipped);
-        append_safely(line, " of them by an earlier run");
-    }
-    if (total > 0 && failed > 0) {
-        append_safely(line, ", ");
-        append_count_safely(line, failed);
-        append_safely(line, " failed");
-    }
-    if (total > 0)
+        append_count_safely(line, ": ", atomic_load(&counts.added) - failed, " of ");
+        append_count_safely(line, "", total, " files are done");
+        if (skipped > 0)
+            append_count_safely(line, ", ", skipped, " of them by an earlier run");
+        if (failed > 0)
+            append_count_safely(line, ", ", failed, " failed");
         append_safely(line, "; --resume goes on from here\n");
+    }
     (void)!write(STDERR_FILENO, line, strlen(line));
-    errno = before;
+    errno = saved_errno;
 }

@@ -32,8 +32,9 @@ struct progress {
     double pending_bytes;   /* of files that are not done */
     double processed_bytes; /* the part of pending_bytes that went through the chain */
     double done_bytes;      /* of files that are done */
-    double first_time;      /* time of the first output; 0 before it */
-    double first_bytes;     /* done_bytes + processed_bytes at that time */
+    double rate_since;      /* start of the measurement of the rate: when the device was ready for the first
+                             * finished file, or the first drawing after rows were done; 0 before */
+    double rate_bytes;      /* done_bytes + processed_bytes at that time */
     /* For the summary. */
     uint64_t bytes, pixels;     /* bytes read and written; pixels of inputs */
     double seconds[PART_COUNT]; /* busy seconds of all files */
@@ -48,7 +49,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
  * Call it before the workers start. */
 void progress_subtract_done(struct progress *progress, const struct resume *resume, const struct list *list);
 
-/* Sent when the driver has compiled for more than half a second. The thread that waits for signals then calls
+/* Sent when the driver has compiled for half a second. The thread that waits for signals then calls
  * progress_show_compiling, which shows the user why nothing happens. */
 #define SIGNAL_COMPILING SIGRTMIN
 void progress_show_compiling(void);
@@ -56,8 +57,10 @@ void progress_show_compiling(void);
 /* Erases the line, so that something else can be printed. */
 void progress_erase(void);
 
-/* Counts a finished job, and prints its line, or redraws the line if the last time was a while ago. */
-void progress_add(struct progress *progress, const struct job *job, const struct result *result);
+/* Counts a finished job, and prints its line, or redraws the line if the last time was a while ago.
+ * `is_left_out`: it failed, and its stack goes on without it. */
+void progress_add(struct progress *progress, const struct job *job, const struct result *result,
+                  bool is_left_out);
 
 /* Callback for page.watch (chain/page.h): updates the progress when `rows` output rows of the current page,
  * in total, are enqueued. `page` is the shape of the page's output. `job` points to a struct job with its

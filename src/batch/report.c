@@ -263,10 +263,12 @@ static void print_warnings(struct results *results, const struct job *job, const
 void results_add(struct results *results, struct job *job, const struct result *result)
 {
     struct error error;
+    const bool is_left_out =
+        result->status != STATUS_OK && job_is_stacked(job) && result->error.scope == SCOPE_FILE;
     job->has_result = true;
     if (result->status == STATUS_OK) {
         print_warnings(results, job, result);
-    } else if (job_is_stacked(job) && result->error.scope == SCOPE_FILE) {
+    } else if (is_left_out) {
         /* An input of a stack is left out, and the stack goes on: no failure of the command. */
         struct error line;
         error_set(&line, "%s; left out", result->error.text);
@@ -283,7 +285,7 @@ void results_add(struct results *results, struct job *job, const struct result *
         results->last_failure_status = result->status;
     }
     results->added++;
-    progress_add(&results->progress, job, result);
+    progress_add(&results->progress, job, result, is_left_out);
     if (report_file_append(&results->report, job, result, NULL, &error) != STATUS_OK)
         print_report_failure(results, &error);
 }
@@ -406,7 +408,7 @@ static void print_json(FILE *out, struct worker *worker)
     const struct times busy = worker_times(worker);
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "device", worker->measured ? worker->device.name : NULL);
+    json_put_text(&line, "device", worker->has_device_name ? worker->device.name : NULL);
     json_put_text(&line, "memory", memory_name(worker));
     json_begin(&line, "stages", '[');
     for (size_t i = 0; i < worker->timing.kernel_count; i++) {
@@ -447,7 +449,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
     for (int i = 0; i < count; i++) {
         struct worker *worker = workers[i];
         /* JSON is written even if nothing was measured, as an empty file is no JSON. */
-        if (!worker->measured && (timing->form == TIMING_TABLE || i > 0))
+        if (!worker->has_device_name && (timing->form == TIMING_TABLE || i > 0))
             continue;
         /* Complete the measurements by what no worker measures. */
         worker->timing.parts[PART_PREPARE].seconds = worker->context->chain->prepared;

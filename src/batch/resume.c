@@ -85,7 +85,7 @@ static const char *provenance_own_part(const char *software)
 
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error)
 {
-    /* Keep the text of other programs, with its separator if climg's part followed. */
+    /* Keep the text before climg's part, which ends in a separator; without such a part, all of it. */
     const char *old = metadata_text(metadata, SOFTWARE_KEY);
     const char *own = old ? provenance_own_part(old) : NULL;
     const size_t kept_length = own ? (size_t)(own - old) : old ? strlen(old) : 0;
@@ -122,11 +122,12 @@ struct done_record {
     uint32_t sum;        /* CRC-32 of the output */
 };
 
-/* printf and scanf formats of a line up to its name. %n of RECORD_SCAN stores the name's offset. */
+/* printf and scanf formats of a line up to its name. %n of RECORD_SCAN stores the offset of the blank before
+ * the name: a blank in the format would also skip blanks at the start of the name. */
 #define RECORD_PRINT                                                                                         \
     "climg1 %016" PRIx64 " %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRId64 " %" PRId64 " %08" PRIx32 " "
 #define RECORD_SCAN                                                                                          \
-    "climg1 %16" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %8" SCNx32 " %n"
+    "climg1 %16" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %8" SCNx32 "%n"
 
 /* Converts a time to nanoseconds. */
 static int64_t nanoseconds(const struct timespec *time)
@@ -141,27 +142,27 @@ static int record_compare(const void *a, const void *b)
     return order != 0 ? order : first->index < second->index ? -1 : first->index > second->index;
 }
 
-/* Parses a line; *name_offset is set to the offset of the name in it. Returns false if the line was cut off
- * or overwritten by another process. */
-static bool record_parse(const char *line, struct done_record *record, int *name_offset)
+/* Parses a line. Returns the name at its end; NULL if the line was cut off or overwritten by another process.
+ */
+static const char *record_parse(const char *line, struct done_record *record)
 {
-    *name_offset = 0;
-    return sscanf(line, RECORD_SCAN, &record->provenance_hash, &record->input_size, &record->input_time,
-                  &record->size, &record->time, &record->changed, &record->sum, name_offset) == 7 &&
-           *name_offset > 0 && line[*name_offset] != '\0' && line[strlen(line) - 1] == '\n';
+    int blank = 0;
+    const int count =
+        sscanf(line, RECORD_SCAN, &record->provenance_hash, &record->input_size, &record->input_time,
+               &record->size, &record->time, &record->changed, &record->sum, &blank);
+    return count == 7 && line[blank] == ' ' && line[strlen(line) - 1] == '\n' ? line + blank + 1 : NULL;
 }
 
-/* Appends a record, whose path the struct then owns. *room is the number of records that fit. */
-static enum status record_append(struct resume *resume, size_t *room, const struct done_record *record,
-                                 struct error *error)
+/* Appends a record, whose path the struct then owns. */
+static enum status record_append(struct resume *resume, const struct done_record *record, struct error *error)
 {
-    if (resume->count == *room) {
-        size_t more = *room > 0 ? 2 * *room : 64;
+    if (resume->count == resume->room) {
+        size_t more = resume->room > 0 ? 2 * resume->room : 64;
         struct done_record *larger = realloc(resume->records, more * sizeof *larger);
         if (!larger)
             return fail_memory(error, "out of memory for the list of what is done");
         resume->records = larger;
-        *room = more;
+        resume->room = more;
     }
     resume->records[resume->count] = *record;
     resume->records[resume->count].index = resume->count;
@@ -169,50 +170,57 @@ static enum status record_append(struct resume *resume, size_t *room, const stru
     return STATUS_OK;
 }
 
-struct done_list_loading {
-    struct resume *resume;
-    size_t room;
-};
+/* Opens a done list, and returns its descriptor; -1 on failure, or if it is no regular file. The flags guard
+ * against links and pipes in a folder that others may write to. */
+static int done_list_open(const char *path, int flags)
+{
+    struct stat info;
+    const int file = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (file < 0 || (fstat(file, &info) == 0 && S_ISREG(info.st_mode)))
+        return file;
+    close(file);
+    return -1;
+}
 
 /* Reads the done list of a folder, if it has one: a callback of list_each_folder. `folder` ends in "/", or is
  * empty. */
-static enum status done_list_load(void *context, const char *folder, struct error *error)
+static enum status done_list_load(void *resume, const char *folder, struct error *error)
 {
-    struct done_list_loading *loading = context;
     char *path = text_print(error, "%s%s", folder, DONE_LIST), *line = NULL;
     size_t size = 0;
     if (!path)
         return STATUS_FAILED;
-    FILE *file = fopen(path, "re");
+    const int descriptor = done_list_open(path, O_RDONLY);
     free(path);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     enum status status = STATUS_OK;
     while (file && status == STATUS_OK && getline(&line, &size, file) > 0) {
         struct done_record record;
-        int name_offset;
-        if (!record_parse(line, &record, &name_offset))
+        const char *name = record_parse(line, &record);
+        if (!name)
             continue;
-        line[strlen(line) - 1] = '\0';
-        record.path = text_print(error, "%s%s", folder, line + name_offset);
-        status = record.path ? record_append(loading->resume, &loading->room, &record, error) : STATUS_FAILED;
-        if (record.path && status != STATUS_OK)
+        record.path = text_print(error, "%s%.*s", folder, (int)strlen(name) - 1, name); /* without "\n" */
+        status = record.path ? record_append(resume, &record, error) : STATUS_FAILED;
+        if (status != STATUS_OK)
             free(record.path);
     }
     free(line);
     if (file)
         fclose(file);
+    else if (descriptor >= 0)
+        close(descriptor);
     return status;
 }
 
 enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
                         const struct list *list, struct error *error)
 {
-    struct done_list_loading loading = {.resume = resume};
     const char *own_stages = provenance_stages(provenance);
     *resume = (struct resume){.settings = settings, .provenance = provenance};
     resume->provenance_hash = hash_bytes(HASH_START, own_stages, strlen(own_stages));
     if (settings->strip)
         resume->provenance_hash = hash_bytes(resume->provenance_hash, "strip", strlen("strip"));
-    enum status status = list_each_folder(list, done_list_load, &loading, error);
+    enum status status = list_each_folder(list, done_list_load, resume, error);
     if (resume->count > 0)
         qsort(resume->records, resume->count, sizeof *resume->records, record_compare);
     return status;
@@ -240,11 +248,13 @@ static const struct done_record *record_find(const struct resume *resume, const 
     return low > 0 && strcmp(resume->records[low - 1].path, path) == 0 ? &resume->records[low - 1] : NULL;
 }
 
-/* Fills in the record of the job's output as it is now. Returns false if the output cannot be read. */
+/* Fills in the record of the job's output as it is now. Returns false if the output cannot be read, or is no
+ * regular file: reading a pipe would block. */
 static bool record_describe(const struct resume *resume, const struct job *job, struct done_record *record)
 {
     struct stat output;
-    if (stat(job->output, &output) != 0 || !crc_of_file(job->output, &record->sum))
+    if (stat(job->output, &output) != 0 || !S_ISREG(output.st_mode) ||
+        !crc_of_file(job->output, &record->sum))
         return false;
     record->provenance_hash = resume->provenance_hash;
     record->input_size = (uint64_t)job->input_stat.st_size;
@@ -256,19 +266,15 @@ static bool record_describe(const struct resume *resume, const struct job *job, 
 }
 
 /* Appends a record to the done list of the output's folder, in one write, as other processes append, too.
- * Failures are ignored. The flags guard against links and pipes in a folder that others may write to. */
+ * Failures are ignored. */
 static void done_list_append(const char *path, const struct done_record *record, const char *name)
 {
     struct error ignored = {.text = ""};
-    int folder = folder_length(path); /* with the "/" */
-    char *done_list = text_print(&ignored, "%.*s%s", folder, path, DONE_LIST);
+    char *done_list = text_print(&ignored, "%.*s%s", folder_length(path), path, DONE_LIST);
     char *line =
         text_print(&ignored, RECORD_PRINT "%s\n", record->provenance_hash, record->input_size,
                    record->input_time, record->size, record->time, record->changed, record->sum, name);
-    int file =
-        done_list && line
-            ? open(done_list, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666)
-            : -1;
+    const int file = done_list && line ? done_list_open(done_list, O_WRONLY | O_APPEND | O_CREAT) : -1;
     if (file >= 0) {
         (void)!write(file, line, strlen(line));
         close(file);
@@ -306,9 +312,9 @@ static bool format_stores_provenance(const struct format *format)
     return format->holds.texts && (format->holds_text == NULL || format->holds_text(&text));
 }
 
-/* True if the output's own metadata has this provenance and the output can be read to its end. Formats
- * without texts, and files made with --strip, have no provenance; then the caller's comparison of times
- * decides. */
+/* True if the output's own metadata has this provenance and the output can be read to its end. With --strip,
+ * and in formats without texts, an output has no provenance; then the caller's comparison of times decides.
+ */
 static bool output_is_done(const struct resume *resume, const char *path)
 {
     const struct reader_options options = {
@@ -319,8 +325,9 @@ static bool output_is_done(const struct resume *resume, const char *path)
         return false;
     const char *software = metadata_text(&reader_info(reader)->metadata, SOFTWARE_KEY);
     const char *own_stages = software ? provenance_stages(software) : NULL;
-    const bool is_same = resume->settings->strip || !format_stores_provenance(reader_format(reader)) ||
-                         (own_stages && strcmp(own_stages, provenance_stages(resume->provenance)) == 0);
+    const bool is_same = resume->settings->strip ? software == NULL
+                         : own_stages ? strcmp(own_stages, provenance_stages(resume->provenance)) == 0
+                                      : !format_stores_provenance(reader_format(reader));
     const bool is_done = is_same && reader_pass(reader, &ignored) == STATUS_OK;
     reader_close(reader);
     return is_done;
@@ -386,9 +393,7 @@ enum status resume_check(const struct settings *settings, const struct list *lis
 {
     for (size_t i = 0; settings->resume && i < list->count; i++) {
         const struct job *job = &list->jobs[i];
-        struct stat output;
-        if (job_stat_output(job, &output) && S_ISREG(output.st_mode) && output.st_dev == job->input_device &&
-            output.st_ino == job->input_inode && !output_stores_provenance(settings, job->output))
+        if (!output_stores_provenance(settings, job->output) && job_replaces_input(job))
             return fail(error, STATUS_USAGE,
                         "%s: --resume cannot tell whether a file that replaces itself is done, as %s how it "
                         "was made; leave out --resume",

@@ -42,7 +42,7 @@ struct resume {
     const char *provenance;      /* of this command's outputs; belongs to the caller */
     uint64_t provenance_hash;    /* without the version of climg */
     struct done_record *records; /* sorted by path */
-    size_t count;
+    size_t count, room;          /* number of records, and of those that fit */
 };
 
 /* Fails if an output replaces its input and cannot store the provenance, because of its format or --strip:

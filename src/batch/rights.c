@@ -1,9 +1,9 @@
 /* The rules of a confined process: inputs are read, the folders of outputs are written.
  *
- * A folder's rule is for everything below it. So a folder argument needs one rule, and links in it that leave
- * it one each. An output needs its folder, as it is written to a temporary file there and renamed. A file
- * that already exists, of those that are not replaced but overwritten (--report), needs a rule of its own
- * alone. */
+ * A folder's rule is for everything below it, so a folder argument needs one rule. A link in it needs
+ * another, as its target may be outside. An output needs its folder, as it is written to a temporary file
+ * there and renamed.
+ * --report, --trace and the like are overwritten in place: an existing one needs a rule for the file only. */
 #include "batch/rights.h"
 
 #include "base/confine.h"
@@ -77,8 +77,9 @@ static enum status allow_image(const char *path, unsigned rights, struct word *f
     return STATUS_OK;
 }
 
-/* Returns the rights in the folder of the job's output. Of a single file, the folder is read only if the
- * format reads what it has written, or to --resume. */
+/* Returns the rights in the folder of the job's output. Reading is allowed if there are several outputs, as
+ * leftovers of killed runs are looked for in their folders, if the format reads what it has written, and for
+ * --resume. */
 static unsigned output_rights(const struct job *job, const struct settings *settings)
 {
     const struct format *format = settings->format ? settings->format : format_by_path(job->output);
@@ -86,7 +87,7 @@ static unsigned output_rights(const struct job *job, const struct settings *sett
     return CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
 }
 
-/* Allows to write all outputs, and to remove those folders that were made for them. */
+/* Allows to write all outputs. */
 static enum status allow_outputs(const struct command *command, const struct list *list, struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -97,11 +98,15 @@ static enum status allow_outputs(const struct command *command, const struct lis
         const struct job *job = &list->jobs[i];
         if (allow_image(job->output, output_rights(job, settings), &folder, error) != STATUS_OK)
             return STATUS_FAILED;
-        char *made = job->made_from > 0 ? text_print(error, "%.*s", (int)job->made_from, job->output) : NULL;
-        if (made)
-            confine_allow_folder(made, CONFINE_REMOVE_FOLDERS);
-        free(made);
     }
+    /* The output folder, if it was created for this run, is removed again if it stays empty. */
+    const size_t made_from = list->count > 0 ? list->jobs[0].made_from : 0;
+    char *made = made_from > 0 ? text_print(error, "%.*s", (int)made_from, list->jobs[0].output) : NULL;
+    if (made_from > 0 && !made)
+        return STATUS_FAILED;
+    if (made)
+        confine_allow_folder(made, CONFINE_REMOVE_FOLDERS);
+    free(made);
     for (size_t i = 0; i < command->chain.count; i++) {
         const struct stage_caps caps = step_caps(&command->chain.steps[i]);
         struct word its_folder = {NULL, 0};

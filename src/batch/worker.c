@@ -25,13 +25,21 @@ void worker_init(struct worker *worker, const struct worker_context *context, st
     worker->profile.timing = &worker->timing;
 }
 
-/* Finds and opens the worker's own device. */
-static enum status open_device(struct worker *worker, struct error *error)
+/* Returns the worker that opens the device: the leader, or for a leader the worker itself. */
+static struct worker *device_owner(struct worker *worker)
+{
+    return worker->leader ? worker->leader : worker;
+}
+
+/* Finds and opens the device of a leader. */
+static enum status open_own_device(struct worker *worker, struct error *error)
 {
     double since = clock_seconds();
     const struct settings *settings = worker->context->settings;
+    atomic_store(&worker->opener.is_opening, true);
     enum status status = device_open_named(worker->opener.wanted, &settings->environment, settings->force,
                                            &worker->device, error);
+    atomic_store(&worker->opener.is_opening, false);
     timing_add(&worker->timing, PART_START, "open the device", -1, since);
     return status;
 }
@@ -39,47 +47,65 @@ static enum status open_device(struct worker *worker, struct error *error)
 static void *open_in_thread(void *context)
 {
     struct worker *worker = context;
-    worker->opener.status = open_device(worker, &worker->opener.error);
-    atomic_store(&worker->opener.is_ready, true);
+    worker->opener.status = open_own_device(worker, &worker->opener.error);
     return NULL;
 }
 
 void worker_begin_open(struct worker *worker)
 {
     struct error ignored = {.text = ""}; /* without a thread, worker_open opens the device */
-    /* If the lock is taken, a follower is opening the device. */
-    if (worker->leader || pthread_mutex_trylock(&worker->opener.lock) != 0)
+    struct worker *owner = device_owner(worker);
+    struct device_opener *opener = &owner->opener;
+    /* If the lock is taken, another worker is opening the device. */
+    if (pthread_mutex_trylock(&opener->lock) != 0)
         return;
-    if (!worker->open && !worker->opener.is_running) {
-        atomic_store(&worker->opener.is_ready, false);
-        atomic_store(&worker->opener.is_running,
-                     thread_start(&worker->opener.thread, open_in_thread, worker, &ignored) == STATUS_OK);
+    if (!owner->open && !opener->has_thread) {
+        atomic_store(&opener->is_opening, true); /* before the thread does it: worker_is_opening may follow */
+        opener->has_thread = thread_start(&opener->thread, open_in_thread, owner, &ignored) == STATUS_OK;
+        if (!opener->has_thread)
+            atomic_store(&opener->is_opening, false);
     }
-    pthread_mutex_unlock(&worker->opener.lock);
+    pthread_mutex_unlock(&opener->lock);
 }
 
 bool worker_is_opening(struct worker *worker)
 {
-    return worker->opener.is_running && !atomic_load(&worker->opener.is_ready);
+    return atomic_load(&device_owner(worker)->opener.is_opening);
 }
 
-/* Waits for the thread of worker_begin_open, or opens the device without one. */
-static enum status complete_open(struct worker *worker, struct error *error)
+/* Waits for the thread of worker_begin_open, or opens the device of a leader without one. */
+static enum status await_own_device(struct worker *worker, struct error *error)
 {
-    if (!worker->opener.is_running)
-        return open_device(worker, error);
-    pthread_join(worker->opener.thread, NULL);
-    atomic_store(&worker->opener.is_running, false);
-    if (worker->opener.status != STATUS_OK)
-        *error = worker->opener.error;
-    return worker->opener.status;
+    struct device_opener *opener = &worker->opener;
+    if (!opener->has_thread)
+        return open_own_device(worker, error);
+    pthread_join(opener->thread, NULL);
+    opener->has_thread = false;
+    if (opener->status != STATUS_OK)
+        *error = opener->error;
+    return opener->status;
 }
 
-/* Opens the device and initialises the run. Call it with the lock held. */
-static enum status open_worker(struct worker *worker, struct error *error)
+/* Sets the memory limits of the run by the worker's share. With --verify, run and verifier have half of the
+ * host's memory each; rounded up, as 0 means no limit. */
+static void set_limits(struct worker *worker)
+{
+    const uint64_t memory = worker->share.memory_limit;
+    struct run_limits *limits = &worker->run.limits, *again = &worker->verifier.run.limits;
+    limits->device = worker->device.memory / (cl_ulong)worker->share.workers;
+    limits->host_halved = worker->context->settings->verify.share > 0;
+    limits->host = limits->host_halved ? memory - memory / 2 : memory;
+    if (worker->verifier.open) {
+        again->device = limits->device;
+        again->host = limits->host;
+    }
+}
+
+/* Opens the device, or a share of the leader's, and initialises the run. */
+static enum status open_run(struct worker *worker, struct error *error)
 {
     struct worker *leader = worker->leader;
-    enum status status = leader ? worker_open(leader, error) : complete_open(worker, error);
+    enum status status = leader ? worker_open(leader, error) : await_own_device(worker, error);
     if (status == STATUS_OK && leader)
         status = device_share(&leader->opened_as, &worker->device, error);
     if (status != STATUS_OK) {
@@ -94,21 +120,12 @@ static enum status open_worker(struct worker *worker, struct error *error)
     const bool images = worker->context->settings->memory == MEMORY_OPTION_IMAGE;
     run_init(&worker->run, &worker->device, images ? MEMORY_IMAGE : MEMORY_BUFFER,
              (enum edge)worker->context->settings->edge);
-    worker->run.limits.device = worker->device.memory / (cl_ulong)worker->share.workers;
-    worker->run.limits.host = worker->share.memory_limit;
+    set_limits(worker);
     worker->run.jobs = worker->share.threads;
     worker->run.timing = &worker->timing;
     worker->open = true;
-    worker->measured = true;
+    worker->has_device_name = true;
     return STATUS_OK;
-}
-
-/* Divides the memory limit between the worker and its verifier; rounded up, as 0 means no limit. */
-static void share_with_verifier(struct worker *worker)
-{
-    worker->run.limits.host = worker->share.memory_limit - worker->share.memory_limit / 2;
-    worker->run.limits.host_halved = true;
-    worker->verifier.run.limits.host = worker->run.limits.host;
 }
 
 /* True if the device is open, and with --verify the verifier. Call it with the lock held. */
@@ -119,14 +136,12 @@ static bool is_open(const struct worker *worker)
 
 enum status worker_open(struct worker *worker, struct error *error)
 {
+    const struct settings *settings = worker->context->settings;
     pthread_mutex_lock(&worker->opener.lock);
-    enum status status = worker->open ? STATUS_OK : open_worker(worker, error);
-    if (status == STATUS_OK && !is_open(worker)) {
-        const struct settings *settings = worker->context->settings;
-        share_with_verifier(worker);
+    enum status status = worker->open ? STATUS_OK : open_run(worker, error);
+    if (status == STATUS_OK && !is_open(worker))
         status = verifier_open(&worker->verifier, &worker->run, &worker->opened_as, &settings->verify,
                                settings->force, error);
-    }
     pthread_mutex_unlock(&worker->opener.lock);
     if (status == STATUS_OK)
         return status;
@@ -166,10 +181,11 @@ void worker_add(struct worker *worker, struct worker *other)
         worker->frames.ended = fmax(worker->frames.ended, frames->ended);
         worker->frames.count += frames->count;
     }
-    if (!worker->measured && other->measured) { /* all of its own files failed before they needed a device */
+    if (!worker->has_device_name &&
+        other->has_device_name) { /* this worker's files failed before they needed a device */
         memcpy(worker->device.name, other->device.name, sizeof worker->device.name);
         worker->run.memory = other->run.memory;
-        worker->measured = true;
+        worker->has_device_name = true;
     }
 }
 
@@ -194,17 +210,13 @@ void worker_take_all(struct worker *worker)
 {
     worker->share.workers = 1;
     worker->share.memory_limit = worker->context->settings->memory_limit;
-    if (!worker->open)
-        return;
-    worker->run.limits.device = worker->device.memory;
-    worker->run.limits.host = worker->share.memory_limit;
-    if (worker->verifier.open)
-        share_with_verifier(worker);
+    if (worker->open)
+        set_limits(worker);
 }
 
 void worker_close(struct worker *worker)
 {
-    if (worker->opener.is_running)
+    if (worker->opener.has_thread)
         pthread_join(worker->opener.thread, NULL); /* a driver must not be interrupted while it starts */
     verifier_close(&worker->verifier);
     if (worker->open)

@@ -36,12 +36,12 @@ struct worker_share {
 
 /* Opens the device, perhaps in a thread while a file is decoded. */
 struct device_opener {
-    const char *wanted; /* the value of --device, or one of its devices */
-    pthread_mutex_t
-        lock; /* held while the device is being opened; protects worker.open and worker.verifier */
+    const char *wanted;     /* the value of --device, or one of its devices */
+    atomic_bool is_opening; /* the device is being opened */
+    pthread_mutex_t lock; /* held while a worker opens the device; protects the following fields, worker.open
+                           * and worker.verifier */
+    bool has_thread;      /* `thread` was started and not joined yet */
     pthread_t thread;
-    atomic_bool is_running; /* the thread was started and not joined yet */
-    atomic_bool is_ready;   /* the thread has ended */
 
     /* Written by the thread, read after it was joined. */
     enum status status;
@@ -68,7 +68,8 @@ struct worker {
     struct run run;
 
     /* Measurements. worker_add sums them up. */
-    atomic_bool measured; /* its device, or the device of a worker that was added, was open */
+    atomic_bool has_device_name; /* device.name and run.memory are known: its device was open, or that of a
+                                  * worker that was added */
     struct profile profile;
     struct frame_times frames;
     struct timing timing;
@@ -79,11 +80,11 @@ struct worker {
 void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
                  const char *wanted);
 
-/* Starts a thread that finds and opens the device; worker_open waits for it. Does nothing for followers, or
- * if the device is open or being opened. */
+/* Starts a thread that finds and opens the device, a follower that of its leader; worker_open waits for it.
+ * Does nothing if the device is open or being opened. */
 void worker_begin_open(struct worker *worker);
 
-/* True if worker_open would have to wait. */
+/* True while the device is being opened, by any worker on it. */
 bool worker_is_opening(struct worker *worker);
 
 /* Opens the device, and with --verify the verifier, if they are not open. A failure is reported without a

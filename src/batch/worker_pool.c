@@ -9,8 +9,8 @@
  * workers were busy, or if its device fails while another one works. Deferred jobs are done at the end, one
  * at a time by one worker that has all memory, in lower and lower slices until they fit.
  *
- * Tried and given up: returning the jobs of a failed device to the list at once needs a second list and a
- * second end of the pool, for a case that hardly happens.
+ * Tried and given up: returning the jobs of a failed device to the list at once. This needs a list of
+ * returned jobs, and workers that wait for it after the end of the list, for a case that hardly happens.
  *
  * An error that all other jobs would share (a full disk, no device) ends the batch. */
 #include "batch/worker_pool.h"
@@ -52,7 +52,8 @@ static struct job *pool_take(struct pool_thread *thread)
     return job;
 }
 
-/* Returns the most jobs for one group, so that all workers are busy until the end of the list. */
+/* Returns the maximum size of a group: one more than an equal share of the remaining jobs, so that no worker
+ * is left without jobs. */
 static size_t fair_share(struct worker_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
@@ -63,8 +64,8 @@ static size_t fair_share(struct worker_pool *pool)
 
 /* ---------------------------------------------------------------- how a job ends */
 
-/* Drops the worker's device if another one works. Returns true if it is dropped now. Call it with the lock
- * held. */
+/* Drops the worker's device if another one works. Returns true if it is dropped, by this call or before. Call
+ * it with the lock held. */
 static bool drop_device(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
@@ -92,9 +93,9 @@ static bool is_one_folder(const struct list *list)
     return true;
 }
 
-/* True if all remaining files would fail for the same reason. Outputs below an output folder share a disk;
- * without one
- * (--in-place) they share it if they are in one folder. */
+/* True if all remaining files would fail for the same reason. A full disk concerns all outputs below an
+ * output folder; without one (--in-place), all outputs if they are in one folder. A folder that is not
+ * writable concerns all outputs if it is the only one. */
 static bool ends_all(const struct list *list, const struct result *result)
 {
     if (result->status == STATUS_OK || result->error.scope == SCOPE_FILE)
@@ -126,17 +127,19 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
 
 /* ---------------------------------------------------------------- work */
 
-/* Closes the job if another one ended the batch since it was taken. */
+/* Returns true if the batch has ended since the job was taken; then closes the job, and lets the next input
+ * of a stack go on. */
 static bool close_if_ended(struct worker_pool *pool, struct job *job)
 {
     pthread_mutex_lock(&pool->lock);
     const bool is_stopped = pool->results->is_stopped;
     pthread_mutex_unlock(&pool->lock);
-    if (is_stopped)
-        job_close(job);
-    if (is_stopped && job_is_stacked(job))
+    if (!is_stopped)
+        return false;
+    job_close(job);
+    if (job_is_stacked(job))
         stack_pass_turn(job);
-    return is_stopped;
+    return true;
 }
 
 /* Does a group: takes jobs while they fit, runs the group, and does jobs that failed in it again, alone.
@@ -144,14 +147,14 @@ static bool close_if_ended(struct worker_pool *pool, struct job *job)
 static struct job *work_on_group(struct pool_thread *thread, struct result *result)
 {
     struct job_group *group = &thread->group;
-    struct job *odd = NULL;
-    while (!odd && job_group_has_room(group)) {
+    struct job *misfit = NULL;
+    while (!misfit && job_group_has_room(group)) {
         struct job *job = pool_take(thread);
         if (!job)
             break;
-        odd = job_group_add(group, job, result) ? NULL : job;
+        misfit = job_group_add(group, job, result) ? NULL : job;
     }
-    job_group_finish(group, odd != NULL);
+    job_group_finish(group, misfit != NULL);
     for (int i = 0; i < group->count; i++) {
         struct group_item *item = &group->items[i];
         if (!item->is_finished && close_if_ended(thread->pool, item->job))
@@ -160,7 +163,7 @@ static struct job *work_on_group(struct pool_thread *thread, struct result *resu
             convert(&thread->worker, item->job, &item->result);
         finish_job(thread, item->job, &item->result);
     }
-    return odd;
+    return misfit;
 }
 
 /* A worker's thread: does jobs, in groups if there are enough for all workers, until none is left. */
@@ -168,20 +171,20 @@ static void *work(void *context)
 {
     struct pool_thread *thread = context;
     struct job *job = pool_take(thread);
-    struct result result = {.group = 1};
+    struct result result = {.group = 1}; /* has the time already spent on `job` */
     while (job) {
+        struct job *misfit = NULL;
         const size_t share = fair_share(thread->pool);
         if (share > 1 && job_group_begin(&thread->group, job, &result, share)) {
-            job = work_on_group(thread, &result);
+            misfit = work_on_group(thread, &result);
         } else {
             if (!close_if_ended(thread->pool, job)) {
                 convert(&thread->worker, job, &result);
                 finish_job(thread, job, &result);
             }
             result = (struct result){.group = 1};
-            job = NULL;
         }
-        job = job ? job : pool_take(thread);
+        job = misfit ? misfit : pool_take(thread);
     }
     return NULL;
 }
@@ -228,7 +231,8 @@ void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
     for (int i = 1; i < pool->count; i++)
         if (pool->threads[i].is_started)
             pthread_join(pool->threads[i].thread, NULL);
-    /* Jobs are left if the workers of the only device that works could not be started. */
+    /* Jobs remain if the threads of the only device that works could not be started: this thread does them.
+     */
     for (int i = 0; i < pool->count; i++)
         work(&pool->threads[i]);
     pool->is_alone = true;
@@ -241,22 +245,22 @@ void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
 void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
 {
     struct worker *worker = &pool->threads[0].worker;
-    struct job job = pool->list->jobs[0];
+    const struct job *first = &pool->list->jobs[0];
+    struct job job = {.name = first->name,
+                      .input = first->output, /* the name in messages: there is no input file */
+                      .output = first->output,
+                      .merge = stack->step,
+                      .stack = stack,
+                      .is_merged = true,
+                      .is_single = true};
     struct result result = {.group = 1};
     if (pool->results->is_stopped)
         return;
-    job = (struct job){.name = job.name,
-                       .input = job.output,
-                       .output = job.output,
-                       .merge = stack->step,
-                       .stack = stack,
-                       .is_merged = true,
-                       .is_single = true};
     pool->context.chain = &stack->after;
     worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : workers_available();
     worker_take_all(worker);
     worker_clear(worker);
-    worker->run.prebuilt = false; /* other stages come */
+    worker->run.prebuilt = false; /* other stages follow */
     convert(worker, &job, &result);
     if (result.status == STATUS_OK) {
         stack_describe(stack, pool->results->left_out, result.found, sizeof result.found);
@@ -268,34 +272,26 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
 
 /* ---------------------------------------------------------------- setting up */
 
-static enum status reject_many_devices(const struct settings *settings, struct error *error)
-{
-    return fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
-                settings->device);
-}
-
-/* True if there may be several files. An input that does not exist may be a folder with a typing error. */
-static bool has_several(const struct list *list)
-{
-    return list->several || (list->count > 0 && list->jobs[0].problem != 0);
-}
-
 /* Sets the number of devices and their names: one, all of the best kind (--device all), or a list (--device
- * 0,1). */
+ * 0,1). A name with a comma may be one device. */
 static enum status choose_devices(struct worker_pool *pool, const struct settings *settings,
                                   struct error *error)
 {
+    const struct list *list = pool->list;
+    const bool all = strcasecmp(settings->device, "all") == 0;
+    /* An input that does not exist may be a folder with a typing error. Then the message is about the missing
+     * input, not about --device. */
+    const bool has_several = list->several || (list->count > 0 && list->jobs[0].problem != 0);
     int *numbers = NULL;
+    enum status status = STATUS_OK;
     pool->devices = 1;
-    bool all = strcasecmp(settings->device, "all") == 0;
     if (!all && !strchr(settings->device, ','))
         return STATUS_OK;
-    if (all && !has_several(pool->list))
-        return reject_many_devices(settings, error);
-    enum status status =
-        device_numbers(settings->device, &settings->environment, &numbers, &pool->devices, error);
-    if (status == STATUS_OK && pool->devices > 1 && !has_several(pool->list))
-        status = reject_many_devices(settings, error);
+    if (has_several || !all)
+        status = device_numbers(settings->device, &settings->environment, &numbers, &pool->devices, error);
+    if (status == STATUS_OK && !has_several && (all || pool->devices > 1))
+        status = fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
+                      settings->device);
     if (status == STATUS_OK)
         pool->names =
             allocate_zeroed((size_t)pool->devices, sizeof *pool->names, "the list of devices", error);
@@ -349,7 +345,7 @@ static void init_workers(struct worker_pool *pool)
         /* Rounded up, as 0 means no limit. */
         const uint64_t memory = settings->memory_limit, workers = (uint64_t)pool->count;
         worker->share.memory_limit = memory / workers + (memory % workers > 0);
-        worker->share.workers = (pool->count - 1 - device) / pool->devices + 1;
+        worker->share.workers = (pool->count - 1 - device) / pool->devices + 1; /* threads on this device */
         job_group_init(&thread->group, worker);
     }
 }

@@ -147,11 +147,11 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
 }
 
 /* The same layouts as in kernels/filter_gpu.cl. */
-struct span {
+struct window_x {
     cl_int before, reach;
 };
 
-struct window {
+struct window_y {
     cl_int start, taps;
 };
 
@@ -162,11 +162,11 @@ static const struct kernel_configs one_filter = {.kernel = "filter_both", .gpu =
 /* Returns the window along x in vecs of four samples. `before` is the number of vecs before the outputs' own
  * vec, `reach` the number after the first one. The reach is at least 1: the kernel handles the first and the
  * last vec separately. */
-static struct span find_span(const struct filter *along_x)
+static struct window_x find_window_x(const struct filter *along_x)
 {
     const int last = along_x->start + along_x->taps - 1, before = ceil_div(-along_x->start, GPU_LANES);
     const int reach = before + (last > 0 ? ceil_div(last, GPU_LANES) : 0);
-    return (struct span){before, reach > 1 ? reach : 1};
+    return (struct window_x){before, reach > 1 ? reach : 1};
 }
 
 /* True for a filter that keeps the size, with equal weights for all outputs. */
@@ -184,7 +184,7 @@ static bool fits_fused(const struct run *run, const struct product *product)
 {
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const struct filter *along_x = &product->x.filter;
-    const int reach = find_span(along_x).reach;
+    const int reach = find_window_x(along_x).reach;
     /* A tile near the border must contain the samples that replace those beyond the border. It does if the
      * axis is longer than the filter, and the filter is symmetric or has one tap more on one side. */
     const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
@@ -218,15 +218,16 @@ static enum status filter_fused(struct run *run, const struct product *product, 
     const int filters = another ? 2 : 1;
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
-    const struct span span = find_span(along_x);
+    const struct window_x window_x = find_window_x(along_x);
     struct work work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
     const int group = work.config.group[0];
     const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
-    const struct window window = {along_y->start, along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
+    const struct window_y window_y = {along_y->start,
+                                      along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
     const struct blocking by = {GPU_LANES, GPU_LANES, true};
     struct weights weights_x, weights_y;
     struct tables tables, tables2;
-    work.width = ceil_div(dst->width, (group - span.reach) * GPU_LANES) * group * GPU_LANES;
+    work.width = ceil_div(dst->width, (group - window_x.reach) * GPU_LANES) * group * GPU_LANES;
     const cl_int first_group = dst->first_row / outputs;
     work.height = ceil_div(dst->first_row + dst->rows, outputs) - first_group;
     work.config = (struct launch_config){outputs, {group, 1}};
@@ -234,16 +235,17 @@ static enum status filter_fused(struct run *run, const struct product *product, 
     define(&work.defines, "OUTPUTS", outputs);
     define(&work.defines, "FILTERS", filters);
     if (pad_weights(run, along_x, another ? &another->x.filter : NULL,
-                    span.before * GPU_LANES + along_x->start, span.reach * GPU_LANES + 1, &weights_x,
+                    window_x.before * GPU_LANES + along_x->start, window_x.reach * GPU_LANES + 1, &weights_x,
                     error) != STATUS_OK ||
-        pad_weights(run, along_y, another ? &another->y.filter : NULL, 0, window.taps, &weights_y, error) !=
+        pad_weights(run, along_y, another ? &another->y.filter : NULL, 0, window_y.taps, &weights_y, error) !=
             STATUS_OK ||
         make_tables(run, product, by, &tables, error) != STATUS_OK ||
         make_tables(run, another ? another : product, by, &tables2, error) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights_x),
-                  ARG(span), ARG_WEIGHTS(weights_y), ARG(window), ARG(product->epilogue), ARG(first_group),
-                  ARG_MEMORY(tables.x), ARG_MEMORY(tables.y), ARG_MEMORY(tables2.x), ARG_MEMORY(tables2.y));
+                  ARG(window_x), ARG_WEIGHTS(weights_y), ARG(window_y), ARG(product->epilogue),
+                  ARG(first_group), ARG_MEMORY(tables.x), ARG_MEMORY(tables.y), ARG_MEMORY(tables2.x),
+                  ARG_MEMORY(tables2.y));
 }
 
 enum status product_run(struct run *run, const struct product *product, struct error *error)

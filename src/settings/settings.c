@@ -379,6 +379,11 @@ enum status settings_resolve(struct settings *settings, struct error *error)
                     "--measure requires --info; of a chain, --denoise -v prints the noise");
     if (settings->check && (settings->dry_run || settings->resume))
         return fail(error, STATUS_USAGE, "--check writes nothing; leave --dry-run and --resume out");
+    const char *timing = settings->trace                          ? "--trace"
+                         : settings->timing.form != TIMING_ABSENT ? "--timing"
+                                                                  : NULL;
+    if (timing && settings_only_read(settings))
+        return fail(error, STATUS_USAGE, "--info, --check and --compare are not timed; leave %s out", timing);
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
     return shard_parse(settings->shard, &settings->part, error);

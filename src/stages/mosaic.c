@@ -161,8 +161,7 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
         work.height = subbands->height;
         work.depth = phase ? 1 : work.depth;
         if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(dst), ARG_MEMORY(largest),
-                   ARG(index), ARG(gain), ARG(origin), ARG(gap),
-                   phase ? ARG(colours) : ARG(alpha)) != STATUS_OK)
+                   ARG(index), ARG(gain), ARG(origin), ARG(gap), ARG(colours), ARG(alpha)) != STATUS_OK)
             return STATUS_FAILED;
     }
 
@@ -174,7 +173,7 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
     work.height = lowpass->height;
     work.depth = phase ? 1 : planes_depth(lowpass);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(dst), ARG(origin), ARG(to_full),
-                  phase ? ARG(colours) : ARG(alpha));
+                  ARG(colours), ARG(alpha));
 }
 
 /* The picture shows coefficients at positions of the layout. */

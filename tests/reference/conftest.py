@@ -218,6 +218,12 @@ def slow_compiler(tmp_path):
     return load_layer(tmp_path, "slow_compiler.c") | {"XDG_CACHE_HOME": str(tmp_path)}
 
 
+@pytest.fixture
+def late_device(tmp_path):
+    """The device is not ready before the file tmp_path / "ready" exists: see late_device.c."""
+    return load_layer(tmp_path, "late_device.c") | {"READY": str(tmp_path / "ready")}
+
+
 @pytest.fixture(scope="session")
 def wrong_sample(tmp_path_factory):
     """Makes a sample of an output wrong: see wrong_sample.c."""

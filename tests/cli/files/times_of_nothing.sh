@@ -19,3 +19,8 @@ climg "$SAMPLES/soft-alpha.png" --invert --resume -t out.png
 echo old >trace.json
 climg "$SAMPLES/soft-alpha.png" --invert --timing=json:no/times --trace trace.json other.png
 cat trace.json
+# What only reads is not timed.
+for option in --info --check --compare=out.png; do
+    climg $option out.png --trace new.json
+    climg $option out.png -t
+done

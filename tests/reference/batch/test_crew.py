@@ -4,12 +4,14 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 
 import numpy as np
 import pytest
 import tifffile
 
 import harness
+import pngfile
 
 TWO_DEVICES = {"POCL_DEVICES": "pthread basic", "CLIMG_DEVICE": ""}  # PoCL then offers itself twice
 
@@ -41,6 +43,27 @@ def test_several_at_once(tmp_path, rng, jobs):
     assert_all_done(tmp_path / "out", inverted)
     lines = [json.loads(line) for line in (tmp_path / "r").read_text().splitlines()]
     assert sorted(line["input"] for line in lines) == sorted(f"in/{name}" for name in [*inverted, "broken.tif"])
+
+
+def test_all_workers_decode_while_the_device_starts(tmp_path, rng, late_device):
+    """Their inputs are pipes, which are read to the end before the device is ready."""
+    samples = rng.integers(0, 256, (700, 900, 3), dtype=np.uint8)
+    pngfile.write_png(tmp_path / "in.png", samples)
+    writers = []
+    for name in ("a.png", "b.png", "c.png"):
+        os.mkfifo(tmp_path / name)
+        writers.append(threading.Thread(target=(tmp_path / name).write_bytes, args=[(tmp_path / "in.png").read_bytes()], daemon=True))
+    child = subprocess.Popen([harness.CLIMG, "-j", "3", "a.png", "b.png", "c.png", "--invert", "out/"], cwd=tmp_path,
+                             stdin=subprocess.DEVNULL, env={**os.environ, **late_device, "CLIMG_GROUP": "1"})
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(20)
+    waiting = [writer.name for writer in writers if writer.is_alive()]
+    (tmp_path / "ready").touch()
+    assert child.wait(timeout=60) == 0 and waiting == []
+    for name in ("a.png", "b.png", "c.png"):
+        assert np.array_equal(pngfile.read_png(tmp_path / "out" / name).samples, 255 - samples)
 
 
 def test_timing_adds_up_all_workers(tmp_path, rng):

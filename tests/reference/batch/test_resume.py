@@ -147,6 +147,13 @@ def test_strip_goes_by_time_alone(folder):
     assert left_to_do(folder, "--strip", "--blur", "2") == ["b.tif"]
 
 
+def test_strip_repeats_what_names_a_program(folder):
+    """An output with a Software text was not made with --strip, so that of other stages is not taken for its own."""
+    harness.run("-r", "in", "--invert", "out", cwd=folder)
+    assert left_to_do(folder, "--strip", "--blur", "2") == ["a.png", "b.tif", "sub/c.png"]
+    assert left_to_do(folder, "--strip", "--invert") == ["a.png", "b.tif", "sub/c.png"]
+
+
 def test_formats_without_texts_go_by_time_alone(folder):
     """netpbm's keep none."""
     harness.run("-r", "in", "--blur", "2", "-f", "pam", "out", cwd=folder)
@@ -232,6 +239,29 @@ def test_what_has_no_line_is_read_to_its_end(folder):
     harness.run("-r", "--resume", "in", "--blur", "2", "out", cwd=folder)
     assert sorted((folder / "out").rglob(".climg-done")) == sorted(records), "they are written again"
     assert len((folder / "out" / "sub" / ".climg-done").read_text().splitlines()) == 1
+
+
+def test_names_that_begin_with_a_blank(folder, rng):
+    """Their records are found: without one, the copy of the input would count as done, as it is newer."""
+    pngfile.write_png(folder / "in" / " b.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    command = ["--resume", "--strip", "in/ b.png", "--blur", "2", "out/"]
+    harness.run(*command, cwd=folder)
+    shutil.copyfile(folder / "in" / " b.png", folder / "out" / " b.png")
+    assert not harness.run("-n", *command, cwd=folder).out.endswith(b": skip (done)\n")
+
+
+def test_a_done_list_that_is_a_pipe(folder):
+    """It is not waited for."""
+    os.mkfifo(folder / "in" / ".climg-done")
+    harness.run("--resume", "in/a.png", "--blur", "2", "in/out.png", cwd=folder)
+    assert software(folder / "in" / "out.png") == BLUR
+
+
+def test_an_output_that_is_a_pipe_has_no_record(folder):
+    os.mkfifo(folder / "fifo.ppm")
+    child = subprocess.Popen([harness.CLIMG, "--resume", "in/a.png", "--invert", "fifo.ppm"], cwd=folder, stdin=subprocess.DEVNULL)
+    assert len((folder / "fifo.ppm").read_bytes()) > 9 * 12 * 3
+    assert child.wait(timeout=20) == 0 and not (folder / ".climg-done").exists()
 
 
 def test_an_output_that_cannot_be_sought_in(folder, failing_calls):
