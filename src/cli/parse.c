@@ -259,19 +259,12 @@ static enum status parse_argument(struct parser *parser, struct error *error)
 {
     const struct long_option before = parser->unvalued_option;
     const char *argument = parser->argv[parser->next++];
-<<<<<<< HEAD
-    parser->optional.what[0] = '\0';
+    parser->unvalued_option.what[0] = '\0';
     /* "––blur": word processors and web pages make typographic dashes of hyphens. */
     const char *name = argument;
     while (strncmp(name, "\u2013", 3) == 0 || strncmp(name, "\u2014", 3) == 0)
         name += 3;
     if (!parser->options_ended && name > argument && access(argument, F_OK) != 0)
-=======
-    parser->unvalued_option.what[0] = '\0';
-    /* "––blur", copied from a web page. */
-    const char *name = parser->options_ended ? NULL : skip_dashes(argument);
-    if (name != NULL && access(argument, F_OK) != 0)
->>>>>>> mend1
         return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
                     suggest("--", read_long(name + strspn(name, "-")).name).text);
     /* A file, or "-" for stdin or stdout. */
