@@ -382,14 +382,15 @@ void convert(struct worker *worker, struct job *job, struct result *result)
         if (status == STATUS_OK)
             status = convert_commit(worker, job, &result->error);
         if (status != STATUS_OK)
-            profile_discard(&worker->profile);
+            event_log_discard(&worker->event_log);
     }
     worker->run.frames.hold = false;
     run_drop_noise(&worker->run);
     worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
     worker_charge(worker, &since, 1, &result->times);
     /* The fault is not the picture's if memory runs out. */
-    if (status != STATUS_OK && job->merge && (step_caps(job->merge).merges_strictly || result->error.memory))
+    if (status != STATUS_OK && job->merge &&
+        (step_caps(job->merge).merges_strictly || result->error.is_out_of_memory))
         result->error.scope = SCOPE_ALL;
     job_finish(job, worker, status, result);
 }

@@ -10,7 +10,7 @@
 #include "base/timing.h"
 #include "batch/command.h"
 #include "chain/verify.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "engine/run.h"
 
 #include <pthread.h>
@@ -70,7 +70,7 @@ struct worker {
     /* Measurements. worker_add sums them up. */
     atomic_bool has_device_name; /* device.name and run.memory are known: its device was open, or that of a
                                   * worker that was added */
-    struct profile profile;
+    struct event_log event_log;
     struct frame_times frames;
     struct timing timing;
 };

@@ -112,8 +112,8 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
     const bool can_defer = result->status != STATUS_OK && job_can_begin_again(job);
     const bool device_fails = can_defer && pool->devices > 1 && !worker_device_works(&thread->worker);
     pthread_mutex_lock(&pool->lock);
-    const bool is_deferred =
-        (device_fails && drop_device(thread)) || (can_defer && result->error.memory && !pool->is_alone);
+    const bool is_deferred = (device_fails && drop_device(thread)) ||
+                             (can_defer && result->error.is_out_of_memory && !pool->is_alone);
     if (is_deferred) {
         job->next = NULL;
         *pool->deferred_end = job;
@@ -198,7 +198,7 @@ static void convert_in_less(struct worker *worker, struct job *job, struct resul
         worker->run.limits.slice = limit;
         convert(worker, job, result);
         limit = result->slice / 2;
-    } while (result->status != STATUS_OK && result->error.memory && limit > 0);
+    } while (result->status != STATUS_OK && result->error.is_out_of_memory && limit > 0);
     worker->run.limits.slice = 0;
 }
 
@@ -288,7 +288,8 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     if (!all && !strchr(settings->device, ','))
         return STATUS_OK;
     if (has_several || !all)
-        status = device_numbers(settings->device, &settings->environment, &numbers, &pool->devices, error);
+        status =
+            device_resolve_list(settings->device, &settings->environment, &numbers, &pool->devices, error);
     if (status == STATUS_OK && !has_several && (all || pool->devices > 1))
         status = fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
                       settings->device);

@@ -13,7 +13,7 @@
 #include "chain/coefficients.h"
 #include "chain/io_thread.h"
 #include "chain/slice.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 
 /* A page or an analysis pass on its way. */
 struct flow {
@@ -71,7 +71,7 @@ static enum status flow_acquire_output(void *context, struct raster *out, struct
     out->width = plan_output(page->plan)->width;
     out->clipped = flow->clipped;
     /* The slice that was in this slot has been written, so its commands are done. */
-    enum status status = profile_collect(page->run->device->profile, slot->mark, error);
+    enum status status = event_log_collect(page->run->device->event_log, slot->mark, error);
     return status == STATUS_OK ? staging_unmap(slot->staging, 0, error) : status;
 }
 
@@ -142,14 +142,14 @@ enum status flow_slices(const struct page *page, struct error *error)
     static const struct slice_io io = {flow_acquire_input, flow_release_input, flow_acquire_output,
                                        flow_submit_output, flow_load_pyramid,  flow_store_pyramid};
     const struct plan *plan = page->plan;
-    struct profile *profile = page->run->device->profile;
+    struct event_log *event_log = page->run->device->event_log;
     struct flow flow = {.page = page};
     struct error device_error = {.text = ""};
     struct slice slice =
         slice_begin(plan, page->run, &page->input_conversion, &page->output_conversion, &io, &flow);
     enum status status = flow_begin(&flow, &device_error);
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
-        flow.slice = profile->slice = i;
+        flow.slice = event_log->slice = i;
         slice.out = plan_slice(plan, i);
         status = slice_run(&slice, &device_error);
         if (page->watch && status == STATUS_OK)
@@ -157,7 +157,7 @@ enum status flow_slices(const struct page *page, struct error *error)
     }
     status = flow_end(&flow, status, &device_error, error);
     if (status == STATUS_OK)
-        status = profile_collect(profile, profile_mark(profile), error);
+        status = event_log_collect(event_log, event_log_mark(event_log), error);
     if (status == STATUS_OK)
         status = clipping_read(page->run, flow.clipped, 1, page->clipping, error);
     memory_release(flow.clipped);

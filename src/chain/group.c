@@ -5,7 +5,7 @@
 #include "chain/group.h"
 
 #include "chain/slice.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const struct {
     int pixels;       /* most pixels of an image */
     int large_pixels; /* the same if a stage has a large halo */
     double floats;    /* most floats of the largest value: 4 MB, 16 MB */
-} limits[] = {[DEVICE_CPU] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GPU] = {1 << 16, 1 << 18, 4 << 20}};
+} limits[] = {[VARIANT_CPU] = {1 << 16, 1 << 16, 1 << 20}, [VARIANT_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
 bool group_takes(const struct chain *chain, const struct shape *image, const struct run *run)
 {
@@ -29,8 +29,8 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
     for (size_t i = 0; i < chain->count; i++)
         if (!step_caps(&chain->steps[i]).groups)
             return false;
-    const int most = chain_caps(chain).large_halo ? limits[run->device->class].large_pixels
-                                                  : limits[run->device->class].pixels;
+    const int most = chain_caps(chain).large_halo ? limits[run->device->variant].large_pixels
+                                                  : limits[run->device->variant].pixels;
     return (double)image->width * image->height <= most;
 }
 
@@ -45,7 +45,7 @@ int group_most(const struct plan *plan, const struct run *run)
                               (i < plan->chain->count && step_caps(&plan->chain->steps[i]).large_halo);
         largest = fmax(largest, (is_large ? 5.0 : 1.0) * shape->width * shape->height * shape->channels);
     }
-    int most = (int)(limits[run->device->class].floats / largest);
+    int most = (int)(limits[run->device->variant].floats / largest);
     return plan->slices > 1 || most < 1 ? 1 : most < GROUP_IMAGES ? most : GROUP_IMAGES;
 }
 
@@ -142,7 +142,7 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
     if (status == STATUS_OK) {
         struct slice slice = slice_begin(plan, group->run, from, to, &io, &pass);
         group->run->pool.headroom = plan->headroom;
-        device->profile->slice = 0;
+        device->event_log->slice = 0;
         status = slice_run(&slice, error);
     }
     if (status == STATUS_OK)
@@ -151,9 +151,9 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
         status = clipping_read(group->run, pass.clipped, images, group->clipping, error);
     memory_release(pass.clipped);
     if (status == STATUS_OK)
-        return profile_collect(device->profile, profile_mark(device->profile), error);
+        return event_log_collect(device->event_log, event_log_mark(device->event_log), error);
     device_finish(device); /* enqueued commands use memory that the caller frees */
-    profile_discard(device->profile);
+    event_log_discard(device->event_log);
     return status;
 }
 

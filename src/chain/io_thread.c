@@ -12,7 +12,7 @@
 #include "chain/io_thread.h"
 
 #include "base/timing.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -287,7 +287,7 @@ enum status writer_thread_push(struct writer_thread *writer, struct slot *slot, 
 {
     const size_t rows = (size_t)(slot->rows.end - slot->rows.begin);
     enum status status = staging_map(slot->staging, writer->io.pitch * rows, error);
-    slot->mark = profile_mark(writer->page->run->device->profile);
+    slot->mark = event_log_mark(writer->page->run->device->event_log);
     if (status == STATUS_OK && writer->io.threaded)
         queue_push(&writer->io.ready, slot);
     else if (status == STATUS_OK)

@@ -20,7 +20,7 @@ struct slot {
     struct staging *staging;
     int slice;        /* number of the slice */
     struct rows rows; /* rows in the buffer */
-    size_t mark;      /* once the slot is idle, commands with profile records up to this one have finished */
+    size_t mark;      /* once the slot is idle, commands with event records up to this one have finished */
 };
 
 /* A thread and its ring. Both queues lock themselves. */

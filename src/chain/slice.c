@@ -7,7 +7,7 @@
 #include "chain/slice.h"
 
 #include "chain/coefficients.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "device/program.h"
 
 /* True if a stage with such a value at its end works in tiles and converts samples tile by tile. */
@@ -65,7 +65,7 @@ static enum status move_samples(const struct slice *slice, const struct rows *ro
     const struct step *step = &plan->chain->steps[0];
     const struct value before = {.shape = plan->shapes[0], .rows = rows[0], .raster = in};
     struct value after = {.shape = plan->shapes[1], .rows = rows[1], .raster = out};
-    run->device->profile->owner = (struct profile_owner){0, step->stage->name};
+    run->device->event_log->owner = (struct event_owner){0, step->stage->name};
     enum status status = step->stage->run(run, step->params, &before, &after, error);
     if (status != STATUS_OK)
         error->stage = step->stage->name;
@@ -113,7 +113,7 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
                              .rows = rows[i + 1],
                              .raster = last ? out : NULL,
                              .opponent = last && plan->opponent_out};
-        run->device->profile->owner = (struct profile_owner){(int)i, step->stage->name};
+        run->device->event_log->owner = (struct event_owner){(int)i, step->stage->name};
         status = step->stage->run(run, step->params, value, &next, error);
         if (status != STATUS_OK)
             error->stage = step->stage->name;
@@ -124,11 +124,11 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
     return status;
 }
 
-/* Returns the step that an analysis pass is for, and makes it the owner of the next profile records. */
+/* Returns the step that an analysis pass is for, and makes it the owner of the next event records. */
 static const struct step *analysis_owner(const struct plan *analysis, struct run *run)
 {
-    run->device->profile->owner =
-        (struct profile_owner){(int)analysis->chain->count, analysis->analysis->stage->name};
+    run->device->event_log->owner =
+        (struct event_owner){(int)analysis->chain->count, analysis->analysis->stage->name};
     return analysis->analysis;
 }
 
@@ -146,7 +146,7 @@ enum status analysis_begin(const struct plan *analysis, struct run *run, struct 
 {
     const struct step *step = analysis_owner(analysis, run);
     return step->stage->analysis->begin(run, step->params, plan_output(analysis),
-                                        run_begin_analysis_result(run, step->params), error);
+                                        run_add_analysis_result(run, step->params), error);
 }
 
 enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error)
@@ -336,10 +336,10 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
                           struct dry_run *result, struct error *error)
 {
     struct device imaginary;
-    struct profile profile = {0};
+    struct event_log event_log = {0};
     struct run dry;
     device_init_dry_run(run->device, &imaginary);
-    imaginary.profile = &profile;
+    imaginary.event_log = &event_log;
     imaginary.needed_programs = programs;
     run_init(&dry, &imaginary, run->memory, run->edge);
     *result = (struct dry_run){0};
@@ -350,7 +350,7 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     if (status == STATUS_OK)
         status = dry_run_slices(plan, &dry, from, to, slices, error);
     dry_run_note(&dry, result);
-    run_end_analysis_results(&dry);
+    run_free_analysis_results(&dry);
     run_free(&dry);
     return status;
 }

@@ -15,7 +15,7 @@
  * wait for each other. */
 enum { COUNTED_ROWS = 64 };
 
-const struct profile_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
+const struct event_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
 
 size_t transfer_pitch(int width, int channels, enum sample_type type)
 {
@@ -143,7 +143,7 @@ bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies)
 
 bool conversion_allows_raw_samples(const struct run *run, const struct conversion *conversion)
 {
-    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_CPU && !conversion->alpha &&
+    return run->memory == MEMORY_BUFFER && run->device->variant == VARIANT_CPU && !conversion->alpha &&
            !conversion->linear && !conversion->has_range &&
            (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
 }
@@ -160,7 +160,7 @@ enum status clipping_begin(const struct run *run, const struct conversion *to, i
     *counters = NULL;
     if (!to->counts_clipping)
         return STATUS_OK;
-    return counters_acquire(run->device, (size_t)images * COUNTED_ROWS * 2, counters, error);
+    return counters_create(run->device, (size_t)images * COUNTED_ROWS * 2, counters, error);
 }
 
 enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,
@@ -210,8 +210,8 @@ static enum status unpack_columns(struct run *run, const struct raster *raster, 
     const struct conversion *conversion = raster->conversion;
     struct sample_conversion how = describe_unpacking(conversion);
     const cl_int bytes_a_pixel = (cl_int)raster->pixel, first = column;
-    struct profile_owner *owner = &run->device->profile->owner;
-    const struct profile_owner caller = *owner;
+    struct event_owner *owner = &run->device->event_log->owner;
+    const struct event_owner caller = *owner;
     cl_mem curves;
     if (upload_curves(run, conversion, false, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -229,8 +229,8 @@ static enum status pack_columns(struct run *run, const struct planes *planes, st
     const struct conversion *conversion = raster->conversion;
     struct sample_conversion how = describe_packing(conversion);
     const cl_int bytes_a_pixel = (cl_int)raster->pixel;
-    struct profile_owner *owner = &run->device->profile->owner;
-    const struct profile_owner caller = *owner;
+    struct event_owner *owner = &run->device->event_log->owner;
+    const struct event_owner caller = *owner;
     cl_mem curves;
     if (upload_curves(run, conversion, true, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -42,10 +42,10 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
         return status;
     }
     if (!verify->device)
-        device->class = opened->class == DEVICE_CPU ? DEVICE_GPU : DEVICE_CPU;
-    device->profile = &verifier->profile;
+        device->variant = opened->variant == VARIANT_CPU ? VARIANT_GPU : VARIANT_CPU;
+    device->event_log = &verifier->event_log;
     timing_begin(&verifier->timing, false);
-    verifier->profile.timing = &verifier->timing;
+    verifier->event_log.timing = &verifier->timing;
     run_init(&verifier->run, device, MEMORY_BUFFER, run->edge);
     verifier->run.limits.device = run->limits.device;
     verifier->run.limits.host = run->limits.host;
@@ -57,7 +57,7 @@ void verifier_close(struct verifier *verifier)
 {
     if (verifier->open) {
         run_free(&verifier->run);
-        profile_free(&verifier->profile);
+        event_log_free(&verifier->event_log);
         timing_free(&verifier->timing);
     }
     device_close(&verifier->device);
@@ -198,7 +198,7 @@ static enum status run_piece(struct page_tap *tap, struct piece *piece, struct e
 /* Describes memory and kernel variant for a message. */
 static const char *way_name(const struct run *run)
 {
-    bool is_cpu = run->device->class == DEVICE_CPU, images = run->memory == MEMORY_IMAGE;
+    bool is_cpu = run->device->variant == VARIANT_CPU, images = run->memory == MEMORY_IMAGE;
     return images ? "images" : is_cpu ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
 }
 

@@ -1,8 +1,8 @@
 /* Lists the OpenCL devices, chooses one by name or by expected time, and prints --list-devices.
  *
- *     device_start    selects the drivers that the loader loads (drivers.c), before the first OpenCL call
- *     find_devices    reads the properties of all devices of these drivers
- *     match_device    resolves "auto", a number, "gpu", "cpu" or a part of a name
+ *     device_select_drivers    selects the drivers that the loader loads (drivers.c), before the first OpenCL
+ * call find_devices    reads the properties of all devices of these drivers match_device    resolves "auto",
+ * a number, "gpu", "cpu" or a part of a name
  *
  * "auto" compares the expected time of the whole command on each device (cost.c). A GPU's driver takes
  * 0.35 s to start on an H200, so small commands run on the CPU and do not even load that driver: a 64²
@@ -32,7 +32,7 @@ struct device_table {
     int count;
 };
 
-/* Set by device_start, read afterwards by any thread. */
+/* Set by device_select_drivers, read afterwards by any thread. */
 static struct {
     bool trusts_all;      /* --force or --selftest: also use devices that failed --selftest */
     bool verbose;         /* -v without -q */
@@ -78,9 +78,9 @@ static void read_properties(struct device *device, const struct environment *env
     device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
     device->type = device_number(id, CL_DEVICE_TYPE);
     device->simulator = strcasestr(device->name, "oclgrind") || strcasestr(device->platform_name, "oclgrind");
-    device->class = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? DEVICE_CPU : DEVICE_GPU;
+    device->variant = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? VARIANT_CPU : VARIANT_GPU;
     if (environment->device_class != CLASS_VARIABLE_ABSENT)
-        device->class = environment->device_class == CLASS_VARIABLE_CPU ? DEVICE_CPU : DEVICE_GPU;
+        device->variant = environment->device_class == CLASS_VARIABLE_CPU ? VARIANT_CPU : VARIANT_GPU;
     device->shares_memory = !environment->own_memory && (device->type & CL_DEVICE_TYPE_CPU ||
                                                          device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY));
     device->has_images = device_number(id, CL_DEVICE_IMAGE_SUPPORT);
@@ -89,15 +89,15 @@ static void read_properties(struct device *device, const struct environment *env
     device->image_layers = device_number(id, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
     device->group_size = at_least_one(device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
-    device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    device->arithmetic = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
+    device->max_allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    device->fp_config = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
     /* 0 means that the query failed, as every device has some of the bits. Assume exact arithmetic: if that
      * is wrong, the build fails, which is better than other results without a message. */
-    if (device->arithmetic == 0 && !device->simulator)
-        device->arithmetic = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+    if (device->fp_config == 0 && !device->simulator)
+        device->fp_config = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
-    device->units = (cl_uint)at_least_one(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
+    device->compute_units = (cl_uint)at_least_one(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
 /* Kinds of devices, the best one last. */
@@ -153,7 +153,7 @@ static double device_cost(const struct device *device)
     const enum cost_class class = (device->type & CL_DEVICE_TYPE_CPU) ? COST_CPU
                                   : device->shares_memory             ? COST_GPU_SHARED
                                                                       : COST_GPU;
-    return cost_total(class, device->units, &startup.work);
+    return cost_total(class, device->compute_units, &startup.work);
 }
 
 /* Returns the device's name for a message. */
@@ -320,7 +320,7 @@ bool device_needs_workload(const struct settings *settings)
     return drivers.count > 1;
 }
 
-void device_start(const struct settings *settings, const struct workload *work)
+void device_select_drivers(const struct settings *settings, const struct workload *work)
 {
     struct drivers drivers;
     startup.trusts_all = settings->force || settings->selftest;
@@ -385,8 +385,8 @@ static enum status list_named(const struct device_table *table, const char *name
     return STATUS_OK;
 }
 
-enum status device_numbers(const char *name, const struct environment *environment, int **numbers, int *count,
-                           struct error *error)
+enum status device_resolve_list(const char *name, const struct environment *environment, int **numbers,
+                                int *count, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
@@ -435,10 +435,10 @@ static void print_device(FILE *out, const struct device_table *table, int index,
     struct selftest_result result;
     selftest_result_load(device, &result);
     fprintf(out, "%d: %s\n", index, device->name);
-    fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->units,
+    fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->compute_units,
             device->platform_name, device->version, device->driver);
     fprintf(out, "   memory %.1f GiB, one allocation %.1f GiB", (double)device->memory / (1 << 30),
-            (double)device->allocation / (1 << 30));
+            (double)device->max_allocation / (1 << 30));
     if (device->has_images)
         fprintf(out, "; images up to %zux%zu\n", device->image_width, device->image_height);
     else
@@ -463,35 +463,35 @@ static void put_device(struct json_writer *out, const struct device_table *table
     struct selftest_result result;
     selftest_result_load(device, &result);
     json_begin(out, NULL, '{');
-    json_put_whole(out, "number", index);
-    json_put_text(out, "name", device->name);
-    json_put_text(out, "kind", kind_name(device));
-    json_put_whole(out, "compute_units", device->units);
-    json_put_text(out, "platform", device->platform_name);
-    json_put_text(out, "version", device->version);
-    json_put_text(out, "driver", device->driver);
-    json_put_whole(out, "memory", (long long)device->memory);
-    json_put_whole(out, "allocation", (long long)device->allocation);
-    json_put_whole(out, "local_memory", (long long)device->local_memory);
-    json_put_whole(out, "group_size", (long long)device->group_size);
+    json_put_integer(out, "number", index);
+    json_put_string(out, "name", device->name);
+    json_put_string(out, "kind", kind_name(device));
+    json_put_integer(out, "compute_units", device->compute_units);
+    json_put_string(out, "platform", device->platform_name);
+    json_put_string(out, "version", device->version);
+    json_put_string(out, "driver", device->driver);
+    json_put_integer(out, "memory", (long long)device->memory);
+    json_put_integer(out, "allocation", (long long)device->max_allocation);
+    json_put_integer(out, "local_memory", (long long)device->local_memory);
+    json_put_integer(out, "group_size", (long long)device->group_size);
     if (device->has_images) {
         json_begin(out, "images", '[');
-        json_put_whole(out, NULL, (long long)device->image_width);
-        json_put_whole(out, NULL, (long long)device->image_height);
+        json_put_integer(out, NULL, (long long)device->image_width);
+        json_put_integer(out, NULL, (long long)device->image_height);
         json_end(out, ']');
     } else {
         json_put_null(out, "images");
     }
-    json_put_truth(out, "exact", device_is_exact(device));
+    json_put_boolean(out, "exact", device_is_exact(device));
     if (result.known) {
         json_begin(out, "selftest", '{');
-        json_put_truth(out, "passed", result.passed);
-        json_put_text(out, "date", result.date);
+        json_put_boolean(out, "passed", result.passed);
+        json_put_string(out, "date", result.date);
         json_end(out, '}');
     } else {
         json_put_null(out, "selftest");
     }
-    json_put_text(out, "auto", index == automatic ? auto_reason(table, device) : NULL);
+    json_put_string(out, "auto", index == automatic ? auto_reason(table, device) : NULL);
     json_end(out, '}');
     fputc('\n', out->out);
 }

@@ -21,15 +21,15 @@
 /* The two variants of the kernels. The same source cannot serve both: the GPU variants are 10 to 30 times
  * slower on a CPU than the CPU variants (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead
  * of 23), and the CPU variants 40 to 100 times slower on an H200 than the GPU variants. */
-enum device_class {
-    DEVICE_CPU, /* explicit vectors along x, no local memory */
-    DEVICE_GPU, /* many narrow work-items */
+enum kernel_variant {
+    VARIANT_CPU, /* explicit vectors along x, no local memory */
+    VARIANT_GPU, /* many narrow work-items */
 };
 
 struct program;
 struct program_store;
 struct program_list;
-struct profile;
+struct event_log;
 
 struct device {
     const struct environment *environment; /* overrides for tests and experiments */
@@ -37,20 +37,20 @@ struct device {
     /* Identity, set by device_choose. */
     cl_device_id id;
     cl_platform_id platform;
-    enum device_class class; /* kernel variant: by the type, unless CLIMG_CLASS overrides it */
-    cl_device_type type;     /* CL_DEVICE_TYPE */
+    enum kernel_variant variant; /* kernel variant: by the type, unless CLIMG_CLASS overrides it */
+    cl_device_type type;         /* CL_DEVICE_TYPE */
     char name[256], platform_name[256], version[256], driver[256]; /* for messages and cache entries */
     bool simulator;     /* a simulator such as Oclgrind: correct results, thousands of times slower */
     bool shares_memory; /* the device uses the host's memory: buffers need no transfers */
 
     /* Capabilities, set by device_choose. */
     bool has_images;
-    size_t image_width, image_height, image_layers; /* limits of a 2-D image array, in pixels and layers */
-    size_t group_size;                              /* maximum number of work-items of a work-group */
-    cl_ulong memory, allocation, constant_memory;   /* bytes: total, largest allocation, __constant */
-    cl_ulong local_memory;                          /* bytes of __local memory */
-    cl_device_fp_config arithmetic;                 /* CL_DEVICE_SINGLE_FP_CONFIG */
-    cl_uint units;                                  /* compute units */
+    size_t image_width, image_height, image_layers;   /* limits of a 2-D image array, in pixels and layers */
+    size_t group_size;                                /* maximum number of work-items of a work-group */
+    cl_ulong memory, max_allocation, constant_memory; /* bytes: total, largest allocation, __constant */
+    cl_ulong local_memory;                            /* bytes of __local memory */
+    cl_device_fp_config fp_config;                    /* CL_DEVICE_SINGLE_FP_CONFIG */
+    cl_uint compute_units;
 
     /* Set by device_open and device_share. Queues are in order and have profiling enabled. */
     cl_context context;
@@ -59,7 +59,7 @@ struct device {
 
     struct program *programs;    /* programs that this device has used, with its own kernel objects */
     struct program_store *store; /* compiled programs of the context, common to all its devices */
-    struct profile *profile; /* records the events of launches and copies; set by the caller, may be NULL */
+    struct event_log *event_log; /* of launches and copies; set by the caller, may be NULL */
     struct program_list *needed_programs; /* dry run: launches add their programs here; may be NULL */
 };
 
@@ -79,7 +79,7 @@ bool device_is_exact(const struct device *device);
 bool device_is_pocl(const struct device *device);
 
 /* Waits for all commands of the device's queues, before memory is freed. Failures of commands are
- * reported by profile_collect and staging_wait. */
+ * reported by event_log_collect and staging_wait. */
 void device_finish(const struct device *device);
 
 /* Creates a buffer of `size` bytes on top of host memory in huge pages (CL_MEM_USE_HOST_PTR); *host receives
@@ -88,11 +88,11 @@ void device_finish(const struct device *device);
 cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code);
 
 /* Reports that an allocation of `bytes` failed with `code`: CL_OUT_OF_HOST_MEMORY means host memory, other
- * codes mean device memory. Sets error->memory and returns STATUS_FAILED. */
+ * codes mean device memory. Sets error->is_out_of_memory and returns STATUS_FAILED. */
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);
 
-/* Sets error->memory if `code` means out of memory. Call it after fail() of any OpenCL call, since some
- * drivers allocate lazily. Returns STATUS_FAILED. */
+/* Sets error->is_out_of_memory if `code` means out of memory. Call it after fail() of any OpenCL call, since
+ * some drivers allocate lazily. Returns STATUS_FAILED. */
 enum status cl_failed(cl_int code, struct error *error);
 
 /* Returns the name of an OpenCL error code: "CL_OUT_OF_RESOURCES". */

@@ -11,7 +11,7 @@
 #include "device/launch.h"
 
 #include "base/timing.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "device/program.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
 {
     if (memory == MEMORY_IMAGE || vector_width == VECTOR_SCALAR)
         return 1;
-    if (device->class == DEVICE_CPU)
+    if (device->variant == VARIANT_CPU)
         return CPU_LANES;
     return vector_width == VECTOR_FULL ? GPU_LANES : 1;
 }
@@ -33,18 +33,18 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
 /* Default launch configurations. CPU kernels have one group size, since CPU drivers compile each group size
  * anew. */
 static const struct launch_config default_configs[] = {
-    [DEVICE_CPU] = {1, {16, 1}}, [DEVICE_GPU] = {1, {32, 4}}};
+    [VARIANT_CPU] = {1, {16, 1}}, [VARIANT_GPU] = {1, {32, 4}}};
 
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs)
 {
     /* Select the kernel's configuration, or the default. */
-    const struct launch_config *selected = &default_configs[device->class];
-    if (kernel_configs && device->class == DEVICE_CPU)
+    const struct launch_config *selected = &default_configs[device->variant];
+    if (kernel_configs && device->variant == VARIANT_CPU)
         selected = memory == MEMORY_IMAGE ? &kernel_configs->cpu_images : &kernel_configs->cpu;
     else if (kernel_configs)
         selected = memory == MEMORY_IMAGE ? &kernel_configs->gpu_images : &kernel_configs->gpu;
-    struct launch_config config = selected->outputs > 0 ? *selected : default_configs[device->class];
+    struct launch_config config = selected->outputs > 0 ? *selected : default_configs[device->variant];
 
     /* Halve the group until the device supports its size: first its rows, then its columns. */
     while ((size_t)config.group[0] * (size_t)config.group[1] > device->group_size)
@@ -129,7 +129,7 @@ static struct launch_config work_launch_config(const struct device *device, cons
 /* True if one work-item loops over the positions of a whole group (NOINLINE in kernels/planes.h). */
 static bool is_outlined(const struct device *device, const struct work *work)
 {
-    return work->outlined && device->class == DEVICE_CPU && work->memory == MEMORY_BUFFER;
+    return work->outlined && device->variant == VARIANT_CPU && work->memory == MEMORY_BUFFER;
 }
 
 /* Computes grid and group, enqueues the kernel and records its event. */
@@ -161,12 +161,12 @@ static enum status enqueue_kernel(struct device *device, const struct work *work
         return cl_failed(code, error);
     }
 
-    /* Record the event. The profile releases it. */
-    if (seconds > COMPILING_ENQUEUE && device->profile && device->profile->timing)
-        timing_add(device->profile->timing, PART_BUILD, "build at the first launch", -1,
+    /* Record the event. The log releases it. */
+    if (seconds > COMPILING_ENQUEUE && device->event_log && device->event_log->timing)
+        timing_add(device->event_log->timing, PART_BUILD, "build at the first launch", -1,
                    clock_seconds() - seconds);
-    if (device->profile)
-        return profile_add(device->profile, PROFILE_KERNEL, work->kernel, bytes, event, error);
+    if (device->event_log)
+        return event_log_add(device->event_log, PROFILE_KERNEL, work->kernel, bytes, event, error);
     clReleaseEvent(event);
     return STATUS_OK;
 }
@@ -197,9 +197,9 @@ static enum status find_program_key(const struct device *device, const struct wo
                                                 weights->count * sizeof(float) > device->constant_memory);
     }
     launch_append(options, "-cl-std=CL1.2 -w"); /* -w: PoCL prints the number of warnings */
-    if (device->arithmetic & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
+    if (device->fp_config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
         launch_append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
-    if (!(device->arithmetic & CL_FP_FMA) && !device->simulator)
+    if (!(device->fp_config & CL_FP_FMA) && !device->simulator)
         define(options, "NO_FMA", 1);
     define(options, "LANES", launch_lanes(device, work->memory, work->vector_width));
     if (has_many_weights) /* too many for __constant, see kernels/planes.h */

@@ -66,9 +66,9 @@ enum { GPU_PITCH_UNIT = 32 };
  * column to few sets; one more cache line spreads it. */
 static int choose_pitch(const struct device *device, int width)
 {
-    int unit = device->class == DEVICE_CPU ? PITCH_UNIT : GPU_PITCH_UNIT;
+    int unit = device->variant == VARIANT_CPU ? PITCH_UNIT : GPU_PITCH_UNIT;
     int pitch = (width + unit - 1) / unit * unit;
-    if (device->class != DEVICE_CPU)
+    if (device->variant != VARIANT_CPU)
         return pitch;
     return pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
 }
@@ -131,16 +131,16 @@ static enum status planes_create(struct pool *pool, const struct planes *planes,
     if (device_is_dry_run(device)) {
         object = (cl_mem)(void *)entry; /* a unique identifier, no memory */
         code = CL_SUCCESS;
-    } else if (bytes <= device->allocation && is_image) {
+    } else if (bytes <= device->max_allocation && is_image) {
         cl_image_format format = {CL_RGBA, CL_FLOAT};
         cl_image_desc description = {.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY,
                                      .image_width = (size_t)planes->width,
                                      .image_height = (size_t)rows,
                                      .image_array_size = (size_t)planes->layers};
         object = clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &description, NULL, &code);
-    } else if (bytes <= device->allocation) {
+    } else if (bytes <= device->max_allocation) {
         void *host;
-        object = device->class == DEVICE_CPU && device->shares_memory
+        object = device->variant == VARIANT_CPU && device->shares_memory
                      ? device_host_buffer(device, bytes, &host, &code)
                      : clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     }
@@ -357,7 +357,7 @@ void constants_free(struct constants *constants)
     free_from(&constants->first);
 }
 
-enum status counters_acquire(const struct device *device, size_t count, cl_mem *memory, struct error *error)
+enum status counters_create(const struct device *device, size_t count, cl_mem *memory, struct error *error)
 {
     static const cl_uint zero = 0;
     size_t size = count * sizeof zero;

@@ -62,7 +62,7 @@ struct pool {
 
 /* Allocates memory for planes whose `memory` and sizes are set, and sets their object and pitch. The content
  * is undefined. Fails if a limit of the device is exceeded, which the message names. Also fails, and sets
- * error->memory, if memory is out. */
+ * error->is_out_of_memory, if memory is out. */
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
 
 /* Returns the memory to the pool; kernels that use it may still be in the queue. Safe on planes without
@@ -124,7 +124,7 @@ void constants_free(struct constants *constants);
 
 /* Allocates `count` 32-bit words on the device, all zero. The caller frees them with memory_release. NULL on
  * a dry-run device. */
-enum status counters_acquire(const struct device *device, size_t count, cl_mem *memory, struct error *error);
+enum status counters_create(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
 /* Enqueues a copy to the host of `count` 32-bit words, counters or floats, beginning at index `first`. `to`
  * must remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. */

@@ -106,14 +106,14 @@ static void expected_times_decide(void **state)
     struct settings settings = {.device = "auto", .environment = {.icd_directory = "/nowhere"}};
     struct workload work = {.stage_samples = 1e6, .file_samples = 2e6, .file_bytes = 2e6};
     (void)state;
-    device_start(&settings, &work);
+    device_select_drivers(&settings, &work);
     means("auto", "pthread-core");
     means("gpu", "Graphics A");
     work.stage_samples = 1e12;
-    device_start(&settings, &work);
+    device_select_drivers(&settings, &work);
     means("auto", "Graphics A");
     means("cpu", "pthread-core");
-    device_start(&settings, NULL);
+    device_select_drivers(&settings, NULL);
 }
 
 static void devices_are_what_they_say(void **state)
@@ -122,16 +122,16 @@ static void devices_are_what_they_say(void **state)
     struct error error;
     (void)state;
     assert_int_equal(device_choose("graphics a", &environment, &device, &error), STATUS_OK);
-    assert_true(device.class == DEVICE_GPU && !device.shares_memory && device.has_images &&
+    assert_true(device.variant == VARIANT_GPU && !device.shares_memory && device.has_images &&
                 !device.simulator);
     assert_int_equal(device_choose("tensor", &environment, &device, &error), STATUS_OK);
-    assert_true(device.class == DEVICE_GPU && device.shares_memory && !device.has_images);
+    assert_true(device.variant == VARIANT_GPU && device.shares_memory && !device.has_images);
     assert_int_equal(device_choose("cpu", &environment, &device, &error), STATUS_OK);
-    assert_true(device.class == DEVICE_CPU && device.shares_memory);
+    assert_true(device.variant == VARIANT_CPU && device.shares_memory);
     environment.device_class = CLASS_VARIABLE_GPU;
     environment.own_memory = true;
     assert_int_equal(device_choose("cpu", &environment, &device, &error), STATUS_OK);
-    assert_true(device.class == DEVICE_GPU && !device.shares_memory);
+    assert_true(device.variant == VARIANT_GPU && !device.shares_memory);
 }
 
 static void best_that_is_there_is_taken(void **state)
@@ -158,7 +158,7 @@ static void numbers_are(const char *wanted, enum status expected, const char *te
     struct error error = {.text = ""};
     int *numbers, count;
     char actual[64] = "";
-    assert_int_equal(device_numbers(wanted, &environment, &numbers, &count, &error), expected);
+    assert_int_equal(device_resolve_list(wanted, &environment, &numbers, &count, &error), expected);
     for (int i = 0; expected == STATUS_OK && i < count; i++)
         snprintf(actual + strlen(actual), sizeof actual - strlen(actual), "%s%d", i > 0 ? " " : "",
                  numbers[i]);
