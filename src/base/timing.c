@@ -172,7 +172,7 @@ static const enum row part_rows[PART_COUNT] = {
     [PART_START] = ROW_START,       [PART_BUILD] = ROW_START,       [PART_PREPARE] = ROW_START,
     [PART_DECODE] = ROW_READER,     [PART_UPLOAD] = ROW_UPLOAD,     [PART_STAGES] = ROW_DEVICE,
     [PART_REGISTRATION] = ROW_HOST, [PART_DOWNLOAD] = ROW_DOWNLOAD, [PART_ENCODE] = ROW_WRITER,
-    [PART_VERIFY] = ROW_START,
+    [PART_VERIFY] = ROW_WRITER,
 };
 
 /* Orders events by row, then by time, for qsort. */
