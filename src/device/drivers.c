@@ -146,15 +146,17 @@ static void allow_library(void *context, const char *library)
         allow_joined(folder, "../bin/ld", CONFINE_READ | CONFINE_EXECUTE);
     }
     for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
-        const char *named = getenv(caches[i].variable);
+        const char *chosen = getenv(caches[i].variable), *home = environment->home;
         struct error ignored;
+        char *cache = NULL;
         if (!strstr(library, caches[i].library))
             continue;
-        const char *home = environment->home ? environment->home : "";
-        char *cache = named ? copy_text(named, &ignored)
-                      : caches[i].below_home
-                          ? text_print(&ignored, "%s/%s", home, caches[i].folder)
-                          : cache_path(environment->cache, home, caches[i].folder, &ignored);
+        if (chosen)
+            cache = copy_text(chosen, &ignored);
+        else if (!caches[i].below_home)
+            cache = cache_path(environment->cache, home, caches[i].folder, &ignored);
+        else if (home)
+            cache = text_print(&ignored, "%s/%s", home, caches[i].folder);
         if (cache) {
             mkdir(cache, 0700);
             confine_allow(cache, ALL_RIGHTS);
@@ -169,17 +171,19 @@ void drivers_allow(const struct environment *environment)
     Dl_info loader;
 
     /* Allow climg's caches for this user and for all users, and PoCL's cache, which pocl_cache_open has
-     * chosen. */
+     * chosen. A rule needs an existing folder. */
     char *own = cache_path(environment->cache, environment->home, "", &ignored);
-    const char *pocl = getenv("POCL_CACHE_DIR");
-    if (own)
+    if (own) {
+        make_folders_above(own);
         confine_allow(own, ALL_RIGHTS);
+    }
     free(own);
-    char kernels[PATH_MAX];
-    if (pocl && snprintf(kernels, sizeof kernels, "%s", pocl) < PATH_MAX) {
-        make_folders_above(kernels);
-        mkdir(kernels, 0700);
-        confine_allow(kernels, ALL_RIGHTS);
+    const char *pocl = getenv("POCL_CACHE_DIR");
+    char pocl_cache[PATH_MAX];
+    if (pocl && snprintf(pocl_cache, sizeof pocl_cache, "%s", pocl) < PATH_MAX) {
+        make_folders_above(pocl_cache);
+        mkdir(pocl_cache, 0700);
+        confine_allow(pocl_cache, ALL_RIGHTS);
     }
     allow_joined(environment->system_cache, "climg", CONFINE_READ);
 
@@ -194,12 +198,14 @@ void drivers_allow(const struct environment *environment)
     each_library(environment, allow_library, (void *)(uintptr_t)environment);
 
     /* Allow the folders and libraries of the dynamic loader's variables, which also apply to the linker. */
-    static const char *const variables[] = {"LD_LIBRARY_PATH", "LD_PRELOAD"};
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *list = getenv(variables[i]);
+    static const struct {
+        const char *variable, *separators;
+    } lists[] = {{"LD_LIBRARY_PATH", ":;"}, {"LD_PRELOAD", ": "}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        const char *list = getenv(lists[i].variable);
         for (size_t length; list && *list; list += length + (list[length] != '\0')) {
             char path[PATH_MAX];
-            length = strcspn(list, ": ");
+            length = strcspn(list, lists[i].separators);
             snprintf(path, sizeof path, "%.*s", (int)length, list);
             confine_allow(path, CONFINE_READ);
         }
