@@ -65,9 +65,7 @@ static void print_page(const struct job *job, const struct worker *worker, const
 
 void result_warn(struct result *result, const char *text)
 {
-    if (text[0] != '\0' && strstr(result->warnings, text) == NULL)
-        text_append(result->warnings, sizeof result->warnings, "%s%s",
-                    result->warnings[0] != '\0' ? "\n" : "", text);
+    text_add_item(result->warnings, sizeof result->warnings, "\n", text);
 }
 
 /* Warns of pixel data that the output's format cannot hold. */
