@@ -166,7 +166,7 @@ static enum status enqueue_kernel(struct device *device, const struct work *work
         timing_add(device->profile->timing, PART_BUILD, "build at the first launch", -1,
                    clock_seconds() - seconds);
     if (device->profile)
-        return profile_add(device->profile, PROFILE_KERNEL, work->kernel, bytes, event, error);
+        return profile_add(device->profile, PART_STAGES, work->kernel, bytes, event, error);
     clReleaseEvent(event);
     return STATUS_OK;
 }
@@ -234,8 +234,9 @@ enum status launch(struct device *device, const struct work *work, const struct 
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;
     cl_int code = set_arguments(kernel, arguments, count, &bytes);
-    if (code != CL_SUCCESS)
-        return fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel,
-                    cl_error_name(code));
+    if (code != CL_SUCCESS) {
+        fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel, cl_error_name(code));
+        return cl_failed(code, error);
+    }
     return enqueue_kernel(device, work, kernel, bytes, error);
 }

@@ -91,12 +91,13 @@ enum status device_share(const struct device *original, struct device *device, s
 {
     *device = *original;
     device->queue = device->upload = device->download = NULL;
+    device->programs = NULL;
     device->profile = NULL;
     cl_int code = clRetainContext(device->context);
     if (code != CL_SUCCESS) {
         device->context = NULL;
         device->store = NULL;
-        return fail(error, STATUS_FAILED, "%s: no more of its context can be had (%s)", device->name,
+        return fail(error, STATUS_FAILED, "%s: its context cannot be shared (%s)", device->name,
                     cl_error_name(code));
     }
     programs_share(device);

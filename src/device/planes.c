@@ -165,9 +165,10 @@ static enum status poison(const struct pool *pool, const struct planes *planes, 
             ? clEnqueueFillImage(pool->device->queue, planes->object, nan, origin, region, 0, NULL, NULL)
             : clEnqueueFillBuffer(pool->device->queue, planes->object, nan, sizeof nan[0], 0,
                                   planes_bytes(planes), 0, NULL, NULL);
-    return code == CL_SUCCESS
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
+    return cl_failed(code, error);
 }
 
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error)
@@ -196,7 +197,10 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
     }
     entry->is_acquired = entry->is_recent = true;
     planes->object = entry->object;
-    return pool->poison && !device_is_dry_run(pool->device) ? poison(pool, planes, error) : STATUS_OK;
+    if (!pool->poison || device_is_dry_run(pool->device) || poison(pool, planes, error) == STATUS_OK)
+        return STATUS_OK;
+    planes_release(pool, planes);
+    return STATUS_FAILED;
 }
 
 void planes_release(struct pool *pool, struct planes *planes)
@@ -261,9 +265,10 @@ enum status planes_read(struct device *device, const struct planes *planes, void
                                            0, NULL, NULL)
                       : clEnqueueReadBuffer(device->queue, planes->object, CL_TRUE, 0, planes_bytes(planes),
                                             host, 0, NULL, NULL);
-    return code == CL_SUCCESS
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "%s: copying planes: %s", device->name, cl_error_name(code));
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    fail(error, STATUS_FAILED, "%s: copying planes: %s", device->name, cl_error_name(code));
+    return cl_failed(code, error);
 }
 
 /* ---------------------------------------------------------------- constants */
@@ -361,14 +366,21 @@ enum status counters_acquire(const struct device *device, size_t count, cl_mem *
 {
     static const cl_uint zero = 0;
     size_t size = count * sizeof zero;
-    cl_int code = CL_SUCCESS;
+    cl_int code;
     *memory = NULL;
     if (device_is_dry_run(device))
         return STATUS_OK;
-    *memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
-    if (code == CL_SUCCESS)
-        code = clEnqueueFillBuffer(device->queue, *memory, &zero, sizeof zero, 0, size, 0, NULL, NULL);
-    return code == CL_SUCCESS ? STATUS_OK : no_memory(device, "counters", code, error);
+    cl_mem counters = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
+    if (code != CL_SUCCESS)
+        return no_memory(device, "counters", code, error);
+    code = clEnqueueFillBuffer(device->queue, counters, &zero, sizeof zero, 0, size, 0, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        clReleaseMemObject(counters);
+        fail(error, STATUS_FAILED, "%s: clearing counters: %s", device->name, cl_error_name(code));
+        return cl_failed(code, error);
+    }
+    *memory = counters;
+    return STATUS_OK;
 }
 
 enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,

@@ -38,7 +38,7 @@ void profile_calibrate(struct profile *profile, const struct device *device)
     }
 }
 
-enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,
+enum status profile_add(struct profile *profile, enum part part, const char *name, uint64_t bytes,
                         cl_event event, struct error *error)
 {
     if (profile->count == profile->capacity) {
@@ -52,24 +52,24 @@ enum status profile_add(struct profile *profile, enum profile_kind kind, const c
         profile->capacity = capacity;
     }
     profile->records[profile->count++] =
-        (struct profile_record){event, kind, name, profile->owner, profile->slice, bytes};
+        (struct profile_record){event, part, name, profile->owner, profile->slice, bytes};
     return STATUS_OK;
 }
 
 /* Adds a finished command to the timing and releases its event. Fails if the command failed. */
-static enum status collect_one(struct profile *profile, struct profile_record *record, struct error *error)
+static enum status collect_one(struct profile *profile, const struct profile_record *record,
+                               struct error *error)
 {
-    static const enum part parts[] = {
-        [PROFILE_KERNEL] = PART_STAGES, [PROFILE_UPLOAD] = PART_UPLOAD, [PROFILE_DOWNLOAD] = PART_DOWNLOAD};
+    const bool is_kernel = record->part == PART_STAGES;
     cl_int state = CL_COMPLETE;
     cl_ulong start = 0, end = 0;
     clGetEventInfo(record->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     clReleaseEvent(record->event);
-    record->event = NULL;
     if (state < 0) {
-        fail(error, STATUS_FAILED, "kernel %s failed on the device: %s", record->name, cl_error_name(state));
+        fail(error, STATUS_FAILED, "%s%s failed on the device: %s", is_kernel ? "kernel " : "", record->name,
+             cl_error_name(state));
         return cl_failed(state, error);
     }
     if (!profile->timing)
@@ -78,15 +78,15 @@ static enum status collect_one(struct profile *profile, struct profile_record *r
     /* An end before the start was observed with an H200's driver, when several queues were busy. */
     if (end < start)
         end = start;
-    timing_add_event(profile->timing, &(struct timing_event){
-                                          .part = parts[record->kind],
-                                          .name = record->name,
-                                          .owner = record->kind == PROFILE_KERNEL ? record->owner.name : NULL,
-                                          .owner_index = record->owner.index,
-                                          .slice = record->slice,
-                                          .bytes = record->bytes,
-                                          .begin = profile->clock_offset + 1e-9 * (double)start,
-                                          .end = profile->clock_offset + 1e-9 * (double)end});
+    timing_add_event(profile->timing,
+                     &(struct timing_event){.part = record->part,
+                                            .name = record->name,
+                                            .owner = is_kernel ? record->owner.name : NULL,
+                                            .owner_index = record->owner.index,
+                                            .slice = record->slice,
+                                            .bytes = record->bytes,
+                                            .begin = profile->clock_offset + 1e-9 * (double)start,
+                                            .end = profile->clock_offset + 1e-9 * (double)end});
     return STATUS_OK;
 }
 
@@ -128,7 +128,8 @@ void profile_free(struct profile *profile)
 
 /* ---------------------------------------------------------------- compilers */
 
-/* Seconds: a shorter call only launches, or loads a program from a cache. */
+/* Seconds. In a shorter period, calls only launched kernels or loaded programs from a cache. Calls of several
+ * threads that overlap are one period, so calls that wait for a full queue may count as compilation. */
 static const double MIN_COMPILATION = 0.05;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */

@@ -23,12 +23,10 @@ struct profile_owner {
     const char *name;
 };
 
-enum profile_kind { PROFILE_KERNEL, PROFILE_UPLOAD, PROFILE_DOWNLOAD };
-
 /* A launch or a copy. */
 struct profile_record {
-    cl_event event; /* NULL after it was collected */
-    enum profile_kind kind;
+    cl_event event;
+    enum part part;             /* PART_STAGES for a kernel, PART_UPLOAD or PART_DOWNLOAD */
     const char *name;           /* name of the kernel, "upload" or "download"; not copied */
     struct profile_owner owner; /* for kernels */
     int slice;                  /* negative: none */
@@ -55,7 +53,7 @@ void profile_calibrate(struct profile *profile, const struct device *device);
 
 /* Adds a record. The profile owns the event from now on, also after a failure. Fails only if memory is
  * out. */
-enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,
+enum status profile_add(struct profile *profile, enum part part, const char *name, uint64_t bytes,
                         cl_event event, struct error *error);
 
 /* Returns a mark for profile_collect: the number of records so far. */

@@ -96,7 +96,6 @@ enum status programs_begin(struct device *device, struct error *error)
 
 void programs_share(struct device *device)
 {
-    device->programs = NULL;
     pthread_mutex_lock(&device->store->lock);
     device->store->users++;
     pthread_mutex_unlock(&device->store->lock);
@@ -336,7 +335,8 @@ static enum status program_add(struct device *device, const struct program_key *
 void program_list_add(struct program_list *program_list, const struct program_key *program_key)
 {
     for (int i = 0; i < program_list->count; i++)
-        if (strcmp(program_list->files[i], program_key->file) == 0 &&
+        if (program_list->edges[i] == program_key->edge &&
+            strcmp(program_list->files[i], program_key->file) == 0 &&
             strcmp(program_list->options[i], program_key->options) == 0)
             return;
     if (program_list->count == MAX_PROGRAM_LIST)
