@@ -19,7 +19,7 @@ static const struct {
     int pixels;       /* most pixels of an image */
     int large_pixels; /* the same if a stage has a large halo */
     double floats;    /* most floats of the largest value: 4 MB, 16 MB */
-} limits[] = {[DEVICE_CPU] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GPU] = {1 << 16, 1 << 18, 4 << 20}};
+} limits[] = {[VARIANT_CPU] = {1 << 16, 1 << 16, 1 << 20}, [VARIANT_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
 /* Returns the floats of a step's largest value. A transform takes five times the image: twelve quarters on
  * level 1, a quarter of that on each further level, and the lowpass. */
@@ -43,7 +43,8 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
             return false;
         is_large = is_large || caps.large_halo;
     }
-    const int most = is_large ? limits[run->device->class].large_pixels : limits[run->device->class].pixels;
+    const int most =
+        is_large ? limits[run->device->variant].large_pixels : limits[run->device->variant].pixels;
     return (double)image->width * image->height <= most;
 }
 
@@ -53,7 +54,7 @@ int group_most(const struct plan *plan, const struct run *run)
     double largest = (double)in->width * in->height * in->channels;
     for (size_t i = 0; i < plan->chain->count; i++)
         largest = fmax(largest, step_floats(plan, i));
-    int most = (int)(limits[run->device->class].floats / largest);
+    int most = (int)(limits[run->device->variant].floats / largest);
     return plan->slices > 1 || most < 1 ? 1 : most < GROUP_IMAGES ? most : GROUP_IMAGES;
 }
 

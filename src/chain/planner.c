@@ -200,7 +200,7 @@ static struct slice_limits find_limits(const struct plan *plan, const struct run
         (device->shares_memory && estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_BUDGET / 2);
     if (limits.large && device->shares_memory)
         limits.budget = fmin(limits.budget, LARGE_BUDGET);
-    else if (!limits.large && device->class == DEVICE_CPU)
+    else if (!limits.large && device->variant == VARIANT_CPU)
         limits.budget = fmin(limits.budget, CACHE_BUDGET);
     if (limits.large && device->shares_memory && run->limits.host > 0)
         limits.budget = fmin(limits.budget, (double)run->limits.host);
@@ -235,7 +235,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     int slice = height;
     if (plan->sliceable && forced > 0)
         slice = forced;
-    else if (free && !limits.large && run->device->class != DEVICE_CPU)
+    else if (free && !limits.large && run->device->variant != VARIANT_CPU)
         slice = transfer_rows(plan);
     if (free && !limits.large && slice < limits.least)
         slice = limits.least;

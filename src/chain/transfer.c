@@ -149,7 +149,7 @@ bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies)
 
 bool conversion_allows_raw_samples(const struct run *run, const struct conversion *conversion)
 {
-    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_CPU && !conversion->alpha &&
+    return run->memory == MEMORY_BUFFER && run->device->variant == VARIANT_CPU && !conversion->alpha &&
            !conversion->linear && !conversion->has_range &&
            (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
 }

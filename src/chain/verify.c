@@ -42,7 +42,7 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
         return status;
     }
     if (!verify->device)
-        device->class = opened->class == DEVICE_CPU ? DEVICE_GPU : DEVICE_CPU;
+        device->variant = opened->variant == VARIANT_CPU ? VARIANT_GPU : VARIANT_CPU;
     device->profile = &verifier->profile;
     timing_begin(&verifier->timing, false);
     verifier->profile.timing = &verifier->timing;
@@ -198,7 +198,7 @@ static enum status run_piece(struct page_tap *tap, struct piece *piece, struct e
 /* Describes memory and kernel variant for a message. */
 static const char *way_name(const struct run *run)
 {
-    bool is_cpu = run->device->class == DEVICE_CPU, images = run->memory == MEMORY_IMAGE;
+    bool is_cpu = run->device->variant == VARIANT_CPU, images = run->memory == MEMORY_IMAGE;
     return images ? "images" : is_cpu ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
 }
 

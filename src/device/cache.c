@@ -106,7 +106,7 @@ static enum status entry_save(const struct device *device, const char *about, co
 /* Returns the name of the entry. It depends on the kernel variant, which CLIMG_CLASS can override. */
 static const char *selftest_entry(const struct device *device)
 {
-    return device->class == DEVICE_CPU ? "selftest-cpu" : "selftest-gpu";
+    return device->variant == VARIANT_CPU ? "selftest-cpu" : "selftest-gpu";
 }
 
 void selftest_result_load(const struct device *device, struct selftest_result *result)

@@ -78,9 +78,9 @@ static void read_properties(struct device *device, const struct environment *env
     device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
     device->type = device_number(id, CL_DEVICE_TYPE);
     device->simulator = strcasestr(device->name, "oclgrind") || strcasestr(device->platform_name, "oclgrind");
-    device->class = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? DEVICE_CPU : DEVICE_GPU;
+    device->variant = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? VARIANT_CPU : VARIANT_GPU;
     if (environment->device_class != CLASS_VARIABLE_ABSENT)
-        device->class = environment->device_class == CLASS_VARIABLE_CPU ? DEVICE_CPU : DEVICE_GPU;
+        device->variant = environment->device_class == CLASS_VARIABLE_CPU ? VARIANT_CPU : VARIANT_GPU;
     device->shares_memory = !environment->own_memory && (device->type & CL_DEVICE_TYPE_CPU ||
                                                          device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY));
     device->has_images = device_number(id, CL_DEVICE_IMAGE_SUPPORT);

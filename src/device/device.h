@@ -21,9 +21,9 @@
 /* The two variants of the kernels. The same source cannot serve both: the GPU variants are 10 to 30 times
  * slower on a CPU than the CPU variants (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead
  * of 23), and the CPU variants 40 to 100 times slower on an H200 than the GPU variants. */
-enum device_class {
-    DEVICE_CPU, /* explicit vectors along x, no local memory */
-    DEVICE_GPU, /* many narrow work-items */
+enum kernel_variant {
+    VARIANT_CPU, /* explicit vectors along x, no local memory */
+    VARIANT_GPU, /* many narrow work-items */
 };
 
 struct program;
@@ -37,8 +37,8 @@ struct device {
     /* Identity, set by device_choose. */
     cl_device_id id;
     cl_platform_id platform;
-    enum device_class class; /* kernel variant: by the type, unless CLIMG_CLASS overrides it */
-    cl_device_type type;     /* CL_DEVICE_TYPE */
+    enum kernel_variant variant; /* kernel variant: by the type, unless CLIMG_CLASS overrides it */
+    cl_device_type type;         /* CL_DEVICE_TYPE */
     char name[256], platform_name[256], version[256], driver[256]; /* for messages and cache entries */
     bool simulator;     /* a simulator such as Oclgrind: correct results, thousands of times slower */
     bool shares_memory; /* the device uses the host's memory: buffers need no transfers */

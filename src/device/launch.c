@@ -25,7 +25,7 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
 {
     if (memory == MEMORY_IMAGE || vector_width == VECTOR_SCALAR)
         return 1;
-    if (device->class == DEVICE_CPU)
+    if (device->variant == VARIANT_CPU)
         return CPU_LANES;
     return vector_width == VECTOR_FULL ? GPU_LANES : 1;
 }
@@ -33,18 +33,18 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
 /* Default launch configurations. CPU kernels have one group size, since CPU drivers compile each group size
  * anew. */
 static const struct launch_config default_configs[] = {
-    [DEVICE_CPU] = {1, {16, 1}}, [DEVICE_GPU] = {1, {32, 4}}};
+    [VARIANT_CPU] = {1, {16, 1}}, [VARIANT_GPU] = {1, {32, 4}}};
 
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs)
 {
     /* Select the kernel's configuration, or the default. */
-    const struct launch_config *selected = &default_configs[device->class];
-    if (kernel_configs && device->class == DEVICE_CPU)
+    const struct launch_config *selected = &default_configs[device->variant];
+    if (kernel_configs && device->variant == VARIANT_CPU)
         selected = memory == MEMORY_IMAGE ? &kernel_configs->cpu_images : &kernel_configs->cpu;
     else if (kernel_configs)
         selected = memory == MEMORY_IMAGE ? &kernel_configs->gpu_images : &kernel_configs->gpu;
-    struct launch_config config = selected->outputs > 0 ? *selected : default_configs[device->class];
+    struct launch_config config = selected->outputs > 0 ? *selected : default_configs[device->variant];
 
     /* Halve the group until the device supports its size: first its rows, then its columns. */
     while ((size_t)config.group[0] * (size_t)config.group[1] > device->group_size)
@@ -129,7 +129,7 @@ static struct launch_config work_launch_config(const struct device *device, cons
 /* True if one work-item loops over the positions of a whole group (NOINLINE in kernels/planes.h). */
 static bool is_outlined(const struct device *device, const struct work *work)
 {
-    return work->outlined && device->class == DEVICE_CPU && work->memory == MEMORY_BUFFER;
+    return work->outlined && device->variant == VARIANT_CPU && work->memory == MEMORY_BUFFER;
 }
 
 /* Computes grid and group, enqueues the kernel and records its event. */

@@ -66,9 +66,9 @@ enum { GPU_PITCH_UNIT = 32 };
  * column to few sets; one more cache line spreads it. */
 static int choose_pitch(const struct device *device, int width)
 {
-    int unit = device->class == DEVICE_CPU ? PITCH_UNIT : GPU_PITCH_UNIT;
+    int unit = device->variant == VARIANT_CPU ? PITCH_UNIT : GPU_PITCH_UNIT;
     int pitch = (width + unit - 1) / unit * unit;
-    if (device->class != DEVICE_CPU)
+    if (device->variant != VARIANT_CPU)
         return pitch;
     return pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
 }
@@ -140,7 +140,7 @@ static enum status planes_create(struct pool *pool, const struct planes *planes,
         object = clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &description, NULL, &code);
     } else if (bytes <= device->allocation) {
         void *host;
-        object = device->class == DEVICE_CPU && device->shares_memory
+        object = device->variant == VARIANT_CPU && device->shares_memory
                      ? device_host_buffer(device, bytes, &host, &code)
                      : clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     }

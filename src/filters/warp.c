@@ -316,7 +316,7 @@ struct work move_work(const struct run *run, const char *file, const struct valu
 {
     const struct planes dst = value_planes(out);
     int pixel = (int)out->raster->pixel, unit = pixel & -pixel;
-    int tile = run->device->class == DEVICE_CPU ? TILE : 1;
+    int tile = run->device->variant == VARIANT_CPU ? TILE : 1;
     unit = unit < LARGEST_UNIT ? unit : LARGEST_UNIT;
     struct work work = run_work(run, file, file, &dst);
     work.memory = MEMORY_BUFFER;

@@ -214,7 +214,7 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         run_init(&run.runs[memory], device, (enum memory)memory, EDGE_CLAMP);
     fprintf(out, "%s, %s, %s, driver %s; kernels for %s, buffers%s\n", device->name, device->platform_name,
-            device->version, device->driver, device->class == DEVICE_CPU ? "CPUs" : "GPUs",
+            device->version, device->driver, device->variant == VARIANT_CPU ? "CPUs" : "GPUs",
             device->has_images ? " and images" : "");
 
     /* Run the test cases. Each has a line in sums.txt. */

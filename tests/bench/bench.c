@@ -58,7 +58,7 @@ static void build_copy(struct bench *bench)
         "__kernel void copy(__global const VECTOR *restrict a, __global VECTOR *restrict b)\n"
         "{ b[get_global_id(0)] = a[get_global_id(0)]; }\n";
     const struct device *device = &bench->device;
-    const char *options = device->class == DEVICE_CPU ? "-DVECTOR=float16" : "-DVECTOR=float4";
+    const char *options = device->variant == VARIANT_CPU ? "-DVECTOR=float16" : "-DVECTOR=float4";
     cl_int code;
     bench->copy = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
     bench_check_cl(code, "the copy's kernel");
@@ -149,7 +149,7 @@ static void copier_open(struct copier *copier, const struct bench *bench, size_t
 {
     static const cl_float zero = 0;
     const struct device *device = &bench->device;
-    size_t vector = (device->class == DEVICE_CPU ? 16 : 4) * sizeof zero, unit = 64 * vector;
+    size_t vector = (device->variant == VARIANT_CPU ? 16 : 4) * sizeof zero, unit = 64 * vector;
     cl_int code[3];
     *copier = (struct copier){.queue = device->queue, .bytes = (bytes + unit - 1) / unit * unit};
     copier->items = copier->bytes / vector;
@@ -187,7 +187,7 @@ static cl_event copy_once(const struct copier *copier, bool by_kernel)
 void bench_warm(struct bench *bench)
 {
     struct copier copier;
-    if (bench->device.class == DEVICE_CPU)
+    if (bench->device.variant == VARIANT_CPU)
         return;
     copier_open(&copier, bench, 1 << 26);
     for (double start = clock_seconds(); clock_seconds() < start + WARMING;)

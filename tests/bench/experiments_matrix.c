@@ -176,7 +176,7 @@ static float *random_matrix(void)
 
 void matrix_experiments(struct lab *lab)
 {
-    int preset = lab->bench.device.class == DEVICE_CPU ? SIZE_WIDE : SIZE_THEN,
+    int preset = lab->bench.device.variant == VARIANT_CPU ? SIZE_WIDE : SIZE_THEN,
         size = lab->size ? lab->size : preset;
     struct picture in = picture_noise(size, size, 1, 1), wide = padded(&in);
     float *weights = random_matrix();

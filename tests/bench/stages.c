@@ -365,7 +365,7 @@ int main(int argc, char **argv)
     json_begin(&line, NULL, '{');
     json_put_text(&line, "device", device->name);
     json_put_text(&line, "driver", device->driver);
-    json_put_text(&line, "class", device->class == DEVICE_CPU ? "cpu" : "gpu");
+    json_put_text(&line, "class", device->variant == VARIANT_CPU ? "cpu" : "gpu");
     json_put_whole(&line, "channels", CHANNELS);
     end_line(&line);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)

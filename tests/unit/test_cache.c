@@ -57,14 +57,14 @@ static void folder_that_cannot_be_made_is_an_error(void **state)
 static void forms_fit_the_device(void **state)
 {
     static const struct kernel_configs columns = {.kernel = "filter_columns", .gpu = {8, {32, 4}}};
-    struct device device = {.class = DEVICE_GPU, .group_size = 256};
+    struct device device = {.variant = VARIANT_GPU, .group_size = 256};
     (void)state;
     struct launch_config form = device_launch_config(&device, MEMORY_BUFFER, &columns);
     assert_true(form.outputs == 8 && form.group[0] == 32 && form.group[1] == 4);
     device.group_size = 16;
     form = device_launch_config(&device, MEMORY_BUFFER, &columns);
     assert_true(form.outputs == 8 && form.group[0] * form.group[1] == 16);
-    device.class = DEVICE_CPU;
+    device.variant = VARIANT_CPU;
     form = device_launch_config(&device, MEMORY_BUFFER, &columns);
     assert_true(form.outputs == 1 && form.group[0] == 16 && form.group[1] == 1);
 }

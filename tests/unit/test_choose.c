@@ -122,16 +122,16 @@ static void devices_are_what_they_say(void **state)
     struct error error;
     (void)state;
     assert_int_equal(device_choose("graphics a", &environment, &device, &error), STATUS_OK);
-    assert_true(device.class == DEVICE_GPU && !device.shares_memory && device.has_images &&
+    assert_true(device.variant == VARIANT_GPU && !device.shares_memory && device.has_images &&
                 !device.simulator);
     assert_int_equal(device_choose("tensor", &environment, &device, &error), STATUS_OK);
-    assert_true(device.class == DEVICE_GPU && device.shares_memory && !device.has_images);
+    assert_true(device.variant == VARIANT_GPU && device.shares_memory && !device.has_images);
     assert_int_equal(device_choose("cpu", &environment, &device, &error), STATUS_OK);
-    assert_true(device.class == DEVICE_CPU && device.shares_memory);
+    assert_true(device.variant == VARIANT_CPU && device.shares_memory);
     environment.device_class = CLASS_VARIABLE_GPU;
     environment.own_memory = true;
     assert_int_equal(device_choose("cpu", &environment, &device, &error), STATUS_OK);
-    assert_true(device.class == DEVICE_GPU && !device.shares_memory);
+    assert_true(device.variant == VARIANT_GPU && !device.shares_memory);
 }
 
 static void best_that_is_there_is_taken(void **state)
