@@ -109,7 +109,8 @@ static uint64_t host_bytes(const struct run *run, const struct need *need)
 static bool fits_device(const struct run *run, const struct need *need)
 {
     const uint64_t bytes = need->planes + need->samples - need->held;
-    return need->largest <= run->device->allocation && bytes <= run->limits.device - run->limits.device / 8;
+    return need->largest <= run->device->max_allocation &&
+           bytes <= run->limits.device - run->limits.device / 8;
 }
 
 /* Prints the size in KiB or MiB, whichever still shows a difference. */
@@ -253,11 +254,11 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
             run->memory == MEMORY_IMAGE && (size_t)plan->tallest + LEVEL_PADDING > run->device->image_height;
         const bool last = !plan->sliceable || slice == 1;
         const bool over = free && !last && slice / 2 >= limits.least && !limits.large &&
-                          (bytes > limits.budget || largest > (double)run->device->allocation);
+                          (bytes > limits.budget || largest > (double)run->device->max_allocation);
         if (over || (tall && !last))
             continue;
         /* Small images surely fit: a dry run would take longer than their kernels. */
-        if (run->limits.host == 0 && largest < 0.25 * (double)run->device->allocation &&
+        if (run->limits.host == 0 && largest < 0.25 * (double)run->device->max_allocation &&
             bytes < 0.1 * (limits.large ? limits.budget : (double)run->limits.device))
             return STATUS_OK;
         if (find_need(plan, request, run, &need, error) != STATUS_OK)

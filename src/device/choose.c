@@ -89,15 +89,15 @@ static void read_properties(struct device *device, const struct environment *env
     device->image_layers = device_number(id, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
     device->group_size = at_least_one(device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
-    device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    device->arithmetic = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
+    device->max_allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    device->fp_config = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
     /* 0 means that the query failed, as every device has some of the bits. Assume exact arithmetic: if that
      * is wrong, the build fails, which is better than other results without a message. */
-    if (device->arithmetic == 0 && !device->simulator)
-        device->arithmetic = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+    if (device->fp_config == 0 && !device->simulator)
+        device->fp_config = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
-    device->units = (cl_uint)at_least_one(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
+    device->compute_units = (cl_uint)at_least_one(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
 /* Kinds of devices, the best one last. */
@@ -153,7 +153,7 @@ static double device_cost(const struct device *device)
     const enum cost_class class = (device->type & CL_DEVICE_TYPE_CPU) ? COST_CPU
                                   : device->shares_memory             ? COST_GPU_SHARED
                                                                       : COST_GPU;
-    return cost_total(class, device->units, &startup.work);
+    return cost_total(class, device->compute_units, &startup.work);
 }
 
 /* Returns the device's name for a message. */
@@ -436,10 +436,10 @@ static void print_device(FILE *out, const struct device_table *table, int index,
     struct selftest_result result;
     selftest_result_load(device, &result);
     fprintf(out, "%d: %s\n", index, device->name);
-    fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->units,
+    fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->compute_units,
             device->platform_name, device->version, device->driver);
     fprintf(out, "   memory %.1f GiB, one allocation %.1f GiB", (double)device->memory / (1 << 30),
-            (double)device->allocation / (1 << 30));
+            (double)device->max_allocation / (1 << 30));
     if (device->has_images)
         fprintf(out, "; images up to %zux%zu\n", device->image_width, device->image_height);
     else
@@ -467,12 +467,12 @@ static void put_device(struct json_writer *out, const struct device_table *table
     json_put_whole(out, "number", index);
     json_put_text(out, "name", device->name);
     json_put_text(out, "kind", kind_name(device));
-    json_put_whole(out, "compute_units", device->units);
+    json_put_whole(out, "compute_units", device->compute_units);
     json_put_text(out, "platform", device->platform_name);
     json_put_text(out, "version", device->version);
     json_put_text(out, "driver", device->driver);
     json_put_whole(out, "memory", (long long)device->memory);
-    json_put_whole(out, "allocation", (long long)device->allocation);
+    json_put_whole(out, "allocation", (long long)device->max_allocation);
     json_put_whole(out, "local_memory", (long long)device->local_memory);
     json_put_whole(out, "group_size", (long long)device->group_size);
     if (device->has_images) {

@@ -29,7 +29,7 @@ bool device_is_exact(const struct device *device)
 {
     const cl_device_fp_config needed = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT | CL_FP_DENORM |
                                        CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN;
-    return device->simulator || (device->arithmetic & needed) == needed;
+    return device->simulator || (device->fp_config & needed) == needed;
 }
 
 bool device_is_pocl(const struct device *device)
@@ -94,7 +94,7 @@ enum status device_out_of_memory(const struct device *device, size_t bytes, cl_i
                        "%s is out of memory: %zu MiB wanted at once (%s) of %zu MiB, one allocation at most "
                        "%zu MiB; use a smaller image or another --device",
                        device->name, bytes >> 20, cl_error_name(code), (size_t)(device->memory >> 20),
-                       (size_t)(device->allocation >> 20));
+                       (size_t)(device->max_allocation >> 20));
 }
 
 enum status cl_failed(cl_int code, struct error *error)

@@ -45,12 +45,12 @@ struct device {
 
     /* Capabilities, set by device_choose. */
     bool has_images;
-    size_t image_width, image_height, image_layers; /* limits of a 2-D image array, in pixels and layers */
-    size_t group_size;                              /* maximum number of work-items of a work-group */
-    cl_ulong memory, allocation, constant_memory;   /* bytes: total, largest allocation, __constant */
-    cl_ulong local_memory;                          /* bytes of __local memory */
-    cl_device_fp_config arithmetic;                 /* CL_DEVICE_SINGLE_FP_CONFIG */
-    cl_uint units;                                  /* compute units */
+    size_t image_width, image_height, image_layers;   /* limits of a 2-D image array, in pixels and layers */
+    size_t group_size;                                /* maximum number of work-items of a work-group */
+    cl_ulong memory, max_allocation, constant_memory; /* bytes: total, largest allocation, __constant */
+    cl_ulong local_memory;                            /* bytes of __local memory */
+    cl_device_fp_config fp_config;                    /* CL_DEVICE_SINGLE_FP_CONFIG */
+    cl_uint compute_units;
 
     /* Set by device_open and device_share. Queues are in order and have profiling enabled. */
     cl_context context;

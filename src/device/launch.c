@@ -197,9 +197,9 @@ static enum status find_program_key(const struct device *device, const struct wo
                                                 weights->count * sizeof(float) > device->constant_memory);
     }
     launch_append(options, "-cl-std=CL1.2 -w"); /* -w: PoCL prints the number of warnings */
-    if (device->arithmetic & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
+    if (device->fp_config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
         launch_append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
-    if (!(device->arithmetic & CL_FP_FMA) && !device->simulator)
+    if (!(device->fp_config & CL_FP_FMA) && !device->simulator)
         define(options, "NO_FMA", 1);
     define(options, "LANES", launch_lanes(device, work->memory, work->vector_width));
     if (has_many_weights) /* too many for __constant, see kernels/planes.h */

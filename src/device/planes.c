@@ -131,14 +131,14 @@ static enum status planes_create(struct pool *pool, const struct planes *planes,
     if (device_is_dry_run(device)) {
         object = (cl_mem)(void *)entry; /* a unique identifier, no memory */
         code = CL_SUCCESS;
-    } else if (bytes <= device->allocation && is_image) {
+    } else if (bytes <= device->max_allocation && is_image) {
         cl_image_format format = {CL_RGBA, CL_FLOAT};
         cl_image_desc description = {.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY,
                                      .image_width = (size_t)planes->width,
                                      .image_height = (size_t)rows,
                                      .image_array_size = (size_t)planes->layers};
         object = clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &description, NULL, &code);
-    } else if (bytes <= device->allocation) {
+    } else if (bytes <= device->max_allocation) {
         void *host;
         object = device->variant == VARIANT_CPU && device->shares_memory
                      ? device_host_buffer(device, bytes, &host, &code)

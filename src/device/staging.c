@@ -74,12 +74,12 @@ struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct e
     staging->size = size;
     cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     void *host;
-    if (size <= device->allocation && device->shares_memory) {
+    if (size <= device->max_allocation && device->shares_memory) {
         /* Create a buffer in host memory and map it. */
         staging->object = device_host_buffer(device, size, &host, &code);
         if (code == CL_SUCCESS)
             code = map_buffer(staging, staging->object, true, NULL);
-    } else if (size <= device->allocation) {
+    } else if (size <= device->max_allocation) {
         /* Create a buffer on the device, and a pinned one that remains mapped. */
         staging->object = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
         if (code == CL_SUCCESS)

@@ -219,7 +219,7 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
 /* Returns the number of work-items that share some tiles or blocks. */
 static int count_items(const struct run *run, int shared)
 {
-    const int items = (int)run->device->units * TILES_ITEMS;
+    const int items = (int)run->device->compute_units * TILES_ITEMS;
     return items < shared ? items : shared;
 }
 
@@ -228,7 +228,7 @@ static int count_items(const struct run *run, int shared)
 static struct blocks find_blocks(const struct run *run, const struct planes *dst, int depth)
 {
     const int across = ceil_div(dst->width, BLOCK_WIDTH);
-    const int down = ceil_div((int)run->device->units * TILES_ITEMS, across * depth);
+    const int down = ceil_div((int)run->device->compute_units * TILES_ITEMS, across * depth);
     struct blocks blocks = {.width = ceil_div(ceil_div(dst->width, across), TILE) * TILE,
                             .height = ceil_div(ceil_div(dst->rows, down), TILE) * TILE};
     blocks.across = ceil_div(dst->width, blocks.width);
