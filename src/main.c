@@ -140,10 +140,11 @@ static enum status begin(const struct command *command, const struct list *list,
         pocl_cache_open(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
-    /* To process files, batch_run calls device_start itself when it knows the work; the work of --info
+    /* To process files, batch_run calls device_select_drivers itself when it knows the work; the work of
+     * --info
      * --measure is small. */
     if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
-        device_start(settings, list ? &none : NULL);
+        device_select_drivers(settings, list ? &none : NULL);
     return status;
 }
 

@@ -290,7 +290,7 @@ static enum status begin_batch(const struct command *command, struct list *list,
     if (!settings->dry_run) {
         const bool chooses = device_needs_workload(settings);
         const struct workload work = chooses ? estimate_workload(command, list) : (struct workload){0};
-        device_start(settings, chooses ? &work : NULL);
+        device_select_drivers(settings, chooses ? &work : NULL);
     }
     return results_begin(results, settings, list, complain, error);
 }

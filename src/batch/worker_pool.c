@@ -293,7 +293,7 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     if (all && !has_several(pool->list))
         return reject_many_devices(settings, error);
     enum status status =
-        device_numbers(settings->device, &settings->environment, &numbers, &pool->devices, error);
+        device_resolve_list(settings->device, &settings->environment, &numbers, &pool->devices, error);
     if (status == STATUS_OK && pool->devices > 1 && !has_several(pool->list))
         status = reject_many_devices(settings, error);
     if (status == STATUS_OK)

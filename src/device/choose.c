@@ -1,8 +1,8 @@
 /* Lists the OpenCL devices, chooses one by name or by expected time, and prints --list-devices.
  *
- *     device_start    selects the drivers that the loader loads (drivers.c), before the first OpenCL call
- *     find_devices    reads the properties of all devices of these drivers
- *     match_device    resolves "auto", a number, "gpu", "cpu" or a part of a name
+ *     device_select_drivers    selects the drivers that the loader loads (drivers.c), before the first OpenCL
+ * call find_devices    reads the properties of all devices of these drivers match_device    resolves "auto",
+ * a number, "gpu", "cpu" or a part of a name
  *
  * "auto" compares the expected time of the whole command on each device (cost.c). A GPU's driver takes
  * 0.35 s to start on an H200, so small commands run on the CPU and do not even load that driver: a 64²
@@ -32,7 +32,7 @@ struct device_table {
     int count;
 };
 
-/* Set by device_start, read afterwards by any thread. */
+/* Set by device_select_drivers, read afterwards by any thread. */
 static struct {
     bool trusts_all;      /* --force or --selftest: also use devices that failed --selftest */
     bool verbose;         /* -v without -q */
@@ -321,7 +321,7 @@ bool device_needs_workload(const struct settings *settings)
     return drivers.count > 1;
 }
 
-void device_start(const struct settings *settings, const struct workload *work)
+void device_select_drivers(const struct settings *settings, const struct workload *work)
 {
     struct drivers drivers;
     startup.trusts_all = settings->force || settings->selftest;
@@ -386,8 +386,8 @@ static enum status list_named(const struct device_table *table, const struct env
     return STATUS_OK;
 }
 
-enum status device_numbers(const char *name, const struct environment *environment, int **numbers, int *count,
-                           struct error *error)
+enum status device_resolve_list(const char *name, const struct environment *environment, int **numbers,
+                                int *count, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;

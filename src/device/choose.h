@@ -3,8 +3,8 @@
  * A chosen device has no context yet (device_open opens it), so it need not be closed. It refers to
  * `environment`, which must outlive it.
  *
- * Thread safety: device_start sets state of the process that the other functions read; call it once, before
- * there are threads. After that any thread may call. */
+ * Thread safety: device_select_drivers sets state of the process that the other functions read; call it once,
+ * before there are threads. After that any thread may call. */
 #ifndef CLIMG_DEVICE_CHOOSE_H
 #define CLIMG_DEVICE_CHOOSE_H
 
@@ -12,28 +12,28 @@
 #include "device/device.h"
 #include "settings/settings.h"
 
-/* True if device_start needs the work, because several drivers are installed. Otherwise the caller need not
- * compute the work, which opens a file. */
+/* True if device_select_drivers needs the work, because several drivers are installed. Otherwise the caller
+ * need not compute the work, which opens a file. */
 bool device_needs_workload(const struct settings *settings);
 
 /* Selects the drivers to load. --device cpu loads only the CPU's, and so does "auto" if the CPU is expected
  * to finish `work` before a GPU has started (cost.h). All other commands load all drivers. `work` is copied;
  * NULL means unknown. Call it once, before the first OpenCL call and before there are threads. */
-void device_start(const struct settings *settings, const struct workload *work);
+void device_select_drivers(const struct settings *settings, const struct workload *work);
 
 /* Finds a device by `name`: "auto" or "", "gpu", "cpu", a number of device_list, or a part of its name,
  * platform or version, ignoring case. "auto" is the CPU or GPU that is expected to finish the work of
- * device_start first. If the work is unknown, it prefers GPUs to CPUs and these to simulators. It skips
- * devices that failed --selftest, unless all did, or with --force or --selftest. Fails, with advice, if there
- * is no platform or no such device. */
+ * device_select_drivers first. If the work is unknown, it prefers GPUs to CPUs and these to simulators. It
+ * skips devices that failed --selftest, unless all did, or with --force or --selftest. Fails, with advice, if
+ * there is no platform or no such device. */
 enum status device_choose(const char *name, const struct environment *environment, struct device *device,
                           struct error *error);
 
 /* Resolves a list of names of device_choose, separated by commas, or "all". "all" means every GPU, or else
  * every CPU: of both, the slower devices would delay the end. *numbers receives the devices' numbers in
  * --list-devices; the caller frees it. */
-enum status device_numbers(const char *name, const struct environment *environment, int **numbers, int *count,
-                           struct error *error);
+enum status device_resolve_list(const char *name, const struct environment *environment, int **numbers,
+                                int *count, struct error *error);
 
 /* Prints --list-devices: numbers, names, limits, and the device that "auto" uses for large work, with
  * the reason. `json`: as an array of objects. */

@@ -106,14 +106,14 @@ static void expected_times_decide(void **state)
     struct settings settings = {.device = "auto", .environment = {.icd_directory = "/nowhere"}};
     struct workload work = {.stage_samples = 1e6, .file_samples = 2e6, .file_bytes = 2e6};
     (void)state;
-    device_start(&settings, &work);
+    device_select_drivers(&settings, &work);
     means("auto", "pthread-core");
     means("gpu", "Graphics A");
     work.stage_samples = 1e12;
-    device_start(&settings, &work);
+    device_select_drivers(&settings, &work);
     means("auto", "Graphics A");
     means("cpu", "pthread-core");
-    device_start(&settings, NULL);
+    device_select_drivers(&settings, NULL);
 }
 
 static void devices_are_what_they_say(void **state)
@@ -158,7 +158,7 @@ static void numbers_are(const char *wanted, enum status expected, const char *te
     struct error error = {.text = ""};
     int *numbers, count;
     char actual[64] = "";
-    assert_int_equal(device_numbers(wanted, &environment, &numbers, &count, &error), expected);
+    assert_int_equal(device_resolve_list(wanted, &environment, &numbers, &count, &error), expected);
     for (int i = 0; expected == STATUS_OK && i < count; i++)
         snprintf(actual + strlen(actual), sizeof actual - strlen(actual), "%s%d", i > 0 ? " " : "",
                  numbers[i]);
