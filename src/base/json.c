@@ -65,13 +65,13 @@ void json_put_null(struct json_writer *writer, const char *key)
     fputs("null", writer->out);
 }
 
-void json_put_truth(struct json_writer *writer, const char *key, bool value)
+void json_put_boolean(struct json_writer *writer, const char *key, bool value)
 {
     put_key(writer, key);
     fputs(value ? "true" : "false", writer->out);
 }
 
-void json_put_whole(struct json_writer *writer, const char *key, long long value)
+void json_put_integer(struct json_writer *writer, const char *key, long long value)
 {
     put_key(writer, key);
     fprintf(writer->out, "%lld", value);
@@ -90,7 +90,7 @@ void json_put_number(struct json_writer *writer, const char *key, double value, 
         fputs("null", writer->out);
 }
 
-void json_put_text(struct json_writer *writer, const char *key, const char *text)
+void json_put_string(struct json_writer *writer, const char *key, const char *text)
 {
     put_key(writer, key);
     if (text)

@@ -23,13 +23,13 @@ void json_end(struct json_writer *writer, char bracket);
 
 /* Print one value. */
 void json_put_null(struct json_writer *writer, const char *key);
-void json_put_truth(struct json_writer *writer, const char *key, bool value);
-void json_put_whole(struct json_writer *writer, const char *key, long long value);
+void json_put_boolean(struct json_writer *writer, const char *key, bool value);
+void json_put_integer(struct json_writer *writer, const char *key, long long value);
 
 /* Prints a real with this number of significant digits; null if it is not finite. */
 void json_put_number(struct json_writer *writer, const char *key, double value, int digits);
 
 /* Prints a text in quotes; null if `text` is NULL. Text that is not valid UTF-8 is taken for Latin-1. */
-void json_put_text(struct json_writer *writer, const char *key, const char *text);
+void json_put_string(struct json_writer *writer, const char *key, const char *text);
 
 #endif

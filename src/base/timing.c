@@ -188,10 +188,10 @@ static int compare_events(const void *left, const void *right)
 static void begin_event(struct json_writer *out, const char *name, const char *phase, enum row row)
 {
     json_begin(out, NULL, '{');
-    json_put_text(out, "name", name);
-    json_put_text(out, "ph", phase);
-    json_put_whole(out, "pid", 1);
-    json_put_whole(out, "tid", row);
+    json_put_string(out, "name", name);
+    json_put_string(out, "ph", phase);
+    json_put_integer(out, "pid", 1);
+    json_put_integer(out, "tid", row);
 }
 
 static void end_event(struct json_writer *out)
@@ -232,12 +232,12 @@ enum status timing_write_trace(struct timing *timing, const char *path, struct e
     for (enum row row = 0; row < (has_host ? ROW_COUNT : ROW_HOST); row++) {
         begin_event(&out, "thread_name", "M", row);
         json_begin(&out, "args", '{');
-        json_put_text(&out, "name", row_names[row]);
+        json_put_string(&out, "name", row_names[row]);
         json_end(&out, '}');
         end_event(&out);
         begin_event(&out, "thread_sort_index", "M", row);
         json_begin(&out, "args", '{');
-        json_put_whole(&out, "sort_index", row);
+        json_put_integer(&out, "sort_index", row);
         json_end(&out, '}');
         end_event(&out);
     }

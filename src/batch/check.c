@@ -151,22 +151,22 @@ static void report_check(FILE *file, const struct check *check)
     struct json_writer line = {.out = file};
     const bool is_done = check->status == STATUS_OK;
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "input", job_input_name(check->job));
-    json_put_text(&line, "status",
-                  !is_done                               ? "failed"
-                  : check->checksums || check->is_sealed ? "whole"
-                                                         : "decoded");
-    json_put_text(&line, "error", is_done ? NULL : check->error.text);
-    json_put_text(&line, "warnings", check->warnings[0] ? check->warnings : NULL);
-    json_put_text(&line, "format", check->format);
-    json_put_text(&line, "checksums",
-                  check->checksums   ? check->checksums
-                  : check->is_sealed ? "CRC-32"
-                                     : NULL);
-    json_put_whole(&line, "width", check->width);
-    json_put_whole(&line, "height", check->height);
-    json_put_whole(&line, "pages", check->pages);
-    json_put_whole(&line, "bytes_in", (long long)check->job->bytes);
+    json_put_string(&line, "input", job_input_name(check->job));
+    json_put_string(&line, "status",
+                    !is_done                               ? "failed"
+                    : check->checksums || check->is_sealed ? "whole"
+                                                           : "decoded");
+    json_put_string(&line, "error", is_done ? NULL : check->error.text);
+    json_put_string(&line, "warnings", check->warnings[0] ? check->warnings : NULL);
+    json_put_string(&line, "format", check->format);
+    json_put_string(&line, "checksums",
+                    check->checksums   ? check->checksums
+                    : check->is_sealed ? "CRC-32"
+                                       : NULL);
+    json_put_integer(&line, "width", check->width);
+    json_put_integer(&line, "height", check->height);
+    json_put_integer(&line, "pages", check->pages);
+    json_put_integer(&line, "bytes_in", (long long)check->job->bytes);
     json_end(&line, '}');
     putc('\n', file);
 }

@@ -77,9 +77,9 @@ static void put_sizes(struct json_writer *line, const char *key, int width, int 
         return;
     }
     json_begin(line, key, '{');
-    json_put_whole(line, "width", width);
-    json_put_whole(line, "height", height);
-    json_put_whole(line, "channels", channels);
+    json_put_integer(line, "width", width);
+    json_put_integer(line, "height", height);
+    json_put_integer(line, "channels", channels);
     json_end(line, '}');
 }
 
@@ -125,7 +125,7 @@ static void put_warnings(struct json_writer *line, const char *warnings)
     while (warnings[0] != '\0') {
         int length = (int)strcspn(warnings, "\n");
         snprintf(text, sizeof text, "%.*s", length, warnings);
-        json_put_text(line, NULL, text);
+        json_put_string(line, NULL, text);
         warnings += length + (warnings[length] == '\n');
     }
     json_end(line, ']');
@@ -150,35 +150,35 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     const bool was_processed = has_result && !result->skipped;
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "input", job->is_merged ? NULL : job->input);
-    json_put_text(&line, "output", job->output);
-    json_put_text(&line, "status", state);
-    json_put_text(&line, "error", has_failed ? result->error.text : NULL);
+    json_put_string(&line, "input", job->is_merged ? NULL : job->input);
+    json_put_string(&line, "output", job->output);
+    json_put_string(&line, "status", state);
+    json_put_string(&line, "error", has_failed ? result->error.text : NULL);
     if (has_result)
-        json_put_whole(&line, "exit", (long long)result->status);
+        json_put_integer(&line, "exit", (long long)result->status);
     else
         json_put_null(&line, "exit");
-    json_put_text(&line, "reason", has_failed ? failure_reason(result) : NULL);
-    json_put_text(&line, "stage", has_failed ? result->error.stage : NULL);
+    json_put_string(&line, "reason", has_failed ? failure_reason(result) : NULL);
+    json_put_string(&line, "stage", has_failed ? result->error.stage : NULL);
     put_warnings(&line, result->warnings);
     put_sizes(&line, "from", result->width, result->height, result->channels);
     put_sizes(&line, "to", result->output_width, result->output_height, result->output_channels);
     report_noise(&line, result);
     put_alignment(&line, &result->alignment);
-    json_put_text(&line, "found", result->found[0] ? result->found : NULL);
-    json_put_whole(&line, "bytes_in", (long long)result->bytes_in);
-    json_put_whole(&line, "bytes_out", (long long)result->bytes_out);
+    json_put_string(&line, "found", result->found[0] ? result->found : NULL);
+    json_put_integer(&line, "bytes_in", (long long)result->bytes_in);
+    json_put_integer(&line, "bytes_out", (long long)result->bytes_out);
     if (was_processed) {
         json_begin(&line, "seconds", '{');
         put_parts(&line, &result->times);
         put_seconds(&line, "total", result->times.total);
         json_end(&line, '}');
-        json_put_whole(&line, "group", result->group);
+        json_put_integer(&line, "group", result->group);
     } else {
         json_put_null(&line, "seconds");
         json_put_null(&line, "group");
     }
-    json_put_text(&line, "device", was_processed ? result->device : NULL);
+    json_put_string(&line, "device", was_processed ? result->device : NULL);
     json_end(&line, '}');
     fputc('\n', out);
 }
@@ -396,7 +396,7 @@ static void put_program(void *context, const char *file, const char *options, in
     text = edge >= 0 ? text_print(&ignored, "%s.cl %s -DEDGE=%d", file, options, edge)
                      : text_print(&ignored, "%s.cl %s", file, options);
     if (text)
-        json_put_text(line, NULL, text);
+        json_put_string(line, NULL, text);
     free(text);
 }
 
@@ -406,17 +406,17 @@ static void print_json(FILE *out, struct worker *worker)
     const struct times busy = worker_times(worker);
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "device", worker->measured ? worker->device.name : NULL);
-    json_put_text(&line, "memory", memory_name(worker));
+    json_put_string(&line, "device", worker->measured ? worker->device.name : NULL);
+    json_put_string(&line, "memory", memory_name(worker));
     json_begin(&line, "stages", '[');
     for (size_t i = 0; i < worker->timing.kernel_count; i++) {
         const struct timing_sum *kernel = &worker->timing.kernels[i];
         json_begin(&line, NULL, '{');
-        json_put_text(&line, "stage", kernel->owner);
-        json_put_text(&line, "kernel", kernel->name);
-        json_put_whole(&line, "launches", kernel->count);
+        json_put_string(&line, "stage", kernel->owner);
+        json_put_string(&line, "kernel", kernel->name);
+        json_put_integer(&line, "launches", kernel->count);
         json_put_number(&line, "device_seconds", round(1e9 * kernel->seconds) / 1e9, DIGITS);
-        json_put_whole(&line, "bytes", (long long)kernel->bytes);
+        json_put_integer(&line, "bytes", (long long)kernel->bytes);
         json_put_number(&line, "gb_per_s", round(1e3 * gigabytes_per_second(kernel)) / 1e3, DIGITS);
         json_end(&line, '}');
     }
@@ -424,12 +424,12 @@ static void print_json(FILE *out, struct worker *worker)
     json_begin(&line, "parts", '{');
     put_parts(&line, &busy);
     json_end(&line, '}');
-    json_put_truth(&line, "build_cached", is_cached(worker));
+    json_put_boolean(&line, "build_cached", is_cached(worker));
     json_begin(&line, "programs", '[');
     programs_visit(&worker->device, put_program, &line);
     json_end(&line, ']');
     if (worker->frames.count > 0) {
-        json_put_whole(&line, "frames", worker->frames.count);
+        json_put_integer(&line, "frames", worker->frames.count);
         json_put_number(&line, "frames_per_s", round(1e3 * frame_rate(worker)) / 1e3, DIGITS);
     }
     put_seconds(&line, "total", busy.total);

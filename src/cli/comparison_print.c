@@ -83,12 +83,12 @@ void comparison_print_row(FILE *out, const struct comparison *pair, const struct
 static void put_side(struct json_writer *out, const char *key, const struct side *side)
 {
     json_begin(out, key, '{');
-    json_put_text(out, "file", side->name);
+    json_put_string(out, "file", side->name);
     if (side->info.width > 0) {
-        json_put_whole(out, "width", side->info.width);
-        json_put_whole(out, "height", side->info.height);
-        json_put_whole(out, "channels", side->info.video.parts > 1 ? 3 : side->info.channels);
-        json_put_text(out, "samples", sample_name(side->info.type));
+        json_put_integer(out, "width", side->info.width);
+        json_put_integer(out, "height", side->info.height);
+        json_put_integer(out, "channels", side->info.video.parts > 1 ? 3 : side->info.channels);
+        json_put_string(out, "samples", sample_name(side->info.type));
     }
     json_end(out, '}');
 }
@@ -110,9 +110,9 @@ void comparison_print_json(FILE *file, const struct comparison *pair, const stru
     json_begin(&out, NULL, '{');
     put_side(&out, "picture", &pair->sides[0]);
     put_side(&out, "reference", &pair->sides[1]);
-    json_put_truth(&out, "equal", figures->is_equal);
-    json_put_truth(&out, "passes", figures->passes);
-    json_put_text(&out, "why", pair->why[0] != '\0' ? pair->why : NULL);
+    json_put_boolean(&out, "equal", figures->is_equal);
+    json_put_boolean(&out, "passes", figures->passes);
+    json_put_string(&out, "why", pair->why[0] != '\0' ? pair->why : NULL);
     json_put_number(&out, "psnr", figures->psnr, DIGITS);
     put_channels(&out, "psnr_channels", pair, difference_psnr);
     json_put_number(&out, "ssim", pair->channel_count > 0 ? figures->ssim : (double)NAN, DIGITS);
@@ -120,17 +120,17 @@ void comparison_print_json(FILE *file, const struct comparison *pair, const stru
     if (largest->largest > 0) {
         json_begin(&out, "largest", '{');
         json_put_number(&out, "difference", in_samples(pair, largest->largest), DIGITS);
-        json_put_text(&out, "channel", channel_name(&pair->sides[0].info, figures->largest));
-        json_put_whole(&out, "x", largest->at.x);
-        json_put_whole(&out, "y", largest->at.y);
-        json_put_whole(&out, "page", largest->at.page + 1);
+        json_put_string(&out, "channel", channel_name(&pair->sides[0].info, figures->largest));
+        json_put_integer(&out, "x", largest->at.x);
+        json_put_integer(&out, "y", largest->at.y);
+        json_put_integer(&out, "page", largest->at.page + 1);
         json_end(&out, '}');
     } else {
         json_put_null(&out, "largest");
     }
     json_begin(&out, "unmatched", '[');
     for (int i = 0; i < pair->channel_count; i++)
-        json_put_whole(&out, NULL, (long long)pair->channels[i].unmatched);
+        json_put_integer(&out, NULL, (long long)pair->channels[i].unmatched);
     json_end(&out, ']');
     json_end(&out, '}');
     putc('\n', file);

@@ -27,7 +27,7 @@ static void put_words(struct json_writer *out, const char *words)
     while (text_next_word(&words, '|', &word)) {
         snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
         if (text[0] != '\0')
-            json_put_text(out, NULL, text);
+            json_put_string(out, NULL, text);
     }
     json_end(out, ']');
 }
@@ -45,20 +45,20 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     const bool has_range = option->min != 0 || option->max != 0;
     const char letter[] = {option->letter, '\0'};
     json_begin(out, key, '{');
-    json_put_text(out, "name", option->name);
-    json_put_text(out, "letter", option->letter != 0 ? letter : NULL);
-    json_put_text(out, "synopsis", synopsis.text);
-    json_put_text(out, "type", types[option->type]);
-    json_put_text(out, "value", option_value_name(option));
-    json_put_truth(out, "needs_value", needs_value);
+    json_put_string(out, "name", option->name);
+    json_put_string(out, "letter", option->letter != 0 ? letter : NULL);
+    json_put_string(out, "synopsis", synopsis.text);
+    json_put_string(out, "type", types[option->type]);
+    json_put_string(out, "value", option_value_name(option));
+    json_put_boolean(out, "needs_value", needs_value);
     json_put_number(out, "minimum", has_range ? option->min : (double)NAN, DIGITS);
     json_put_number(out, "maximum", has_range ? option->max : (double)NAN, DIGITS);
     put_words(out, option->type == OPTION_YES_NO ? "yes|no" : option_words(option));
-    json_put_text(out, "default", option->fallback);
-    json_put_text(out, "implied", option->implied);
-    json_put_text(out, "changes", effects[option->effect]);
-    json_put_truth(out, "writes", option->writes);
-    json_put_text(out, "help", option->help);
+    json_put_string(out, "default", option->fallback);
+    json_put_string(out, "implied", option->implied);
+    json_put_string(out, "changes", effects[option->effect]);
+    json_put_boolean(out, "writes", option->writes);
+    json_put_string(out, "help", option->help);
     json_begin(out, "keys", '[');
     for (const struct option *row = option->keys; row != NULL && row->type != OPTION_END; row++)
         put_option(out, NULL, row, describe_parameter(row), true);
@@ -72,8 +72,8 @@ static void put_examples(struct json_writer *out, const struct example *examples
     json_begin(out, "examples", '[');
     for (const struct example *example = examples; example->command != NULL; example++) {
         json_begin(out, NULL, '{');
-        json_put_text(out, "command", example->command);
-        json_put_text(out, "shows", example->shows);
+        json_put_string(out, "command", example->command);
+        json_put_string(out, "shows", example->shows);
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -83,12 +83,12 @@ static void put_stage(struct json_writer *out, const struct stage *stage)
 {
     const struct option *primary = options_primary(stage->options);
     json_begin(out, NULL, '{');
-    json_put_text(out, "name", stage->name);
-    json_put_text(out, "synopsis", describe_stage(stage).text);
-    json_put_text(out, "group", stage_group(stage));
-    json_put_text(out, "brief", stage->brief);
-    json_put_text(out, "in", kind_name(stage->in));
-    json_put_text(out, "out", kind_name(stage->out));
+    json_put_string(out, "name", stage->name);
+    json_put_string(out, "synopsis", describe_stage(stage).text);
+    json_put_string(out, "group", stage_group(stage));
+    json_put_string(out, "brief", stage->brief);
+    json_put_string(out, "in", kind_name(stage->in));
+    json_put_string(out, "out", kind_name(stage->out));
     if (primary != NULL)
         put_option(out, "primary", primary, describe_parameter(primary), options_need_value(stage->options));
     else
@@ -98,7 +98,7 @@ static void put_stage(struct json_writer *out, const struct stage *stage)
         if (option != primary && !option->hidden)
             put_option(out, NULL, option, describe_parameter(option), true);
     json_end(out, ']');
-    json_put_text(out, "manual", stage->manual);
+    json_put_string(out, "manual", stage->manual);
     put_examples(out, stage->examples);
     json_end(out, '}');
 }
@@ -118,20 +118,20 @@ void help_write_json(FILE *file)
 {
     struct json_writer out = {.out = file};
     json_begin(&out, NULL, '{');
-    json_put_text(&out, "program", "climg");
-    json_put_text(&out, "version", CLIMG_VERSION);
-    json_put_text(&out, "usage", help_usage);
+    json_put_string(&out, "program", "climg");
+    json_put_string(&out, "version", CLIMG_VERSION);
+    json_put_string(&out, "usage", help_usage);
     json_begin(&out, "exit_status", '[');
     for (const char *const *meaning = exit_meanings; *meaning != NULL; meaning++)
-        json_put_text(&out, NULL, *meaning);
+        json_put_string(&out, NULL, *meaning);
     json_end(&out, ']');
     json_begin(&out, "formats", '[');
     for (const struct format *const *format = formats; *format != NULL; format++) {
         json_begin(&out, NULL, '{');
-        json_put_text(&out, "name", (*format)->name);
+        json_put_string(&out, "name", (*format)->name);
         json_begin(&out, "extensions", '[');
         for (const char *const *extension = (*format)->extensions; *extension != NULL; extension++)
-            json_put_text(&out, NULL, *extension);
+            json_put_string(&out, NULL, *extension);
         json_end(&out, ']');
         json_end(&out, '}');
     }
@@ -143,7 +143,7 @@ void help_write_json(FILE *file)
     put_table(&out, "options", global_options, describe_global);
     put_table(&out, "environment", environment_variables, describe_variable);
     put_examples(&out, overview_examples);
-    json_put_text(&out, "manual", manual_text);
+    json_put_string(&out, "manual", manual_text);
     json_end(&out, '}');
     putc('\n', file);
 }

@@ -93,7 +93,7 @@ static void put_resolution(struct json_writer *out, const struct metadata *metad
     json_begin(out, "resolution", '{');
     json_put_number(out, "x", metadata->x_resolution, DIGITS);
     json_put_number(out, "y", metadata->y_resolution, DIGITS);
-    json_put_text(out, "unit", metadata->resolution_unit == RESOLUTION_PER_METRE ? "metre" : "ratio");
+    json_put_string(out, "unit", metadata->resolution_unit == RESOLUTION_PER_METRE ? "metre" : "ratio");
     json_end(out, '}');
 }
 
@@ -106,14 +106,14 @@ static void put_pyramid(struct json_writer *out, const struct file_info *facts)
         return;
     }
     json_begin(out, "pyramid", '{');
-    json_put_whole(out, "width", shape->width);
-    json_put_whole(out, "height", shape->height);
-    json_put_whole(out, "channels", shape->channels);
-    json_put_text(out, "samples", sample_name(facts->pyramid.samples));
-    json_put_whole(out, "levels", shape->levels);
-    json_put_text(out, "biort", biorts[shape->biort].name);
-    json_put_text(out, "qshift", qshifts[shape->qshift].name);
-    json_put_truth(out, "linear", facts->pyramid.linear);
+    json_put_integer(out, "width", shape->width);
+    json_put_integer(out, "height", shape->height);
+    json_put_integer(out, "channels", shape->channels);
+    json_put_string(out, "samples", sample_name(facts->pyramid.samples));
+    json_put_integer(out, "levels", shape->levels);
+    json_put_string(out, "biort", biorts[shape->biort].name);
+    json_put_string(out, "qshift", qshifts[shape->qshift].name);
+    json_put_boolean(out, "linear", facts->pyramid.linear);
     json_end(out, '}');
 }
 
@@ -126,12 +126,12 @@ static void put_space(struct json_writer *out, const struct colour_space *space)
         return;
     }
     json_begin(out, "colour_space", '{');
-    json_put_text(out, "name", space->name);
+    json_put_string(out, "name", space->name);
     json_begin(out, "primaries", '[');
     for (int i = 0; space->is_matrix && space->channels == 3 && i < 6; i++)
         json_put_number(out, NULL, space->primaries[i / 2][i % 2], 4);
     json_end(out, ']');
-    json_put_text(out, "curve", colour_space_curve_name(space));
+    json_put_string(out, "curve", colour_space_curve_name(space));
     json_end(out, '}');
 }
 
@@ -139,7 +139,7 @@ static void put_space(struct json_writer *out, const struct colour_space *space)
 static void put_known(struct json_writer *out, const char *key, int value)
 {
     if (value > 0)
-        json_put_whole(out, key, value);
+        json_put_integer(out, key, value);
     else
         json_put_null(out, key);
 }
@@ -188,45 +188,45 @@ static void print_json(FILE *file, const struct file_info *facts)
     struct json_writer out = {.out = file};
     json_begin(&out, NULL, '{');
     /* Pixels, as the reader delivers them. */
-    json_put_text(&out, "file", facts->name);
-    json_put_text(&out, "format", facts->format->name);
-    json_put_whole(&out, "width", info->width);
-    json_put_whole(&out, "height", info->height);
-    json_put_whole(&out, "channels", info->video.parts > 1 ? 3 : info->channels);
-    json_put_text(&out, "colours", channels_name(info));
-    json_put_text(&out, "samples", sample_name(info->type));
+    json_put_string(&out, "file", facts->name);
+    json_put_string(&out, "format", facts->format->name);
+    json_put_integer(&out, "width", info->width);
+    json_put_integer(&out, "height", info->height);
+    json_put_integer(&out, "channels", info->video.parts > 1 ? 3 : info->channels);
+    json_put_string(&out, "colours", channels_name(info));
+    json_put_string(&out, "samples", sample_name(info->type));
     put_known(&out, "bits", info->bits);
-    json_put_truth(&out, "palette", info->palette);
+    json_put_boolean(&out, "palette", info->palette);
     put_known(&out, "pages", facts->pages);
-    json_put_text(&out, "compression", facts->compression);
+    json_put_string(&out, "compression", facts->compression);
     if (info->video.header)
-        json_put_text(&out, "stream", info->video.header);
+        json_put_string(&out, "stream", info->video.header);
     /* Metadata. */
-    json_put_whole(&out, "icc_bytes", (long long)metadata->icc.size);
+    json_put_integer(&out, "icc_bytes", (long long)metadata->icc.size);
     put_space(&out, facts->space);
-    json_put_truth(&out, "srgb", metadata->srgb);
+    json_put_boolean(&out, "srgb", metadata->srgb);
     json_put_number(&out, "gamma", metadata->gamma > 0 ? metadata->gamma : (double)NAN, DIGITS);
     put_resolution(&out, metadata);
     put_known(&out, "orientation", metadata->orientation);
-    json_put_whole(&out, "exif_bytes", (long long)metadata->exif.size);
+    json_put_integer(&out, "exif_bytes", (long long)metadata->exif.size);
     json_begin(&out, "texts", '[');
     for (size_t i = 0; i < metadata->text_count; i++) {
         json_begin(&out, NULL, '{');
-        json_put_text(&out, "key", metadata->texts[i].key);
-        json_put_text(&out, "value", metadata->texts[i].value);
+        json_put_string(&out, "key", metadata->texts[i].key);
+        json_put_string(&out, "value", metadata->texts[i].value);
         json_end(&out, '}');
     }
     json_end(&out, ']');
     json_begin(&out, "others", '['); /* numbers of TIFF tags, names of PNG chunks */
     for (size_t i = 0; i < metadata->tag_count; i++)
-        json_put_whole(&out, NULL, metadata->tags[i].number);
+        json_put_integer(&out, NULL, metadata->tags[i].number);
     if (metadata->has_cicp)
-        json_put_text(&out, NULL, "cICP");
+        json_put_string(&out, NULL, "cICP");
     json_end(&out, ']');
     put_pyramid(&out, facts);
     if (facts->noise)
         put_measured(&out, facts);
-    json_put_text(&out, "warning", metadata->warning[0] ? metadata->warning : NULL);
+    json_put_string(&out, "warning", metadata->warning[0] ? metadata->warning : NULL);
     json_end(&out, '}');
     putc('\n', file);
 }

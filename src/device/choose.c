@@ -464,35 +464,35 @@ static void put_device(struct json_writer *out, const struct device_table *table
     struct selftest_result result;
     selftest_result_load(device, &result);
     json_begin(out, NULL, '{');
-    json_put_whole(out, "number", index);
-    json_put_text(out, "name", device->name);
-    json_put_text(out, "kind", kind_name(device));
-    json_put_whole(out, "compute_units", device->compute_units);
-    json_put_text(out, "platform", device->platform_name);
-    json_put_text(out, "version", device->version);
-    json_put_text(out, "driver", device->driver);
-    json_put_whole(out, "memory", (long long)device->memory);
-    json_put_whole(out, "allocation", (long long)device->max_allocation);
-    json_put_whole(out, "local_memory", (long long)device->local_memory);
-    json_put_whole(out, "group_size", (long long)device->group_size);
+    json_put_integer(out, "number", index);
+    json_put_string(out, "name", device->name);
+    json_put_string(out, "kind", kind_name(device));
+    json_put_integer(out, "compute_units", device->compute_units);
+    json_put_string(out, "platform", device->platform_name);
+    json_put_string(out, "version", device->version);
+    json_put_string(out, "driver", device->driver);
+    json_put_integer(out, "memory", (long long)device->memory);
+    json_put_integer(out, "allocation", (long long)device->max_allocation);
+    json_put_integer(out, "local_memory", (long long)device->local_memory);
+    json_put_integer(out, "group_size", (long long)device->group_size);
     if (device->has_images) {
         json_begin(out, "images", '[');
-        json_put_whole(out, NULL, (long long)device->image_width);
-        json_put_whole(out, NULL, (long long)device->image_height);
+        json_put_integer(out, NULL, (long long)device->image_width);
+        json_put_integer(out, NULL, (long long)device->image_height);
         json_end(out, ']');
     } else {
         json_put_null(out, "images");
     }
-    json_put_truth(out, "exact", device_is_exact(device));
+    json_put_boolean(out, "exact", device_is_exact(device));
     if (result.known) {
         json_begin(out, "selftest", '{');
-        json_put_truth(out, "passed", result.passed);
-        json_put_text(out, "date", result.date);
+        json_put_boolean(out, "passed", result.passed);
+        json_put_string(out, "date", result.date);
         json_end(out, '}');
     } else {
         json_put_null(out, "selftest");
     }
-    json_put_text(out, "auto", index == automatic ? auto_reason(table, device) : NULL);
+    json_put_string(out, "auto", index == automatic ? auto_reason(table, device) : NULL);
     json_end(out, '}');
     fputc('\n', out->out);
 }

@@ -169,19 +169,19 @@ static void write_json(FILE *file, const struct lab *lab)
 {
     struct json_writer all = {.out = file};
     json_begin(&all, NULL, '{');
-    json_put_text(&all, "device", lab->bench.device.name);
-    json_put_text(&all, "driver", lab->bench.device.driver);
+    json_put_string(&all, "device", lab->bench.device.name);
+    json_put_string(&all, "driver", lab->bench.device.driver);
     json_begin(&all, "experiments", '[');
     for (size_t i = 0; i < lab->count; i++) {
         const struct cell *cell = &lab->cells[i];
         json_begin(&all, NULL, '{');
-        json_put_text(&all, "table", cell->table);
-        json_put_text(&all, "variant", cell->variant);
-        json_put_text(&all, "column", cell->column);
-        json_put_whole(&all, "size", cell->size);
-        json_put_text(&all, "verdict", verdict_name(cell));
-        json_put_text(&all, "note", cell->note);
-        json_put_whole(&all, "runs", cell->runs);
+        json_put_string(&all, "table", cell->table);
+        json_put_string(&all, "variant", cell->variant);
+        json_put_string(&all, "column", cell->column);
+        json_put_integer(&all, "size", cell->size);
+        json_put_string(&all, "verdict", verdict_name(cell));
+        json_put_string(&all, "note", cell->note);
+        json_put_integer(&all, "runs", cell->runs);
         json_put_number(&all, "seconds", cell->now, DIGITS);
         json_put_number(&all, "seconds_2011", cell->then, DIGITS);
         json_put_number(&all, "error", cell->error, DIGITS);

@@ -196,14 +196,14 @@ static void print_figure(const struct stage_times *m, const char *chain, int ste
     double rate = (double)bytes / seconds, copy = copy_rate(m->session, bytes);
     struct json_writer line = {.out = stdout};
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "chain", chain);
-    json_put_whole(&line, "step", step);
-    json_put_text(&line, "stage", m->chain.steps[step].stage->name);
-    json_put_text(&line, "kernel", kernel);
-    json_put_whole(&line, "size", m->size);
-    json_put_text(&line, "memory", memory_name(m->run.memory));
-    json_put_whole(&line, "launches", launches);
-    json_put_whole(&line, "bytes", (long long)bytes);
+    json_put_string(&line, "chain", chain);
+    json_put_integer(&line, "step", step);
+    json_put_string(&line, "stage", m->chain.steps[step].stage->name);
+    json_put_string(&line, "kernel", kernel);
+    json_put_integer(&line, "size", m->size);
+    json_put_string(&line, "memory", memory_name(m->run.memory));
+    json_put_integer(&line, "launches", launches);
+    json_put_integer(&line, "bytes", (long long)bytes);
     json_put_number(&line, "seconds", seconds, DIGITS);
     json_put_number(&line, "gb_per_second", 1e-9 * rate, DIGITS);
     json_put_number(&line, "copy_gb_per_second", 1e-9 * copy, DIGITS);
@@ -296,10 +296,10 @@ static void skip(const char *chain, enum memory memory, int size, const char *wh
 {
     struct json_writer line = {.out = stdout};
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "chain", chain);
-    json_put_whole(&line, "size", size);
-    json_put_text(&line, "memory", memory_name(memory));
-    json_put_text(&line, "skipped", why);
+    json_put_string(&line, "chain", chain);
+    json_put_integer(&line, "size", size);
+    json_put_string(&line, "memory", memory_name(memory));
+    json_put_string(&line, "skipped", why);
     end_line(&line);
 }
 
@@ -363,10 +363,10 @@ int main(int argc, char **argv)
     bench_open(&session.bench);
     struct json_writer line = {.out = stdout};
     json_begin(&line, NULL, '{');
-    json_put_text(&line, "device", device->name);
-    json_put_text(&line, "driver", device->driver);
-    json_put_text(&line, "class", device->variant == VARIANT_CPU ? "cpu" : "gpu");
-    json_put_whole(&line, "channels", CHANNELS);
+    json_put_string(&line, "device", device->name);
+    json_put_string(&line, "driver", device->driver);
+    json_put_string(&line, "class", device->variant == VARIANT_CPU ? "cpu" : "gpu");
+    json_put_integer(&line, "channels", CHANNELS);
     end_line(&line);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         for (size_t i = 0; request.memories[memory] && i < sizeof cases / sizeof *cases; i++)

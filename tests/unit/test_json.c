@@ -18,15 +18,15 @@ static void write_values(FILE *out)
 {
     struct json_writer writer = {.out = out};
     json_begin(&writer, NULL, '{');
-    json_put_text(&writer, "a\"b", "tab\tline\nback\\slash\x7f\xc2\x9b");
-    json_put_text(&writer, "utf8", "\xc3\xbc\xf0\x9f\x8e\x88");
-    json_put_text(&writer, "latin1", "\xfcml");
-    json_put_text(&writer, "none", NULL);
+    json_put_string(&writer, "a\"b", "tab\tline\nback\\slash\x7f\xc2\x9b");
+    json_put_string(&writer, "utf8", "\xc3\xbc\xf0\x9f\x8e\x88");
+    json_put_string(&writer, "latin1", "\xfcml");
+    json_put_string(&writer, "none", NULL);
     json_begin(&writer, "list", '[');
     json_end(&writer, ']');
     json_begin(&writer, "more", '[');
-    json_put_whole(&writer, NULL, -9007199254740993);
-    json_put_truth(&writer, NULL, true);
+    json_put_integer(&writer, NULL, -9007199254740993);
+    json_put_boolean(&writer, NULL, true);
     json_begin(&writer, NULL, '{');
     json_put_number(&writer, "third", 1.0 / 3, 10);
     json_put_number(&writer, "two", 2, 10);
@@ -35,7 +35,7 @@ static void write_values(FILE *out)
     json_end(&writer, '}');
     json_put_null(&writer, NULL);
     json_end(&writer, ']');
-    json_put_truth(&writer, "last", false);
+    json_put_boolean(&writer, "last", false);
     json_end(&writer, '}');
 }
 
