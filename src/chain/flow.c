@@ -596,7 +596,7 @@ enum status analyse_page(const struct page *page, size_t step, struct error *err
     run_begin_page(page->run);
     enum status status = analyse_step(page, step, NULL, false, error);
     device_finish(page->run->device); /* the noise has been read back */
-    run_end_analysis_results(page->run);
+    run_free_analysis_results(page->run);
     return status;
 }
 
@@ -626,7 +626,7 @@ enum status flow_page(const struct page *page, struct error *error)
     }
     if (status == STATUS_OK)
         status = again ? flow_spooled(page, &spool, true, error) : flow_slices(page, error);
-    run_end_analysis_results(page->run);
+    run_free_analysis_results(page->run);
     if (spool.file)
         fclose(spool.file);
     return status;

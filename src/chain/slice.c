@@ -152,7 +152,7 @@ enum status analysis_begin(const struct plan *analysis, struct run *run, struct 
 {
     const struct step *step = analysis_owner(analysis, run);
     return step->stage->analysis->begin(run, step->params, plan_output(analysis),
-                                        run_begin_analysis_result(run, step->params), error);
+                                        run_add_analysis_result(run, step->params), error);
 }
 
 enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error)
@@ -358,7 +358,7 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     if (status == STATUS_OK)
         status = dry_run_slices(plan, &dry, from, to, slices, error);
     dry_run_note(&dry, result);
-    run_end_analysis_results(&dry);
+    run_free_analysis_results(&dry);
     run_free(&dry);
     return status;
 }

@@ -166,7 +166,7 @@ enum status clipping_begin(const struct run *run, const struct conversion *to, i
     *counters = NULL;
     if (!to->counts_clipping)
         return STATUS_OK;
-    return counters_acquire(run->device, (size_t)images * COUNTED_ROWS * 2, counters, error);
+    return counters_create(run->device, (size_t)images * COUNTED_ROWS * 2, counters, error);
 }
 
 enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,

@@ -362,7 +362,7 @@ void constants_free(struct constants *constants)
     free_from(&constants->first);
 }
 
-enum status counters_acquire(const struct device *device, size_t count, cl_mem *memory, struct error *error)
+enum status counters_create(const struct device *device, size_t count, cl_mem *memory, struct error *error)
 {
     static const cl_uint zero = 0;
     size_t size = count * sizeof zero;

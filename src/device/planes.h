@@ -124,7 +124,7 @@ void constants_free(struct constants *constants);
 
 /* Allocates `count` 32-bit words on the device, all zero. The caller frees them with memory_release. NULL on
  * a dry-run device. */
-enum status counters_acquire(const struct device *device, size_t count, cl_mem *memory, struct error *error);
+enum status counters_create(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
 /* Enqueues a copy to the host of `count` 32-bit words, counters or floats, beginning at index `first`. `to`
  * must remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. */

@@ -153,7 +153,7 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 {
     if (run->scratch.counters)
         return fail(error, STATUS_FAILED, "a stage asks for counters twice");
-    enum status status = counters_acquire(run->device, count, &run->scratch.counters, error);
+    enum status status = counters_create(run->device, count, &run->scratch.counters, error);
     *memory = run->scratch.counters;
     return status;
 }
@@ -229,14 +229,14 @@ struct analysis_result *run_analysis_result(struct run *run, const void *params)
     return NULL;
 }
 
-struct analysis_result *run_begin_analysis_result(struct run *run, const void *params)
+struct analysis_result *run_add_analysis_result(struct run *run, const void *params)
 {
     struct analysis_result *analysis_result = &run->analysis_results.items[run->analysis_results.count++];
     *analysis_result = (struct analysis_result){.params = params};
     return analysis_result;
 }
 
-void run_end_analysis_results(struct run *run)
+void run_free_analysis_results(struct run *run)
 {
     while (run->analysis_results.count > 0) {
         struct analysis_result *analysis_result = &run->analysis_results.items[--run->analysis_results.count];

@@ -4,7 +4,7 @@
  *
  *     planes of a value                 the pipeline, once the stage has returned them in its output
  *     scratch planes, counters          released by the pipeline when the stage returns (run_end_stage)
- *     analysis results                  until the end of the page (run_end_analysis_results)
+ *     analysis results                  until the end of the page (run_free_analysis_results)
  *     results for messages and reports  until the next page (run_begin_page)
  *     constants, held noise, pools      the run; they outlive a page
  *
@@ -294,10 +294,10 @@ struct analysis_result *run_analysis_result(struct run *run, const void *params)
 
 /* Adds an empty analysis result for the stage. Cannot fail, as a plan has at most MAX_ANALYSIS_RESULTS
  * passes. */
-struct analysis_result *run_begin_analysis_result(struct run *run, const void *params);
+struct analysis_result *run_add_analysis_result(struct run *run, const void *params);
 
 /* Frees all analysis results, at the end of a page. */
-void run_end_analysis_results(struct run *run);
+void run_free_analysis_results(struct run *run);
 
 /* Stores the noise of a pyramid's images in run->results, unless an earlier stage has stored its noise. */
 void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images);

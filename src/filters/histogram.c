@@ -114,7 +114,7 @@ static enum status histogram_begin(struct run *run, const struct histogram_searc
                                    const struct shape *shape, cl_mem *counters, struct error *error)
 {
     const int count = count_histograms(search, shape) * histogram_copies(shape);
-    return counters_acquire(run->device, (size_t)count * (size_t)histogram_spacing(shape), counters, error);
+    return counters_create(run->device, (size_t)count * (size_t)histogram_spacing(shape), counters, error);
 }
 
 /* Enqueues the counting of some rows. On CPU devices one work-item counts all rows of a copy. */

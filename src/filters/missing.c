@@ -16,7 +16,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
         return STATUS_OK;
     cl_mem counters;
     cl_uint *counts = allocate_zeroed(count, sizeof *counts, "counters", error);
-    if (!counts || counters_acquire(run->device, count, &counters, error) != STATUS_OK) {
+    if (!counts || counters_create(run->device, count, &counters, error) != STATUS_OK) {
         free(counts);
         return STATUS_FAILED;
     }

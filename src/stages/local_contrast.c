@@ -148,7 +148,7 @@ static enum status contrast_begin(struct run *run, const void *params, const str
                                   struct analysis_result *result, struct error *error)
 {
     const struct tiles_argument tiles = find_tiles(params, in);
-    return counters_acquire(run->device, count_words(&tiles), &result->words, error);
+    return counters_create(run->device, count_words(&tiles), &result->words, error);
 }
 
 static enum status contrast_add(struct run *run, const void *params, const struct value *in, struct rows part,

@@ -285,7 +285,7 @@ static enum status search_extremes(struct run *run, const struct threshold *thre
     const struct rows rows = rows_full(shape->height);
     struct planes moments;
     cl_mem words = NULL;
-    enum status status = counters_acquire(run->device, MAX_EXTREMES, &words, error);
+    enum status status = counters_create(run->device, MAX_EXTREMES, &words, error);
     for (struct rows part = {0, 0}; status == STATUS_OK && part.end < rows.end;) {
         part = next_part(run, threshold, src->width, rows, part.end);
         status = moments_find(run, threshold->radius, src, part, &moments, error);
@@ -380,7 +380,7 @@ static enum status threshold_begin(struct run *run, const void *params, const st
 {
     if (!is_local(params))
         return histogram_analysis.begin(run, params, in, result, error);
-    return counters_acquire(run->device, MAX_EXTREMES, &result->words, error);
+    return counters_create(run->device, MAX_EXTREMES, &result->words, error);
 }
 
 static enum status threshold_add(struct run *run, const void *params, const struct value *in,

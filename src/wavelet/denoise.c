@@ -455,7 +455,7 @@ static enum status analysis_begin(struct run *run, const void *params, const str
         height = dtcwt_lowpass_size(image->height, fine.levels);
     enum status status = STATUS_OK;
     if (needs_counts(run, denoise, image))
-        status = counters_acquire(run->device, noise_counters(&pyramid), &result->words, error);
+        status = counters_create(run->device, noise_counters(&pyramid), &result->words, error);
     else if (estimates_noise(denoise))
         result->noise = run_held_noise(run, denoise)->noise;
     else

@@ -327,7 +327,7 @@ static enum status merge_coarse(struct focus *focus, struct error *error)
     cl_mem counters = NULL;
     enum status status = STATUS_OK;
     if (estimates)
-        status = counters_acquire(run->device, noise_counters(&focus->whole), &counters, error);
+        status = counters_create(run->device, noise_counters(&focus->whole), &counters, error);
     if (status == STATUS_OK)
         status = run_planes(run, width, height, rows_full(height), 1, focus->fine.channels, &focus->lowpass,
                             error);

@@ -84,7 +84,7 @@ static void late_allocations_may_be_tried_again(void **state)
         assert_null(planes.object);
         assert_int_equal(error.memory, i == 0);
         cl_mem counters = NULL;
-        assert_int_equal(counters_acquire(&device, 8, &counters, &error), STATUS_FAILED);
+        assert_int_equal(counters_create(&device, 8, &counters, &error), STATUS_FAILED);
         assert_null(counters);
         assert_int_equal(error.memory, i == 0);
     }
