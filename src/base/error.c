@@ -19,8 +19,8 @@ static void set_message(struct error *error, bool memory, const char *format, va
 {
     // cppcheck-suppress ctuuninitvar ; the text is written, not read
     vsnprintf(error->text, sizeof error->text, format, arguments);
-    error->named = false;
-    error->memory = memory;
+    error->has_name = false;
+    error->is_out_of_memory = memory;
     error->scope = SCOPE_FILE;
     error->stage = NULL;
 }
@@ -66,15 +66,15 @@ void error_prefix(struct error *error, const char *name)
     const bool cut = length > NAME_SHOWN;
     fail(error, STATUS_FAILED, "%s%s: %s", cut ? "..." : "", cut ? name + length - NAME_SHOWN : name,
          before.text);
-    error->named = true;
-    error->memory = before.memory;
+    error->has_name = true;
+    error->is_out_of_memory = before.is_out_of_memory;
     error->scope = before.scope;
     error->stage = before.stage;
 }
 
-void error_name(struct error *error, const char *name)
+void error_prefix_once(struct error *error, const char *name)
 {
-    if (!error->named)
+    if (!error->has_name)
         error_prefix(error, name);
 }
 

@@ -30,8 +30,8 @@ enum error_scope {
  * "FILE: what is wrong; what to do about it". */
 struct error {
     char text[1024];
-    bool named;  /* the message already starts with a name */
-    bool memory; /* out of memory: the job may succeed alone, in smaller slices */
+    bool has_name;         /* the message already starts with a name */
+    bool is_out_of_memory; /* the job may succeed alone, in smaller slices */
     enum error_scope scope;
     const char *stage; /* name of the stage that failed; may be NULL */
 };
@@ -43,7 +43,7 @@ enum status fail(struct error *error, enum status status, const char *format, ..
 /* Sets a message that is no failure, such as a warning. */
 void error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Like fail, for out of memory: STATUS_FAILED, and error->memory is set. */
+/* Like fail, for out of memory: STATUS_FAILED, and error->is_out_of_memory is set. */
 enum status fail_memory(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Fails with "cannot write: " and the text of `code`, an errno. The scope is SCOPE_DISK if the disk or the
@@ -54,7 +54,7 @@ enum status fail_writing(struct error *error, int code);
 void error_prefix(struct error *error, const char *name);
 
 /* Prefixes the message unless it already starts with a name. */
-void error_name(struct error *error, const char *name);
+void error_prefix_once(struct error *error, const char *name);
 
 /* Allocate like malloc, calloc and strdup; free the result with free(). Sizes are in bytes; 0 bytes give a
  * valid pointer. On failure they return NULL, and the message is "out of memory for WHAT". */

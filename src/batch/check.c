@@ -108,7 +108,7 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
     if (status == STATUS_OK)
         check_warn(check, reader_trailing_warnings(reader)->warning);
     else
-        error_name(error, reader_name(reader));
+        error_prefix_once(error, reader_name(reader));
     return status;
 }
 

@@ -389,7 +389,8 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
     worker_charge(worker, &since, 1, &result->times);
     /* The fault is not the picture's if memory runs out. */
-    if (status != STATUS_OK && job->merge && (step_caps(job->merge).merges_strictly || result->error.memory))
+    if (status != STATUS_OK && job->merge &&
+        (step_caps(job->merge).merges_strictly || result->error.is_out_of_memory))
         result->error.scope = SCOPE_ALL;
     job_finish(job, worker, status, result);
 }

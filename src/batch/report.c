@@ -137,9 +137,9 @@ static const char *failure_reason(const struct result *result)
 {
     static const char *const scopes[] = {
         [SCOPE_FILE] = "file", [SCOPE_FOLDER] = "folder", [SCOPE_DISK] = "disk", [SCOPE_ALL] = "machine"};
-    return result->status == STATUS_USAGE ? "usage"
-           : result->error.memory         ? "memory"
-                                          : scopes[result->error.scope];
+    return result->status == STATUS_USAGE   ? "usage"
+           : result->error.is_out_of_memory ? "memory"
+                                            : scopes[result->error.scope];
 }
 
 /* Prints the job's line. All lines have the same keys; a value that a job does not have is null. `state` is

@@ -290,7 +290,7 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
     result->bytes_in = job->bytes;
     result->device = worker->open ? worker->device.name : NULL;
     if (status != STATUS_OK)
-        error_name(&result->error, job_input_name(job));
+        error_prefix_once(&result->error, job_input_name(job));
     else if (!job->skipped) {
         /* The size of stdout is unknown, as a file there may have other data. */
         struct stat there;

@@ -130,7 +130,7 @@ enum status worker_open(struct worker *worker, struct error *error)
     pthread_mutex_unlock(&worker->opener.lock);
     if (status == STATUS_OK)
         return status;
-    error->named = true;
+    error->has_name = true;
     error->scope = SCOPE_ALL;
     if (worker->leader) {
         /* If a follower finds no memory on a busy device, the other workers can continue. */

@@ -111,8 +111,8 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
     const bool can_defer = result->status != STATUS_OK && job_can_begin_again(job);
     const bool device_fails = can_defer && pool->devices > 1 && !worker_device_works(&thread->worker);
     pthread_mutex_lock(&pool->lock);
-    const bool is_deferred =
-        (device_fails && drop_device(thread)) || (can_defer && result->error.memory && !pool->is_alone);
+    const bool is_deferred = (device_fails && drop_device(thread)) ||
+                             (can_defer && result->error.is_out_of_memory && !pool->is_alone);
     if (is_deferred) {
         job->next = NULL;
         *pool->deferred_end = job;
@@ -195,7 +195,7 @@ static void convert_in_less(struct worker *worker, struct job *job, struct resul
         worker->run.limits.slice = limit;
         convert(worker, job, result);
         limit = result->slice / 2;
-    } while (result->status != STATUS_OK && result->error.memory && limit > 0);
+    } while (result->status != STATUS_OK && result->error.is_out_of_memory && limit > 0);
     worker->run.limits.slice = 0;
 }
 

@@ -289,7 +289,7 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
             continue;
         const double since = clock_seconds();
         status = step->stage->prepare_series(step->params, settings, series, error);
-        if (status != STATUS_OK && !error->named) /* else the message names an input */
+        if (status != STATUS_OK && !error->has_name) /* else the message names an input */
             status = name_stage(step, status, error);
         chain->prepared += clock_seconds() - since;
     }

@@ -451,7 +451,7 @@ static enum status write_file_info(const struct command *command, const struct j
     if (facts.measured)
         status = info_find_noise(finder, command, job, reader, &noise, error);
     if (status != STATUS_OK)
-        error_name(error, facts.name);
+        error_prefix_once(error, facts.name);
     else
         (settings->info == INFO_JSON ? print_json : print_lines)(out, &facts);
     colour_space_release(facts.space);

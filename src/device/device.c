@@ -99,7 +99,7 @@ enum status device_out_of_memory(const struct device *device, size_t bytes, cl_i
 
 enum status cl_failed(cl_int code, struct error *error)
 {
-    error->memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
+    error->is_out_of_memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
     return STATUS_FAILED;
 }
 

@@ -88,11 +88,11 @@ void device_finish(const struct device *device);
 cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code);
 
 /* Reports that an allocation of `bytes` failed with `code`: CL_OUT_OF_HOST_MEMORY means host memory, other
- * codes mean device memory. Sets error->memory and returns STATUS_FAILED. */
+ * codes mean device memory. Sets error->is_out_of_memory and returns STATUS_FAILED. */
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);
 
-/* Sets error->memory if `code` means out of memory. Call it after fail() of any OpenCL call, since some
- * drivers allocate lazily. Returns STATUS_FAILED. */
+/* Sets error->is_out_of_memory if `code` means out of memory. Call it after fail() of any OpenCL call, since
+ * some drivers allocate lazily. Returns STATUS_FAILED. */
 enum status cl_failed(cl_int code, struct error *error);
 
 /* Returns the name of an OpenCL error code: "CL_OUT_OF_RESOURCES". */

@@ -62,7 +62,7 @@ struct pool {
 
 /* Allocates memory for planes whose `memory` and sizes are set, and sets their object and pitch. The content
  * is undefined. Fails if a limit of the device is exceeded, which the message names. Also fails, and sets
- * error->memory, if memory is out. */
+ * error->is_out_of_memory, if memory is out. */
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
 
 /* Returns the memory to the pool; kernels that use it may still be in the queue. Safe on planes without

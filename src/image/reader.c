@@ -304,7 +304,7 @@ bool reader_rounded(const struct reader *reader)
 static enum status named(const struct reader *reader, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
-        error_name(error, reader->name);
+        error_prefix_once(error, reader->name);
     return status;
 }
 

@@ -16,7 +16,7 @@
 static enum status named(const struct writer *writer, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
-        error_name(error, writer->output.name);
+        error_prefix_once(error, writer->output.name);
     return status;
 }
 

@@ -262,7 +262,7 @@ static enum status register_series(struct align *align, const struct settings *s
         }
         status =
             register_next(align, inputs->paths[i], settings, &workers, &series, &align->found[i], &unread);
-        if (status != STATUS_OK && unread.memory) {
+        if (status != STATUS_OK && unread.is_out_of_memory) {
             *error = unread;
             break;
         }
@@ -295,9 +295,9 @@ static enum status align_prepare_series(void *params, const struct settings *set
     if (path && strcmp(path, "-") == 0)
         return fail(error, STATUS_USAGE, "the reference cannot be standard input");
     const enum status status = path ? read_reference(align, path, settings, error) : STATUS_OK;
-    if (status != STATUS_OK && !error->memory) {
+    if (status != STATUS_OK && !error->is_out_of_memory) {
         text_append(error->text, sizeof error->text, "; it is the reference of --align %s", words[word]);
-        error->named = true;
+        error->has_name = true;
     }
     return status;
 }

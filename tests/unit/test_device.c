@@ -82,11 +82,11 @@ static void late_allocations_may_be_tried_again(void **state)
         imagined_refusal = i == 0 ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_OUT_OF_RESOURCES;
         assert_int_equal(planes_acquire(&pool, &planes, &error), STATUS_FAILED);
         assert_null(planes.object);
-        assert_int_equal(error.memory, i == 0);
+        assert_int_equal(error.is_out_of_memory, i == 0);
         cl_mem counters = NULL;
         assert_int_equal(counters_create(&device, 8, &counters, &error), STATUS_FAILED);
         assert_null(counters);
-        assert_int_equal(error.memory, i == 0);
+        assert_int_equal(error.is_out_of_memory, i == 0);
     }
     pool_clear(&pool); /* frees only what was released */
     assert_int_equal(pool.allocated, 0);

@@ -145,7 +145,7 @@ static enum status check_end_marker(struct jpeg_reader *reader, struct error *er
     session->complete = true;
     enum status status = jpeg_session_run(session, read_end_marker, reader, error);
     const bool is_stray_data = session->errors.msg_code == JWRN_EXTRANEOUS_DATA;
-    if (status != STATUS_OK && (error->memory || is_stray_data || ferror(reader->base.file)))
+    if (status != STATUS_OK && (error->is_out_of_memory || is_stray_data || ferror(reader->base.file)))
         return status;
     session->has_no_end = session->has_no_end || status != STATUS_OK;
     jpeg_session_warn_of_end(session, &reader->base.trailing);
@@ -163,7 +163,7 @@ static enum status jpeg_read(struct reader *base, void *data, size_t pitch, uint
     if (status == STATUS_OK && in->output_scanline == in->output_height)
         status = check_end_marker(reader, error);
     const unsigned decoded = in->output_scanline * in->scale_denom, height = in->image_height;
-    if (status != STATUS_OK && !error->memory)
+    if (status != STATUS_OK && !error->is_out_of_memory)
         text_append(error->text, sizeof error->text, "; decoded %u of %u rows",
                     decoded < height ? decoded : height, height);
     return status;

@@ -193,13 +193,14 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     enum status status = jpeg_session_open_read(&job.in, NULL, 0, reader->file, error);
     if (status == STATUS_OK)
         status = jpeg_session_run(&job.in, read_blocks, &job, error);
-    if (status != STATUS_OK && !error->memory) { /* if pixels are damaged, decoding will report it */
+    if (status != STATUS_OK &&
+        !error->is_out_of_memory) { /* if pixels are damaged, decoding will report it */
         snprintf(move->obstacle, sizeof move->obstacle, "its blocks are damaged");
         status = STATUS_OK;
         job.from = NULL;
     }
     if (status != STATUS_OK)
-        error_name(error, reader->name);
+        error_prefix_once(error, reader->name);
 
     /* Write the output; or return the file to where the reader was. */
     move->done = status == STATUS_OK && job.from != NULL;
