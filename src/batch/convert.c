@@ -382,7 +382,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
         if (status == STATUS_OK)
             status = convert_commit(worker, job, &result->error);
         if (status != STATUS_OK)
-            profile_discard(&worker->profile);
+            event_log_discard(&worker->event_log);
     }
     worker->run.frames.hold = false;
     run_drop_noise(&worker->run);

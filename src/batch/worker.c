@@ -22,7 +22,7 @@ void worker_init(struct worker *worker, const struct worker_context *context, st
                               .opener = {.wanted = wanted}};
     pthread_mutex_init(&worker->opener.lock, NULL);
     timing_begin(&worker->timing, context->settings->trace != NULL);
-    worker->profile.timing = &worker->timing;
+    worker->event_log.timing = &worker->timing;
 }
 
 /* Finds and opens the worker's own device. */
@@ -87,9 +87,9 @@ static enum status open_worker(struct worker *worker, struct error *error)
         return status;
     }
     worker->opened_as = worker->device;
-    worker->device.profile = &worker->profile;
+    worker->device.event_log = &worker->event_log;
     if (worker->context->settings->trace)
-        profile_calibrate(&worker->profile, &worker->device);
+        event_log_calibrate(&worker->event_log, &worker->device);
     /* `auto` means buffers: they are faster on every device measured so far (docs/performance.md). */
     const bool images = worker->context->settings->memory == MEMORY_OPTION_IMAGE;
     run_init(&worker->run, &worker->device, images ? MEMORY_IMAGE : MEMORY_BUFFER,
@@ -180,7 +180,7 @@ bool worker_device_works(struct worker *worker)
         return false;
     bool works = transfer_works(&worker->run);
     device_finish(&worker->device);
-    profile_discard(&worker->profile);
+    event_log_discard(&worker->event_log);
     return works;
 }
 
@@ -209,7 +209,7 @@ void worker_close(struct worker *worker)
     verifier_close(&worker->verifier);
     if (worker->open)
         run_free(&worker->run);
-    profile_free(&worker->profile);
+    event_log_free(&worker->event_log);
     device_close(&worker->device);
     pthread_mutex_destroy(&worker->opener.lock);
     timing_free(&worker->timing);

@@ -10,7 +10,7 @@
 #include "base/timing.h"
 #include "batch/command.h"
 #include "chain/verify.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "engine/run.h"
 
 #include <pthread.h>
@@ -69,7 +69,7 @@ struct worker {
 
     /* Measurements. worker_add sums them up. */
     atomic_bool measured; /* its device, or the device of a worker that was added, was open */
-    struct profile profile;
+    struct event_log event_log;
     struct frame_times frames;
     struct timing timing;
 };

@@ -11,7 +11,7 @@
 #include "base/sums.h"
 #include "base/text.h"
 #include "base/timing.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "wavelet/dtcwt.h"
 
 #include <jansson.h>
@@ -402,10 +402,10 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
     int pages = coefficients_page_count(&pyramid->shape);
     enum status status = STATUS_OK;
     uint32_t sum = 0;
-    page->run->device->profile->owner = UNPACKING;
+    page->run->device->event_log->owner = UNPACKING;
     for (int i = 0; status == STATUS_OK && i < pages; i++) {
         struct subband_page file_page = {.index = i};
-        page->run->device->profile->slice = i;
+        page->run->device->event_log->slice = i;
         bool more = true;
         status = subband_open(&file_page, page, &pyramid->shape, i, error);
         if (status == STATUS_OK)
@@ -454,7 +454,7 @@ static enum status write_subband(const struct page *page, const struct shape *sh
 static enum status fetch_subband(const struct page *page, const struct planes *planes,
                                  struct subband_page *file_page, struct error *error)
 {
-    struct profile *profile = page->run->device->profile;
+    struct event_log *event_log = page->run->device->event_log;
     enum status status = staging_unmap(file_page->staging, 0, error);
     if (status == STATUS_OK)
         status = file_page->index == 0 ? convert_lowpass(page->run, file_page, planes, false, error)
@@ -463,7 +463,7 @@ static enum status fetch_subband(const struct page *page, const struct planes *p
         status = staging_map(file_page->staging, file_page->size, error);
     if (status == STATUS_OK)
         status = staging_wait(file_page->staging, error);
-    return status == STATUS_OK ? profile_collect(profile, profile_mark(profile), error) : status;
+    return status == STATUS_OK ? event_log_collect(event_log, event_log_mark(event_log), error) : status;
 }
 
 enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error)
@@ -471,11 +471,11 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
     const struct shape *shape = &pyramid->shape;
     enum status status = STATUS_OK;
     uint32_t sum = 0;
-    page->run->device->profile->owner = PACKING;
+    page->run->device->event_log->owner = PACKING;
     for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
         const struct planes *planes = &pyramid->planes[i == 0 ? 0 : 1 + (i - 1) / ORIENTATIONS];
         struct subband_page file_page = {.index = i};
-        page->run->device->profile->slice = i;
+        page->run->device->event_log->slice = i;
         status = subband_open(&file_page, page, shape, i, error);
         if (status == STATUS_OK)
             status = fetch_subband(page, planes, &file_page, error);

@@ -21,7 +21,7 @@
 #include "base/timing.h"
 #include "chain/coefficients.h"
 #include "chain/slice.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "image/memory_io.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct slot {
     struct staging *staging;
     int slice;        /* number of the slice */
     struct rows rows; /* rows in the buffer */
-    size_t mark;      /* once the slot is idle, commands with profile records up to this one have finished */
+    size_t mark;      /* once the slot is idle, commands with event records up to this one have finished */
 };
 
 /* A thread that reads or writes slices, and its ring of buffers. Slots circulate:
@@ -391,7 +391,7 @@ static enum status flow_acquire_output(void *context, struct raster *out, struct
     out->width = plan_output(page->plan)->width;
     out->clipped = flow->clipped;
     /* The slice that was in this slot has been written, so its commands are done. */
-    enum status status = profile_collect(page->run->device->profile, slot->mark, error);
+    enum status status = event_log_collect(page->run->device->event_log, slot->mark, error);
     return status == STATUS_OK ? staging_unmap(slot->staging, 0, error) : status;
 }
 
@@ -403,7 +403,7 @@ static enum status flow_submit_output(void *context, struct error *error)
     struct slot *slot = flow->target;
     const size_t rows = (size_t)(slot->rows.end - slot->rows.begin);
     enum status status = staging_map(slot->staging, flow->writer.pitch * rows, error);
-    slot->mark = profile_mark(flow->page->run->device->profile);
+    slot->mark = event_log_mark(flow->page->run->device->event_log);
     if (status == STATUS_OK && flow->writer.threaded)
         queue_push(&flow->writer.ready, slot);
     else if (status == STATUS_OK)
@@ -474,13 +474,13 @@ static enum status flow_slices(const struct page *page, struct error *error)
     static const struct slice_io io = {flow_acquire_input, flow_release_input, flow_acquire_output,
                                        flow_submit_output, flow_load_pyramid,  flow_store_pyramid};
     const struct plan *plan = page->plan;
-    struct profile *profile = page->run->device->profile;
+    struct event_log *event_log = page->run->device->event_log;
     struct flow flow = {.page = page};
     struct slice slice =
         slice_begin(plan, page->run, &page->input_conversion, &page->output_conversion, &io, &flow);
     enum status status = flow_begin(&flow, error);
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
-        flow.slice = profile->slice = i;
+        flow.slice = event_log->slice = i;
         slice.out = plan_slice(plan, i);
         status = slice_run(&slice, error);
         if (page->watch && status == STATUS_OK)
@@ -488,7 +488,7 @@ static enum status flow_slices(const struct page *page, struct error *error)
     }
     status = flow_end(&flow, status, error);
     if (status == STATUS_OK)
-        status = profile_collect(profile, profile_mark(profile), error);
+        status = event_log_collect(event_log, event_log_mark(event_log), error);
     if (status == STATUS_OK)
         status = clipping_read(page->run, flow.clipped, 1, page->clipping, error);
     memory_release(flow.clipped);

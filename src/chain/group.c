@@ -5,7 +5,7 @@
 #include "chain/group.h"
 
 #include "chain/slice.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
     if (status == STATUS_OK) {
         struct slice slice = slice_begin(plan, group->run, from, to, &io, &pass);
         group->run->pool.headroom = plan->headroom;
-        device->profile->slice = 0;
+        device->event_log->slice = 0;
         status = slice_run(&slice, error);
     }
     if (status == STATUS_OK)
@@ -160,9 +160,9 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
         status = clipping_read(group->run, pass.clipped, images, group->clipping, error);
     memory_release(pass.clipped);
     if (status == STATUS_OK)
-        return profile_collect(device->profile, profile_mark(device->profile), error);
+        return event_log_collect(device->event_log, event_log_mark(device->event_log), error);
     device_finish(device); /* enqueued commands use memory that the caller frees */
-    profile_discard(device->profile);
+    event_log_discard(device->event_log);
     return status;
 }
 

@@ -180,7 +180,7 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
     if (status == STATUS_OK)
         status = flow_page(&again, error);
     if (status != STATUS_OK)
-        profile_discard(page->run->device->profile);
+        event_log_discard(page->run->device->event_log);
     reader_close(again.reader);
     writer_close(again.writer);
     return status;

@@ -7,7 +7,7 @@
 #include "chain/slice.h"
 
 #include "chain/coefficients.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "device/program.h"
 
 /* True if a stage with such a value at its end works in tiles and converts samples tile by tile. */
@@ -71,7 +71,7 @@ static enum status move_samples(const struct slice *slice, const struct rows *ro
     const struct step *step = &plan->chain->steps[0];
     const struct value before = {.shape = plan->shapes[0], .rows = rows[0], .raster = in};
     struct value after = {.shape = plan->shapes[1], .rows = rows[1], .raster = out};
-    run->device->profile->owner = (struct profile_owner){0, step->stage->name};
+    run->device->event_log->owner = (struct event_owner){0, step->stage->name};
     enum status status = step->stage->run(run, step->params, &before, &after, error);
     if (status != STATUS_OK)
         error->stage = step->stage->name;
@@ -119,7 +119,7 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
                              .rows = rows[i + 1],
                              .raster = last ? out : NULL,
                              .opponent = last && plan->opponent_out};
-        run->device->profile->owner = (struct profile_owner){(int)i, step->stage->name};
+        run->device->event_log->owner = (struct event_owner){(int)i, step->stage->name};
         status = step->stage->run(run, step->params, value, &next, error);
         if (status != STATUS_OK)
             error->stage = step->stage->name;
@@ -130,11 +130,11 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
     return status;
 }
 
-/* Returns the step that an analysis pass is for, and makes it the owner of the next profile records. */
+/* Returns the step that an analysis pass is for, and makes it the owner of the next event records. */
 static const struct step *analysis_owner(const struct plan *analysis, struct run *run)
 {
-    run->device->profile->owner =
-        (struct profile_owner){(int)analysis->chain->count, analysis->analysis->stage->name};
+    run->device->event_log->owner =
+        (struct event_owner){(int)analysis->chain->count, analysis->analysis->stage->name};
     return analysis->analysis;
 }
 
@@ -179,7 +179,7 @@ static enum status load_input(const struct slice *slice, const struct rows *rows
         value->raster = in;
         return status;
     }
-    run->device->profile->owner = UNPACKING;
+    run->device->event_log->owner = UNPACKING;
     if (status == STATUS_OK)
         status = run_output(run, value, error);
     if (status == STATUS_OK)
@@ -195,7 +195,7 @@ static enum status store_output(const struct slice *slice, const struct value *v
         return slice->io->store_pyramid(slice->context, value, error);
     if (!slice->ends.writes) {
         enum status status = slice->io->acquire_output(slice->context, &out, error);
-        slice->run->device->profile->owner = PACKING;
+        slice->run->device->event_log->owner = PACKING;
         if (status == STATUS_OK)
             status = pack_planes(slice->run, slice->to, &value->planes[0], &out, error);
         if (status != STATUS_OK)
@@ -344,10 +344,10 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
                           struct dry_run *result, struct error *error)
 {
     struct device imaginary;
-    struct profile profile = {0};
+    struct event_log event_log = {0};
     struct run dry;
     device_init_dry_run(run->device, &imaginary);
-    imaginary.profile = &profile;
+    imaginary.event_log = &event_log;
     imaginary.needed_programs = programs;
     run_init(&dry, &imaginary, run->memory, run->edge);
     *result = (struct dry_run){0};

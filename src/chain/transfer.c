@@ -15,7 +15,7 @@
  * wait for each other. */
 enum { COUNTED_ROWS = 64 };
 
-const struct profile_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
+const struct event_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
 
 size_t transfer_pitch(int width, int channels, enum sample_type type)
 {
@@ -256,12 +256,12 @@ enum status pack_planes(struct run *run, const struct conversion *conversion, co
 }
 
 /* The callbacks of struct transfer (engine/run.h), for stages that work in tiles: unpack some columns, and
- * pack some. The profile counts the time as unpacking and packing, not as the stage that calls. */
+ * pack some. The event log counts the time as unpacking and packing, not as the stage that calls. */
 static enum status load_columns(struct run *run, const struct raster *raster, int column,
                                 const struct planes *planes, struct error *error)
 {
-    struct profile_owner *owner = &run->device->profile->owner;
-    const struct profile_owner stage = *owner;
+    struct event_owner *owner = &run->device->event_log->owner;
+    const struct event_owner stage = *owner;
     *owner = UNPACKING;
     enum status status = unpack_columns(run, raster->conversion, raster, column, planes, error);
     *owner = stage;
@@ -271,8 +271,8 @@ static enum status load_columns(struct run *run, const struct raster *raster, in
 static enum status store_columns(struct run *run, const struct planes *planes, struct columns columns,
                                  const struct raster *raster, struct error *error)
 {
-    struct profile_owner *owner = &run->device->profile->owner;
-    const struct profile_owner stage = *owner;
+    struct event_owner *owner = &run->device->event_log->owner;
+    const struct event_owner stage = *owner;
     *owner = PACKING;
     enum status status = pack_columns(run, raster->conversion, planes, columns, raster, error);
     *owner = stage;

@@ -8,7 +8,7 @@
 #ifndef CLIMG_CHAIN_TRANSFER_H
 #define CLIMG_CHAIN_TRANSFER_H
 
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "engine/run.h"
 #include "image/image.h"
 
@@ -80,8 +80,8 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
 /* Returns a raster without memory, for a dry run. */
 struct raster raster_without_memory(const struct conversion *conversion, const struct shape *shape);
 
-/* Owners of the time of these kernels in a profile. */
-extern const struct profile_owner UNPACKING, PACKING;
+/* Owners of the time of these kernels in an event log. */
+extern const struct event_owner UNPACKING, PACKING;
 
 /* Enqueues the conversion of samples to planes with some of their rows, for all images of a group. */
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,

@@ -43,9 +43,9 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
     }
     if (!verify->device)
         device->variant = opened->variant == VARIANT_CPU ? VARIANT_GPU : VARIANT_CPU;
-    device->profile = &verifier->profile;
+    device->event_log = &verifier->event_log;
     timing_begin(&verifier->timing, false);
-    verifier->profile.timing = &verifier->timing;
+    verifier->event_log.timing = &verifier->timing;
     run_init(&verifier->run, device, MEMORY_BUFFER, run->edge);
     verifier->run.limits.device = run->limits.device;
     verifier->run.limits.host = run->limits.host;
@@ -57,7 +57,7 @@ void verifier_close(struct verifier *verifier)
 {
     if (verifier->open) {
         run_free(&verifier->run);
-        profile_free(&verifier->profile);
+        event_log_free(&verifier->event_log);
         timing_free(&verifier->timing);
     }
     device_close(&verifier->device);

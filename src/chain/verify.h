@@ -9,7 +9,7 @@
 #define CLIMG_CHAIN_VERIFY_H
 
 #include "chain/memory_run.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "settings/settings.h"
 
 /* Device and run of the second computation. */
@@ -18,7 +18,7 @@ struct verifier {
     bool open;
     struct device device;
     struct run run;
-    struct profile profile;
+    struct event_log event_log;
     struct timing timing;
 };
 

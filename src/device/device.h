@@ -29,7 +29,7 @@ enum kernel_variant {
 struct program;
 struct program_store;
 struct program_list;
-struct profile;
+struct event_log;
 
 struct device {
     const struct environment *environment; /* overrides for tests and experiments */
@@ -59,7 +59,7 @@ struct device {
 
     struct program *programs;    /* programs that this device has used, with its own kernel objects */
     struct program_store *store; /* compiled programs of the context, common to all its devices */
-    struct profile *profile; /* records the events of launches and copies; set by the caller, may be NULL */
+    struct event_log *event_log; /* of launches and copies; set by the caller, may be NULL */
     struct program_list *needed_programs; /* dry run: launches add their programs here; may be NULL */
 };
 
@@ -79,7 +79,7 @@ bool device_is_exact(const struct device *device);
 bool device_is_pocl(const struct device *device);
 
 /* Waits for all commands of the device's queues, before memory is freed. Failures of commands are
- * reported by profile_collect and staging_wait. */
+ * reported by event_log_collect and staging_wait. */
 void device_finish(const struct device *device);
 
 /* Creates a buffer of `size` bytes on top of host memory in huge pages (CL_MEM_USE_HOST_PTR); *host receives

@@ -11,7 +11,7 @@
 #include "device/launch.h"
 
 #include "base/timing.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "device/program.h"
 
 #include <math.h>
@@ -161,12 +161,12 @@ static enum status enqueue_kernel(struct device *device, const struct work *work
         return cl_failed(code, error);
     }
 
-    /* Record the event. The profile releases it. */
-    if (seconds > COMPILING_ENQUEUE && device->profile && device->profile->timing)
-        timing_add(device->profile->timing, PART_BUILD, "build at the first launch", -1,
+    /* Record the event. The log releases it. */
+    if (seconds > COMPILING_ENQUEUE && device->event_log && device->event_log->timing)
+        timing_add(device->event_log->timing, PART_BUILD, "build at the first launch", -1,
                    clock_seconds() - seconds);
-    if (device->profile)
-        return profile_add(device->profile, PART_STAGES, work->kernel, bytes, event, error);
+    if (device->event_log)
+        return event_log_add(device->event_log, PART_STAGES, work->kernel, bytes, event, error);
     clReleaseEvent(event);
     return STATUS_OK;
 }

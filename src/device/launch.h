@@ -83,7 +83,7 @@ void define(struct defines *defines, const char *name, long value);
 /* Description of a launch. */
 struct work {
     const char *file;   /* kernels/FILE.cl */
-    const char *kernel; /* a string literal: the profile keeps the pointer */
+    const char *kernel; /* a string literal: the event log keeps the pointer */
     enum memory memory; /* kind of its planes' memory */
     int edge;           /* the border rule, for files that include edge.h */
     enum vector_width vector_width;
@@ -101,7 +101,7 @@ enum { CPU_LANES = 16, GPU_LANES = 4 }; /* floats of VECTOR_FULL */
  * processes one texel of up to four channels. */
 int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width);
 
-/* Enqueues the kernel and records its event in device->profile. Compiles the program if this is its first
+/* Enqueues the kernel and records its event in device->event_log. Compiles the program if this is its first
  * use. A failure names the kernel, the grid and the OpenCL error. On a dry-run device only adds the program
  * to device->needed_programs. */
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,

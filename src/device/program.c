@@ -14,8 +14,8 @@
 #include "base/threads.h"
 #include "base/timing.h"
 #include "device/cache.h"
+#include "device/event_log.h"
 #include "device/pocl.h"
-#include "device/profile.h"
 #include "device/source.h"
 
 #include <pthread.h>
@@ -245,14 +245,14 @@ static enum status compile_program(struct compiled_program *program, struct devi
  * slowest of them. */
 static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
-    if (device->profile && device->profile->timing)
-        timing_add_event(device->profile->timing, &(struct timing_event){.part = PART_BUILD,
-                                                                         .name = "build kernels",
-                                                                         .slice = -1,
-                                                                         .count = count,
-                                                                         .longest = slowest,
-                                                                         .begin = start,
-                                                                         .end = clock_seconds()});
+    if (device->event_log && device->event_log->timing)
+        timing_add_event(device->event_log->timing, &(struct timing_event){.part = PART_BUILD,
+                                                                           .name = "build kernels",
+                                                                           .slice = -1,
+                                                                           .count = count,
+                                                                           .longest = slowest,
+                                                                           .begin = start,
+                                                                           .end = clock_seconds()});
 }
 
 /* Compiles a program; the caller adds it to the store. Returns NULL on failure. */

@@ -10,7 +10,7 @@
 #include "base/timing.h"
 #include "device/cache.h"
 #include "device/device.h"
-#include "device/profile.h"
+#include "device/event_log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ enum { SLICE = 7 /* rows */, NAMES_SIZE = 256 };
 struct selftest_run {
     struct device *device;
     struct run runs[2]; /* by kind of memory */
-    struct profile profile;
+    struct event_log event_log;
     struct timing timing;
     FILE *out;
     bool verbose;
@@ -124,7 +124,7 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
     fprintf(run->out, "%s\n", run_error.text);
     if (run->not_run++ == 0)
         run->run_error = run_error;
-    profile_discard(&run->profile);
+    event_log_discard(&run->event_log);
 }
 
 /* Runs a case in all kinds of memory, unsliced and in slices. */
@@ -208,9 +208,9 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
     double since = clock_seconds();
 
     /* Open a run for each kind of memory. */
-    device->profile = &run.profile;
+    device->event_log = &run.event_log;
     timing_begin(&run.timing, false);
-    run.profile.timing = &run.timing;
+    run.event_log.timing = &run.timing;
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         run_init(&run.runs[memory], device, (enum memory)memory, EDGE_CLAMP);
     fprintf(out, "%s, %s, %s, driver %s; kernels for %s, buffers%s\n", device->name, device->platform_name,
@@ -231,9 +231,9 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
         run_free(&run.runs[memory]);
     if (status == STATUS_OK)
         finish_selftest(&run, clock_seconds() - since);
-    profile_free(&run.profile);
+    event_log_free(&run.event_log);
     timing_free(&run.timing);
-    device->profile = NULL;
+    device->event_log = NULL;
     if (status == STATUS_OK && run.wrong > 0)
         status =
             fail(error, STATUS_FAILED, "%s: wrong answers from %s; climg does not use it without --force",

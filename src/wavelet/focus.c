@@ -19,7 +19,7 @@
  * where highlights are clipped. There blurred pictures have the larger coarse energy, and made halos. */
 #include "wavelet/focus.h"
 
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "filters/tiles.h"
 #include "wavelet/dtcwt.h"
 #include "wavelet/noise.h"
@@ -431,7 +431,7 @@ static enum status merge_rows(struct focus *focus, struct rows part, struct erro
     }
     if (status == STATUS_OK) {
         const struct geometry at = planes_geometry(&out.planes[0]);
-        status = profile_collect(run->device->profile, profile_mark(run->device->profile), error);
+        status = event_log_collect(run->device->event_log, event_log_mark(run->device->event_log), error);
         if (status == STATUS_OK)
             status = pictures->store(pictures->context, part, host, (size_t)at.pitch, (size_t)at.plane_rows,
                                      error);

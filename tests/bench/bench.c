@@ -76,21 +76,21 @@ void bench_open(struct bench *bench)
     bench_check(device_open(&bench->device, &error), &error);
     timing_begin(&bench->timing, false);
     bench_restart(bench);
-    bench->device.profile = &bench->profile;
+    bench->device.event_log = &bench->event_log;
     build_copy(bench);
 }
 
 void bench_restart(struct bench *bench)
 {
-    profile_free(&bench->profile);
+    event_log_free(&bench->event_log);
     timing_free(&bench->timing);
     timing_begin(&bench->timing, false);
-    bench->profile.timing = &bench->timing;
+    bench->event_log.timing = &bench->timing;
 }
 
 void bench_close(struct bench *bench)
 {
-    profile_free(&bench->profile);
+    event_log_free(&bench->event_log);
     timing_free(&bench->timing);
     clReleaseProgram(bench->copy);
     device_close(&bench->device);
@@ -131,7 +131,7 @@ double bench_kernel_seconds(struct bench *bench)
 {
     struct error error = {.text = ""};
     bench_check_cl(clFinish(bench->device.queue), "waiting for the device");
-    bench_check(profile_collect(&bench->profile, profile_mark(&bench->profile), &error), &error);
+    bench_check(event_log_collect(&bench->event_log, event_log_mark(&bench->event_log), &error), &error);
     const double sum = timing_part(&bench->timing, PART_STAGES).seconds;
     bench_restart(bench);
     return sum;

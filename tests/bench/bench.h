@@ -3,13 +3,13 @@
 #ifndef CLIMG_BENCH_BENCH_H
 #define CLIMG_BENCH_BENCH_H
 
-#include "device/profile.h"
+#include "device/event_log.h"
 #include "engine/run.h"
 
 struct bench {
     struct environment environment;
     struct device device; /* CLIMG_DEVICE chooses it */
-    struct profile profile;
+    struct event_log event_log;
     struct timing timing;
     cl_program copy; /* the kernel that bench_copy_seconds measures */
 };

@@ -115,7 +115,7 @@ static void run_chain(struct stage_times *m)
     for (size_t i = 0; i < m->chain.count; i++) {
         const struct step *step = &m->chain.steps[i];
         struct value next = {.shape = plan.shapes[i + 1], .rows = rows_full(plan.shapes[i + 1].height)};
-        m->session->bench.profile.owner = (struct profile_owner){(int)i, step->stage->name};
+        m->session->bench.event_log.owner = (struct event_owner){(int)i, step->stage->name};
         bench_check(step->stage->run(&m->run, step->params, &value, &next, &error), &error);
         run_end_stage(&m->run);
         m->step_bytes[i] = own_bytes(&value, &next) + own_bytes(&next, &value);
@@ -143,11 +143,11 @@ static struct kernel_series *find_series(struct stage_times *m, const struct tim
 /* One run's times into place `index` of the series (-1: nowhere); gives their sum. */
 static double collect(struct stage_times *m, int index)
 {
-    struct profile *profile = &m->session->bench.profile;
+    struct event_log *event_log = &m->session->bench.event_log;
     struct error error = {.text = ""};
     double sum = 0;
     bench_check_cl(clFinish(m->session->bench.device.queue), "waiting for the device");
-    bench_check(profile_collect(profile, profile_mark(profile), &error), &error);
+    bench_check(event_log_collect(event_log, event_log_mark(event_log), &error), &error);
     const struct timing *timing = &m->session->bench.timing;
     for (size_t k = 0; k < timing->kernel_count; k++) {
         const struct timing_sum *kernel = &timing->kernels[k];

@@ -10,8 +10,8 @@
 #include "imagined_opencl.h"
 
 #include "device/choose.h"
+#include "device/event_log.h"
 #include "device/planes.h"
-#include "device/profile.h"
 #include "device/program.h"
 
 static struct environment environment;
@@ -62,13 +62,13 @@ static void failed_copy_is_no_kernel(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
-        struct profile profile = {.slice = -1};
-        assert_int_equal(profile_add(&profile, records[i].part, records[i].name, 1,
-                                     imagined_event(CL_OUT_OF_RESOURCES, 0), &error),
+        struct event_log event_log = {.slice = -1};
+        assert_int_equal(event_log_add(&event_log, records[i].part, records[i].name, 1,
+                                       imagined_event(CL_OUT_OF_RESOURCES, 0), &error),
                          STATUS_OK);
-        assert_int_equal(profile_collect(&profile, profile_mark(&profile), &error), STATUS_FAILED);
+        assert_int_equal(event_log_collect(&event_log, event_log_mark(&event_log), &error), STATUS_FAILED);
         assert_string_equal(error.text, records[i].message);
-        profile_free(&profile);
+        event_log_free(&event_log);
     }
 }
 

@@ -1,9 +1,9 @@
 /* Collects the OpenCL events of launches and copies, and turns their times into events of struct timing.
  *
  * Times of commands are on the device's clock (CL_PROFILING_COMMAND_START and END), which has an arbitrary
- * offset from the host's. profile_calibrate measures the offset with four markers and uses the fastest, whose
- * uncertainty is smallest. Events are collected after a slice has finished, so no call waits. */
-#include "device/profile.h"
+ * offset from the host's. event_log_calibrate measures the offset with four markers and uses the fastest,
+ * whose uncertainty is smallest. Events are collected after a slice has finished, so no call waits. */
+#include "device/event_log.h"
 
 #include "base/timing.h"
 #include "device/device.h"
@@ -15,7 +15,7 @@
 
 enum { CALIBRATIONS = 4 }; /* number of markers */
 
-void profile_calibrate(struct profile *profile, const struct device *device)
+void event_log_calibrate(struct event_log *event_log, const struct device *device)
 {
     double narrowest = 1e9;
     for (int i = 0; i < CALIBRATIONS; i++) {
@@ -32,32 +32,32 @@ void profile_calibrate(struct profile *profile, const struct device *device)
                 CL_SUCCESS &&
             after - before < narrowest) {
             narrowest = after - before;
-            profile->clock_offset = (before + after) / 2 - 1e-9 * (double)queued;
+            event_log->clock_offset = (before + after) / 2 - 1e-9 * (double)queued;
         }
         clReleaseEvent(event);
     }
 }
 
-enum status profile_add(struct profile *profile, enum part part, const char *name, uint64_t bytes,
-                        cl_event event, struct error *error)
+enum status event_log_add(struct event_log *event_log, enum part part, const char *name, uint64_t bytes,
+                          cl_event event, struct error *error)
 {
-    if (profile->count == profile->capacity) {
-        size_t capacity = profile->capacity ? 2 * profile->capacity : 64;
-        void *grown = realloc(profile->records, capacity * sizeof *profile->records);
+    if (event_log->count == event_log->capacity) {
+        size_t capacity = event_log->capacity ? 2 * event_log->capacity : 64;
+        void *grown = realloc(event_log->records, capacity * sizeof *event_log->records);
         if (!grown) {
             clReleaseEvent(event);
             return fail_memory(error, "out of memory for timing records");
         }
-        profile->records = grown;
-        profile->capacity = capacity;
+        event_log->records = grown;
+        event_log->capacity = capacity;
     }
-    profile->records[profile->count++] =
-        (struct profile_record){event, part, name, profile->owner, profile->slice, bytes};
+    event_log->records[event_log->count++] =
+        (struct event_record){event, part, name, event_log->owner, event_log->slice, bytes};
     return STATUS_OK;
 }
 
 /* Adds a finished command to the timing and releases its event. Fails if the command failed. */
-static enum status collect_one(struct profile *profile, const struct profile_record *record,
+static enum status collect_one(struct event_log *event_log, const struct event_record *record,
                                struct error *error)
 {
     const bool is_kernel = record->part == PART_STAGES;
@@ -72,58 +72,58 @@ static enum status collect_one(struct profile *profile, const struct profile_rec
              cl_error_name(state));
         return cl_failed(state, error);
     }
-    if (!profile->timing)
+    if (!event_log->timing)
         return STATUS_OK;
 
     /* An end before the start was observed with an H200's driver, when several queues were busy. */
     if (end < start)
         end = start;
-    timing_add_event(profile->timing,
+    timing_add_event(event_log->timing,
                      &(struct timing_event){.part = record->part,
                                             .name = record->name,
                                             .owner = is_kernel ? record->owner.name : NULL,
                                             .owner_index = record->owner.index,
                                             .slice = record->slice,
                                             .bytes = record->bytes,
-                                            .begin = profile->clock_offset + 1e-9 * (double)start,
-                                            .end = profile->clock_offset + 1e-9 * (double)end});
+                                            .begin = event_log->clock_offset + 1e-9 * (double)start,
+                                            .end = event_log->clock_offset + 1e-9 * (double)end});
     return STATUS_OK;
 }
 
-size_t profile_mark(const struct profile *profile)
+size_t event_log_mark(const struct event_log *event_log)
 {
-    return profile->collected + profile->count;
+    return event_log->collected + event_log->count;
 }
 
-enum status profile_collect(struct profile *profile, size_t mark, struct error *error)
+enum status event_log_collect(struct event_log *event_log, size_t mark, struct error *error)
 {
     enum status status = STATUS_OK;
-    size_t done = mark > profile->collected ? mark - profile->collected : 0;
-    done = done < profile->count ? done : profile->count;
+    size_t done = mark > event_log->collected ? mark - event_log->collected : 0;
+    done = done < event_log->count ? done : event_log->count;
     for (size_t i = 0; i < done; i++)
-        if (collect_one(profile, &profile->records[i], error) != STATUS_OK)
+        if (collect_one(event_log, &event_log->records[i], error) != STATUS_OK)
             status = STATUS_FAILED;
     if (done > 0)
-        memmove(profile->records, profile->records + done,
-                (profile->count - done) * sizeof *profile->records);
-    profile->count -= done;
-    profile->collected += done;
+        memmove(event_log->records, event_log->records + done,
+                (event_log->count - done) * sizeof *event_log->records);
+    event_log->count -= done;
+    event_log->collected += done;
     return status;
 }
 
-void profile_discard(struct profile *profile)
+void event_log_discard(struct event_log *event_log)
 {
-    for (size_t i = 0; i < profile->count; i++)
-        clReleaseEvent(profile->records[i].event);
-    profile->collected += profile->count;
-    profile->count = 0;
+    for (size_t i = 0; i < event_log->count; i++)
+        clReleaseEvent(event_log->records[i].event);
+    event_log->collected += event_log->count;
+    event_log->count = 0;
 }
 
-void profile_free(struct profile *profile)
+void event_log_free(struct event_log *event_log)
 {
-    profile_discard(profile);
-    free(profile->records);
-    memset(profile, 0, sizeof *profile);
+    event_log_discard(event_log);
+    free(event_log->records);
+    memset(event_log, 0, sizeof *event_log);
 }
 
 /* ---------------------------------------------------------------- compilers */

@@ -1,12 +1,12 @@
 /* Records of launches and copies, which become events of a timing (base/timing.h) once their commands have
  * finished. Also reports when a compiler runs, for progress messages.
  *
- *     launch ─▶ profile_add ─▶ record ─▶ slice finished: profile_collect ─▶ timing_add_event
+ *     launch ─▶ event_log_add ─▶ record ─▶ slice finished: event_log_collect ─▶ timing_add_event
  *
  * A profile owns the OpenCL events of its records. Thread safety: it belongs to one thread, as its device
  * does; the compiling_ functions may be called by any thread. */
-#ifndef CLIMG_DEVICE_PROFILE_H
-#define CLIMG_DEVICE_PROFILE_H
+#ifndef CLIMG_DEVICE_EVENT_LOG_H
+#define CLIMG_DEVICE_EVENT_LOG_H
 
 #include "base/error.h"
 #include "base/timing.h"
@@ -18,30 +18,30 @@
 struct device;
 
 /* Step of the chain that a command belongs to: its index, and a name that outlives the profile. */
-struct profile_owner {
+struct event_owner {
     int index;
     const char *name;
 };
 
 /* A launch or a copy. */
-struct profile_record {
+struct event_record {
     cl_event event;
-    enum part part;             /* PART_STAGES for a kernel, PART_UPLOAD or PART_DOWNLOAD */
-    const char *name;           /* name of the kernel, "upload" or "download"; not copied */
-    struct profile_owner owner; /* for kernels */
-    int slice;                  /* negative: none */
-    uint64_t bytes;             /* bytes read and written; each plane counts once */
+    enum part part;           /* PART_STAGES for a kernel, PART_UPLOAD or PART_DOWNLOAD */
+    const char *name;         /* name of the kernel, "upload" or "download"; not copied */
+    struct event_owner owner; /* for kernels */
+    int slice;                /* negative: none */
+    uint64_t bytes;           /* bytes read and written; each plane counts once */
 };
 
 /* Records of a device's launches and copies. */
-struct profile {
+struct event_log {
     /* Set by the pipeline. */
-    struct profile_owner owner; /* owner of new records */
-    int slice;                  /* slice of new records */
-    struct timing *timing;      /* receives the events; may be NULL */
+    struct event_owner owner; /* owner of new records */
+    int slice;                /* slice of new records */
+    struct timing *timing;    /* receives the events; may be NULL */
 
     /* Private. */
-    struct profile_record *records; /* not collected yet */
+    struct event_record *records; /* not collected yet */
     size_t count, capacity;
     size_t collected;    /* number of records that were collected */
     double clock_offset; /* host clock minus device clock, in seconds */
@@ -49,25 +49,25 @@ struct profile {
 
 /* Measures the offset between the clocks, for a trace. Waits for the device's queue, so call it when the
  * queue is empty. Failures are ignored: the trace then shows kernels at a wrong time. */
-void profile_calibrate(struct profile *profile, const struct device *device);
+void event_log_calibrate(struct event_log *event_log, const struct device *device);
 
 /* Adds a record. The profile owns the event from now on, also after a failure. Fails only if memory is
  * out. */
-enum status profile_add(struct profile *profile, enum part part, const char *name, uint64_t bytes,
-                        cl_event event, struct error *error);
+enum status event_log_add(struct event_log *event_log, enum part part, const char *name, uint64_t bytes,
+                          cl_event event, struct error *error);
 
-/* Returns a mark for profile_collect: the number of records so far. */
-size_t profile_mark(const struct profile *profile);
+/* Returns a mark for event_log_collect: the number of records so far. */
+size_t event_log_mark(const struct event_log *event_log);
 
 /* Moves the records before the mark to the timing. Their commands must have finished. Fails if one of
  * them failed. */
-enum status profile_collect(struct profile *profile, size_t mark, struct error *error);
+enum status event_log_collect(struct event_log *event_log, size_t mark, struct error *error);
 
 /* Drops all records, after a failure. */
-void profile_discard(struct profile *profile);
+void event_log_discard(struct event_log *event_log);
 
 /* Drops all records and frees the memory. */
-void profile_free(struct profile *profile);
+void event_log_free(struct event_log *event_log);
 
 /* ---------------------------------------------------------------- compilers
  *
