@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/resume.h"
-#include "device/event_log.h"
+#include "device/compiling.h"
 #include "engine/stage.h"
 #include "image/output/output.h"
 

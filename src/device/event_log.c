@@ -8,7 +8,6 @@
 #include "base/timing.h"
 #include "device/device.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,46 +123,4 @@ void event_log_free(struct event_log *event_log)
     event_log_discard(event_log);
     free(event_log->records);
     memset(event_log, 0, sizeof *event_log);
-}
-
-/* ---------------------------------------------------------------- compilers */
-
-/* Seconds. In a shorter period, calls only launched kernels or loaded programs from a cache. Calls of several
- * threads that overlap are one period, so calls that wait for a full queue may count as compilation. */
-static const double MIN_COMPILATION = 0.05;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
-static int in_progress;                                  /* number of calls in progress */
-static double since;                                     /* start of the first of them */
-static double spent;                                     /* seconds of finished calls that compiled */
-static void (*watch)(bool begins, double spent);         /* may be NULL */
-
-void compiling_watch(void (*watcher)(bool begins, double spent))
-{
-    pthread_mutex_lock(&lock);
-    watch = watcher;
-    pthread_mutex_unlock(&lock);
-}
-
-void compiling_begin(void)
-{
-    pthread_mutex_lock(&lock);
-    if (in_progress++ == 0) {
-        since = clock_seconds();
-        if (watch)
-            watch(true, spent);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-void compiling_end(void)
-{
-    pthread_mutex_lock(&lock);
-    const double seconds = clock_seconds() - since;
-    if (--in_progress == 0) {
-        spent += seconds >= MIN_COMPILATION ? seconds : 0;
-        if (watch)
-            watch(false, spent);
-    }
-    pthread_mutex_unlock(&lock);
 }

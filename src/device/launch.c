@@ -11,6 +11,7 @@
 #include "device/launch.h"
 
 #include "base/timing.h"
+#include "device/compiling.h"
 #include "device/event_log.h"
 #include "device/program.h"
 

@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "base/timing.h"
 #include "device/cache.h"
+#include "device/compiling.h"
 #include "device/event_log.h"
 #include "device/pocl.h"
 #include "device/source.h"
