@@ -148,7 +148,7 @@ void confine_begin(void)
 /* Adds a rule for an open file or folder. */
 static void rule_add(int file, unsigned rights)
 {
-    struct stat there;
+    struct stat info;
     uint64_t access = 0;
     if (rights & CONFINE_READ)
         access |= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
@@ -163,9 +163,9 @@ static void rule_add(int file, unsigned rights)
         access |= LANDLOCK_ACCESS_FS_REMOVE_DIR;
     if (rights & CONFINE_EXECUTE)
         access |= LANDLOCK_ACCESS_FS_EXECUTE;
-    const bool known = fstat(file, &there) == 0;
+    const bool known = fstat(file, &info) == 0;
     const struct landlock_path_beneath_attr rule = {
-        .allowed_access = access & handled & (known && S_ISDIR(there.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
+        .allowed_access = access & handled & (known && S_ISDIR(info.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
         .parent_fd = file};
     /* EBADFD: pipes need no rule. ENOMSG: this kernel knows none of the rights. */
     if (!known || (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&

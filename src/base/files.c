@@ -61,13 +61,13 @@ enum status create_folders(char *path, size_t from, size_t *made_from, struct er
     char *slash = strchr(path + (from > 0 ? from : 1), '/'); /* "/" exists */
     for (; slash && status == STATUS_OK; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        struct stat there;
+        struct stat info;
         const bool is_made = mkdir(path, 0777) == 0;
         const int cause = errno;
         if (is_made && *made_from == 0)
             *made_from = (size_t)(slash - path);
         /* For an existing folder, some network file systems return another error than EEXIST. */
-        if (!is_made && cause != EEXIST && (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))) {
+        if (!is_made && cause != EEXIST && (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))) {
             status = fail(error, STATUS_FAILED, "cannot make the folder: %s", strerror(cause));
             error_prefix(error, path);
         }

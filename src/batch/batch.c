@@ -32,13 +32,13 @@
 /* Fails: there is no output. The message has the command with an output, unless its input is missing, too. */
 static enum status fail_without_output(const struct command *command, struct error *error)
 {
-    struct stat there = {.st_mode = 0};
+    struct stat info = {.st_mode = 0};
     const char *input = command->input_count > 0 ? command->inputs[0] : "...";
-    if (command->input_count > 0 && strcmp(input, "-") != 0 && stat(input, &there) != 0)
+    if (command->input_count > 0 && strcmp(input, "-") != 0 && stat(input, &info) != 0)
         return fail(error, STATUS_FAILED, "%s: %s", input, strerror(errno));
     return fail(error, STATUS_USAGE,
                 "no output is named, and pixels do not go to a terminal; name one at the end: climg %s%s %s",
-                input, command->chain.count > 0 ? " ..." : "", S_ISDIR(there.st_mode) ? "out/" : "out.png");
+                input, command->chain.count > 0 ? " ..." : "", S_ISDIR(info.st_mode) ? "out/" : "out.png");
 }
 
 /* Fails if pixels would be read from or written to a terminal. */

@@ -75,7 +75,7 @@ static char *name_output(const char *folder, const char *name, const struct form
 /* Adds a job. `name` is the name of its output in the output folder. `there` is the stat of the input, or
  * NULL. */
 static enum status add_job(struct builder *builder, const char *name, const char *input,
-                           const struct stat *there, const struct format *foreign, struct error *error)
+                           const struct stat *info, const struct format *foreign, struct error *error)
 {
     const struct list *list = builder->list;
     struct job job = {
@@ -86,10 +86,10 @@ static enum status add_job(struct builder *builder, const char *name, const char
         job.output = name_output(list->output, name, builder->command->settings.format, foreign, error);
     else
         job.output = copy_text(list->output, error);
-    if (there) {
-        job.bytes = (uint64_t)there->st_size;
-        job.input_device = there->st_dev;
-        job.input_inode = there->st_ino;
+    if (info) {
+        job.bytes = (uint64_t)info->st_size;
+        job.input_device = info->st_dev;
+        job.input_inode = info->st_ino;
     }
     if (job.name && job.input && job.output)
         return append_job(builder->list, &builder->room, &job, error);
@@ -135,26 +135,26 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
  */
 static enum status visit(struct builder *builder, const char *path, size_t root, struct error *error)
 {
-    struct stat there;
-    if (lstat(path, &there) != 0)
+    struct stat info;
+    if (lstat(path, &info) != 0)
         return errno == ENOENT ? STATUS_OK /* deleted since the folder was listed */
                                : add_problem(builder, path, errno, error);
-    bool skipped = there.st_dev == builder->output.st_dev && there.st_ino == builder->output.st_ino;
-    if (S_ISDIR(there.st_mode) && builder->command->settings.recursive)
+    bool skipped = info.st_dev == builder->output.st_dev && info.st_ino == builder->output.st_ino;
+    if (S_ISDIR(info.st_mode) && builder->command->settings.recursive)
         return skipped ? STATUS_OK : visit_folder(builder, path, root, error);
-    builder->list->folders_left_out += S_ISDIR(there.st_mode) && !skipped;
-    if (S_ISDIR(there.st_mode))
+    builder->list->folders_left_out += S_ISDIR(info.st_mode) && !skipped;
+    if (S_ISDIR(info.st_mode))
         return STATUS_OK;
-    if (S_ISLNK(there.st_mode) && stat(path, &there) != 0)
+    if (S_ISLNK(info.st_mode) && stat(path, &info) != 0)
         return format_by_path(path) ? add_problem(builder, path, errno, error)
                                     : STATUS_OK; /* a dangling link */
-    if (!S_ISREG(there.st_mode))
+    if (!S_ISREG(info.st_mode))
         return STATUS_OK;
     bool named = format_by_path(path) != NULL, unread = foreign_name_by_path(path) != NULL;
     /* The name of a format that climg does not read decides: a camera's raw file begins like a TIFF. */
     const struct format *foreign = named || unread ? NULL : format_by_content(path);
     if (named || foreign)
-        return add_job(builder, path + root, path, &there, foreign, error);
+        return add_job(builder, path + root, path, &info, foreign, error);
     builder->list->skipped++;
     return unread ? count_foreign(builder->list, path, error) : STATUS_OK;
 }
@@ -218,16 +218,16 @@ static enum status reserve_stdin(struct builder *builder, struct error *error)
 static enum status add_stdin(struct builder *builder, struct error *error)
 {
     struct list *list = builder->list;
-    struct stat there;
+    struct stat info;
     const bool is_info = settings_only_read(&builder->command->settings);
     if (!is_info && !list->is_merged && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
     if (status == STATUS_OK)
         status = add_job(builder, "-", "-", NULL, NULL, error);
-    if (status == STATUS_OK && fstat(STDIN_FILENO, &there) == 0) {
-        list->jobs[list->count - 1].input_device = there.st_dev;
-        list->jobs[list->count - 1].input_inode = there.st_ino;
+    if (status == STATUS_OK && fstat(STDIN_FILENO, &info) == 0) {
+        list->jobs[list->count - 1].input_device = info.st_dev;
+        list->jobs[list->count - 1].input_inode = info.st_ino;
     }
     return status;
 }
@@ -257,21 +257,21 @@ static enum status add_argument(void *context, const char *path, struct error *e
 {
     struct builder *builder = context;
     const bool in_place = builder->command->settings.in_place;
-    struct stat there;
+    struct stat info;
     if (strcmp(path, "-") == 0)
         return add_stdin(builder, error);
-    if (stat(path, &there) != 0 && in_place)
+    if (stat(path, &info) != 0 && in_place)
         return reject_input(builder, path,
                             errno != ENOENT       ? strerror(errno)
                             : ends_in_slash(path) ? "there is no such folder"
                                                   : "there is no such file",
                             error);
-    if (stat(path, &there) != 0)
+    if (stat(path, &info) != 0)
         return add_problem(builder, path, errno, error);
-    if (S_ISDIR(there.st_mode) && builder->list->output && !builder->list->output_is_directory &&
+    if (S_ISDIR(info.st_mode) && builder->list->output && !builder->list->output_is_directory &&
         !builder->list->is_merged)
         return fail(error, STATUS_FAILED, "%s: is a folder, which could not be read at first", path);
-    if (S_ISDIR(there.st_mode)) {
+    if (S_ISDIR(info.st_mode)) {
         const size_t before = builder->list->count;
         enum status status = add_folder(builder, path, error);
         return status == STATUS_OK && in_place && builder->list->count == before
@@ -279,24 +279,24 @@ static enum status add_argument(void *context, const char *path, struct error *e
                    : status;
     }
     /* Pipes are not read before their job. */
-    const bool is_named = !S_ISREG(there.st_mode) || format_by_path(path);
+    const bool is_named = !S_ISREG(info.st_mode) || format_by_path(path);
     const struct format *foreign = is_named ? NULL : format_by_content(path);
-    return add_job(builder, name_base(path), path, &there, foreign, error);
+    return add_job(builder, name_base(path), path, &info, foreign, error);
 }
 
 static bool is_folder(const char *path)
 {
-    struct stat there;
-    return strcmp(path, "-") != 0 && stat(path, &there) == 0 && S_ISDIR(there.st_mode);
+    struct stat info;
+    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 /* Fails if the output exists and is named before the first stage: a shell pattern may have matched two files,
  * and neither may be overwritten. */
 static enum status check_output(const struct command *command, struct error *error)
 {
-    struct stat there;
-    if (!command->output_may_be_input || command->settings.yes || stat(command->output, &there) != 0 ||
-        !S_ISREG(there.st_mode))
+    struct stat info;
+    if (!command->output_may_be_input || command->settings.yes || stat(command->output, &info) != 0 ||
+        !S_ISREG(info.st_mode))
         return STATUS_OK;
     return fail(
         error, STATUS_USAGE,

@@ -309,9 +309,9 @@ const char *job_input_name(const struct job *job)
     return strcmp(job->input, "-") == 0 ? "standard input" : job->input;
 }
 
-static bool stat_input(const struct job *job, struct stat *there)
+static bool stat_input(const struct job *job, struct stat *info)
 {
-    return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, there) : stat(job->input, there)) == 0;
+    return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, info) : stat(job->input, info)) == 0;
 }
 
 /* An input that was deleted in the meantime is no failure: it was read to its end. */
@@ -326,9 +326,9 @@ enum status job_check_unchanged(const struct job *job, struct error *error)
     return fail(error, STATUS_FAILED, "was changed while it was read; run again when nothing writes to it");
 }
 
-bool job_stat_output(const struct job *job, struct stat *there)
+bool job_stat_output(const struct job *job, struct stat *info)
 {
-    return (strcmp(job->output, "-") == 0 ? fstat(STDOUT_FILENO, there) : stat(job->output, there)) == 0;
+    return (strcmp(job->output, "-") == 0 ? fstat(STDOUT_FILENO, info) : stat(job->output, info)) == 0;
 }
 
 enum status job_check(const struct job *job, struct error *error)
@@ -569,9 +569,9 @@ void job_close(struct job *job)
 
 bool job_can_begin_again(const struct job *job)
 {
-    struct stat there;
+    struct stat info;
     return job->bytes > 0 && !job->merge && strcmp(job->output, "-") != 0 &&
-           (stat(job->output, &there) != 0 || S_ISREG(there.st_mode));
+           (stat(job->output, &info) != 0 || S_ISREG(info.st_mode));
 }
 
 void job_free(struct job *job)

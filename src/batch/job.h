@@ -87,7 +87,7 @@ bool job_keeps_samples(const struct job *job, const struct worker *worker);
 const char *job_input_name(const struct job *job);
 
 /* Calls stat for the output, or fstat for stdout. Returns false if that fails. */
-bool job_stat_output(const struct job *job, struct stat *there);
+bool job_stat_output(const struct job *job, struct stat *info);
 
 /* Frees the strings. The job must be closed. */
 void job_free(struct job *job);

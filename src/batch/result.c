@@ -293,10 +293,10 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
         error_prefix_once(&result->error, job_input_name(job));
     else if (!job->skipped) {
         /* The size of stdout is unknown, as a file there may have other data. */
-        struct stat there;
-        if (!job_is_stacked(job) && strcmp(job->output, "-") != 0 && job_stat_output(job, &there) &&
-            S_ISREG(there.st_mode))
-            result->bytes_out = (uint64_t)there.st_size;
+        struct stat info;
+        if (!job_is_stacked(job) && strcmp(job->output, "-") != 0 && job_stat_output(job, &info) &&
+            S_ISREG(info.st_mode))
+            result->bytes_out = (uint64_t)info.st_size;
         warn_of_clipping(job, worker, result);
         /* An output of 8 or 16 bits loses nothing by 32-bit floats. */
         if (job->rounded && result->as_floats && sample_size(result->output_type) == sizeof(float))

@@ -20,14 +20,14 @@
 /* Allows to read all inputs. */
 static void allow_inputs(const struct command *command, const struct list *list)
 {
-    struct stat there;
+    struct stat info;
     for (size_t i = 0; i < command->input_count; i++)
         confine_allow(command->inputs[i], CONFINE_READ);
     if (command->compare.reference)
         confine_allow(command->compare.reference, CONFINE_READ);
     for (size_t i = 0; i < list->count; i++) {
         const char *path = list->jobs[i].input;
-        if (command->settings.files_from || (lstat(path, &there) == 0 && S_ISLNK(there.st_mode)))
+        if (command->settings.files_from || (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)))
             confine_allow(path, CONFINE_READ);
     }
     for (size_t i = 0; i < command->chain.count; i++) {
@@ -40,11 +40,11 @@ static void allow_inputs(const struct command *command, const struct list *list)
 /* Allows to overwrite a file, or to create it, and with --resume to read it. */
 static void allow_aux_output(const char *path, const struct settings *settings)
 {
-    struct stat there;
+    struct stat info;
     const unsigned rights = CONFINE_WRITE | (settings->resume ? CONFINE_READ : 0);
     if (!path || strcmp(path, "-") == 0)
         return;
-    if (stat(path, &there) == 0)
+    if (stat(path, &info) == 0)
         confine_allow(path, rights);
     else
         confine_allow_folder(path, rights | CONFINE_MAKE_FILES);
@@ -54,12 +54,12 @@ static void allow_aux_output(const char *path, const struct settings *settings)
  * folder of its target. *folder is the last folder that was allowed, and its length. */
 static enum status allow_image(const char *path, unsigned rights, struct word *folder, struct error *error)
 {
-    struct stat there = {.st_mode = 0};
+    struct stat info = {.st_mode = 0};
     const size_t length = (size_t)folder_length(path);
-    const bool exists = lstat(path, &there) == 0, is_link = exists && S_ISLNK(there.st_mode);
+    const bool exists = lstat(path, &info) == 0, is_link = exists && S_ISLNK(info.st_mode);
     if (strcmp(path, "-") == 0)
         return STATUS_OK;
-    if (exists && (!is_link || stat(path, &there) == 0) && !S_ISREG(there.st_mode)) {
+    if (exists && (!is_link || stat(path, &info) == 0) && !S_ISREG(info.st_mode)) {
         confine_allow(path, CONFINE_WRITE);
         return STATUS_OK;
     }

@@ -52,19 +52,19 @@ static bool may_copy;            /* no climg-no-copy: copy programs that were co
 /* True if the directory, or its nearest existing parent, is writable and its disk is not full. */
 static bool is_usable(const char *path)
 {
-    struct stat there;
+    struct stat info;
     struct statvfs disk;
     char above[PATH_MAX];
     if (path[0] != '/' || strlen(path) >= sizeof above)
         return false;
     strcpy(above, path);
-    while (stat(above, &there) != 0) {
+    while (stat(above, &info) != 0) {
         char *slash = strrchr(above, '/');
         if (slash == above && !slash[1])
             return false; /* not even the root can be examined */
         slash[slash == above] = '\0';
     }
-    return S_ISDIR(there.st_mode) && faccessat(AT_FDCWD, above, W_OK | X_OK, AT_EACCESS) == 0 &&
+    return S_ISDIR(info.st_mode) && faccessat(AT_FDCWD, above, W_OK | X_OK, AT_EACCESS) == 0 &&
            statvfs(above, &disk) == 0 && (unsigned long long)disk.f_bavail * disk.f_frsize >= MIN_FREE;
 }
 
