@@ -4,8 +4,8 @@
  *
  * Two variables are needed to make either loader load a single library. ocl-icd accepts a library in
  * OCL_ICD_VENDORS, which the Khronos loader ignores unless it is a directory. The Khronos loader accepts it
- * in OCL_ICD_FILENAMES, which ocl-icd reads only since 2.3.2. With both set, a platform may be listed twice.
- */
+ * in OCL_ICD_FILENAMES, which ocl-icd reads only since 2.3.2. With both set, a platform may be listed twice;
+ * choose.c skips the second. */
 #include "device/drivers.h"
 
 #include "base/confine.h"
@@ -43,14 +43,15 @@ static void find_icd_directory(char directory[PATH_MAX])
     strcpy(directory, "/etc/OpenCL/vendors");
 }
 
-/* Calls `visit` with the library of each driver that the loader would load. Finds none if OCL_ICD_VENDORS is
- * not a directory, as it then names a single driver. */
+/* Calls `visit` with the library of each driver that the loader would load. If OCL_ICD_VENDORS is a file, it
+ * is the only driver; then visits none. */
 static void each_library(const struct environment *environment,
                          void (*visit)(void *context, const char *library), void *context)
 {
+    const char *folder = environment->icd_directory;
     char directory[PATH_MAX], pattern[PATH_MAX + 8], library[PATH_MAX];
     glob_t found;
-    if (environment->icd_directory && !is_directory(environment->icd_directory))
+    if (folder && !is_directory(folder))
         return;
 
     /* Visit the libraries of OCL_ICD_FILENAMES. */
@@ -63,10 +64,11 @@ static void each_library(const struct environment *environment,
     }
 
     /* Visit the library in the first line of each .icd file. */
-    if (!environment->icd_directory)
+    if (!folder) {
         find_icd_directory(directory);
-    snprintf(pattern, sizeof pattern, "%s/*.icd",
-             environment->icd_directory ? environment->icd_directory : directory);
+        folder = directory;
+    }
+    snprintf(pattern, sizeof pattern, "%s/*.icd", folder);
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -131,8 +133,8 @@ static void allow_joined(const char *folder, const char *name, unsigned rights)
         confine_allow(path, rights);
 }
 
-/* Allows everything in the folder of a driver's library, its data and linker in the same prefix, and its
- * cache. */
+/* Allows reading the folder of a driver's library and its data in the same prefix, running its linker, and
+ * writing its cache. */
 static void allow_library(void *context, const char *library)
 {
     const struct environment *environment = context;

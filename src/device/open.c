@@ -28,7 +28,8 @@ bool crashes_are_handled(int number)
 }
 
 /* Installs the handler. Called again after each clCreateContext, as drivers install handlers of their own:
- * LLVM's only removes LLVM's files, and PoCL's skips integer divisions by zero, also in the host's code. */
+ * LLVM's only removes its temporary files, and PoCL's ignores integer divisions by zero, even in climg's
+ * code. */
 static void install_handler(void)
 {
     for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)

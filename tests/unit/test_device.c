@@ -47,7 +47,7 @@ static void program_is_listed_for_each_border_rule(void **state)
         program_list_add(&list, &key);
     }
     assert_int_equal(list.count, 2);
-    assert_true(list.edges[0] == 0 && list.edges[1] == 3);
+    assert_true(list.keys[0].edge == 0 && list.keys[1].edge == 3);
 }
 
 static void failed_copy_is_no_kernel(void **state)
