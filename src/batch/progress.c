@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "base/timing.h"
+#include "batch/result.h"
 #include "batch/resume.h"
 #include "device/compiling.h"
 #include "engine/stage.h"

@@ -323,7 +323,7 @@ void device_select_drivers(const struct settings *settings, const struct workloa
     struct drivers drivers;
     startup.trusts_all = settings->force || settings->selftest;
     startup.quiet = settings->quiet;
-    startup.verbose = settings->verbose && !settings->quiet;
+    startup.verbose = settings->verbose;
     startup.has_work = work;
     startup.work = work ? *work : (struct workload){0};
 

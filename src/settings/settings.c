@@ -381,6 +381,7 @@ enum status settings_resolve(struct settings *settings, struct error *error)
         return fail(error, STATUS_USAGE, "--check writes nothing; leave --dry-run and --resume out");
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
+    settings->verbose = settings->verbose && !settings->quiet;
     return shard_parse(settings->shard, &settings->part, error);
 }
 
