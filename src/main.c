@@ -137,7 +137,7 @@ static enum status begin(const struct command *command, const struct list *list,
     const struct settings *settings = &command->settings;
     block_signals();
     if (!settings->dry_run && !settings->compare && !settings->check)
-        pocl_cache_open(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
+        pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
     /* To process files, batch_run calls device_select_drivers itself when it knows the work; the work of

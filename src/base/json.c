@@ -37,9 +37,9 @@ static void put_quoted(FILE *out, const char *text)
 /* Prints the comma and the key before a value. */
 static void put_key(struct json_writer *writer, const char *key)
 {
-    if (writer->more)
+    if (writer->needs_comma)
         fputc(',', writer->out);
-    writer->more = true;
+    writer->needs_comma = true;
     if (!key)
         return;
     put_quoted(writer->out, key);
@@ -50,13 +50,13 @@ void json_begin(struct json_writer *writer, const char *key, char bracket)
 {
     put_key(writer, key);
     fputc(bracket, writer->out);
-    writer->more = false;
+    writer->needs_comma = false;
 }
 
 void json_end(struct json_writer *writer, char bracket)
 {
     fputc(bracket, writer->out);
-    writer->more = true;
+    writer->needs_comma = true;
 }
 
 void json_put_null(struct json_writer *writer, const char *key)

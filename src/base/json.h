@@ -11,7 +11,7 @@
 /* Initialise with {.out = FILE}; nothing needs to be freed. The caller checks ferror(out) at the end. */
 struct json_writer {
     FILE *out;
-    bool more; /* the next value needs a comma */
+    bool needs_comma; /* before the next value */
 };
 
 /* In all functions below, `key` is the name of an object's member, and NULL for a value of an array or the

@@ -167,6 +167,20 @@ void text_append(char *buffer, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
+void text_add_item(char *list, size_t size, const char *separator, const char *item)
+{
+    const size_t gap = strlen(separator), length = strlen(item);
+    if (length == 0)
+        return;
+    for (const char *found = list; (found = strstr(found, item)) != NULL; found++) {
+        const bool begins =
+            found == list || ((size_t)(found - list) >= gap && strncmp(found - gap, separator, gap) == 0);
+        if (begins && (found[length] == '\0' || strncmp(found + length, separator, gap) == 0))
+            return;
+    }
+    text_append(list, size, "%s%s", list[0] != '\0' ? separator : "", item);
+}
+
 /* ---------------------------------------------------------------- UTF-8 */
 
 size_t utf8_decode(const char *begin, size_t size, unsigned long *character)

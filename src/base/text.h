@@ -52,6 +52,10 @@ char *text_print(struct error *error, const char *format, ...) __attribute__((fo
 /* Appends to the text in a buffer of `size` bytes; text that does not fit is cut off. */
 void text_append(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Appends an item to a list in a buffer of `size` bytes, whose items are joined by `separator`, unless the
+ * list contains it. An empty item is ignored. */
+void text_add_item(char *list, size_t size, const char *separator, const char *item);
+
 /* ---------------------------------------------------------------- UTF-8
  *
  * Texts in climg are UTF-8; PNG's tEXt chunks are Latin-1. */

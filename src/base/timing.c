@@ -47,7 +47,7 @@ void timing_begin(struct timing *timing, bool keeps_events)
 
 /* Returns the sum of a kernel in one stage; adds it if it is missing. Returns NULL if memory is out. Called
  * with the lock held. Owners are compared by address: they are the names of stages. */
-static struct timing_sum *find_kernel(struct timing *timing, const char *name, const char *owner, int index)
+static struct timing_sum *find_or_add_kernel(struct timing *timing, const char *name, const char *owner, int index)
 {
     for (size_t i = 0; i < timing->kernel_count; i++) {
         struct timing_sum *kernel = &timing->kernels[i];
@@ -84,7 +84,7 @@ void timing_add_event(struct timing *timing, const struct timing_event *event)
     pthread_mutex_lock(&timing->lock);
     add_sum(&timing->parts[event->part], &sum);
     struct timing_sum *kernel =
-        event->owner ? find_kernel(timing, event->name, event->owner, event->owner_index) : NULL;
+        event->owner ? find_or_add_kernel(timing, event->name, event->owner, event->owner_index) : NULL;
     if (kernel)
         add_sum(kernel, &sum);
 
@@ -149,7 +149,7 @@ void timing_merge(struct timing *timing, struct timing *other)
         add_sum(&timing->parts[i], &other->parts[i]);
     for (size_t i = 0; i < other->kernel_count; i++) {
         const struct timing_sum *from = &other->kernels[i];
-        struct timing_sum *kernel = find_kernel(timing, from->name, from->owner, from->owner_index);
+        struct timing_sum *kernel = find_or_add_kernel(timing, from->name, from->owner, from->owner_index);
         if (kernel)
             add_sum(kernel, from);
     }
@@ -172,7 +172,7 @@ static const enum row part_rows[PART_COUNT] = {
     [PART_START] = ROW_START,       [PART_BUILD] = ROW_START,       [PART_PREPARE] = ROW_START,
     [PART_DECODE] = ROW_READER,     [PART_UPLOAD] = ROW_UPLOAD,     [PART_STAGES] = ROW_DEVICE,
     [PART_REGISTRATION] = ROW_HOST, [PART_DOWNLOAD] = ROW_DOWNLOAD, [PART_ENCODE] = ROW_WRITER,
-    [PART_VERIFY] = ROW_START,
+    [PART_VERIFY] = ROW_WRITER,
 };
 
 /* Orders events by row, then by time, for qsort. */
@@ -249,7 +249,7 @@ enum status timing_write_trace(struct timing *timing, const char *path, struct e
     enum status status = aux_close(file, path, "the trace", error);
     if (status != STATUS_OK)
         return status;
-    return timing->is_incomplete ? fail_memory(error, "%s: out of memory for the whole trace", aux_name(path))
+    return timing->is_incomplete ? fail_memory(error, "%s: the trace is incomplete: out of memory", aux_name(path))
                                  : STATUS_OK;
 }
 

@@ -1,5 +1,4 @@
-/* Timing: one list of events of host and device. The table and JSON of --timing, the seconds of --report and
- * the trace are views of it.
+/* Timing: sums of events of host and device for --timing and --report, and with --trace the list of all events.
  *
  * Reader, device and writer work at the same time, so the seconds of the parts do not add up to the wall
  * clock. Out of memory is no error here: sums and events are dropped, and timing_write_trace reports it.
@@ -108,7 +107,7 @@ double timing_total(const struct timing *timing);
 /* Adds the sums of another timing, which no other thread uses any more. Its events are not copied. */
 void timing_merge(struct timing *timing, struct timing *other);
 
-/* Writes all events, sorted by track (thread or device) and time, as Chrome's trace events for Perfetto. "-"
+/* Writes all events, sorted by row (thread or device) and time, as Chrome's trace events for Perfetto. "-"
  * is stdout. Fails also if the trace is incomplete. */
 enum status timing_write_trace(struct timing *timing, const char *path, struct error *error);
 

@@ -275,7 +275,7 @@ static enum status begin_batch(const struct command *command, struct list *list,
     if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
         return STATUS_FAILED;
     list_keep_shard(list, &settings->part);
-    if (settings->verbose && !settings->quiet && list->skipped > 0)
+    if (settings->verbose && list->skipped > 0)
         fprintf(stderr, "climg: %zu files in folders are not images that climg reads; skipped\n",
                 list->skipped);
     if (!settings->quiet && list->foreign > 0) {
@@ -305,7 +305,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     struct resume resume = {0};
     char *provenance = NULL;
     double began = clock_seconds();
-    if (settings->verbose && !settings->quiet)
+    if (settings->verbose)
         settings_print(stderr, settings);
     enum status status = check_command(command, &list, &stack, error);
     if (status == STATUS_OK)

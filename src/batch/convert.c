@@ -169,7 +169,7 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
     const struct settings *settings = worker->context->settings;
     double since = clock_seconds();
     result_warn(result, trailing->warning);
-    if (settings->verbose && !settings->quiet && !settings->strip && trailing->left_out[0] != '\0')
+    if (settings->verbose && !settings->strip && trailing->left_out[0] != '\0')
         job_print(job, "left out, as it comes after the pixels: %s", trailing->left_out);
     enum status status = writer_end_page(page->writer, &result->error);
     timing_add(page->timing, PART_ENCODE, "end", -1, since);
@@ -224,7 +224,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     if (job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
         conversion_keeps_samples(&page->input_conversion, &page->output_conversion))
         status = writer_turn(job->writer, job->reader, &places, &page->out, &move, &result->error);
-    const bool is_verbose = worker->context->settings->verbose && !worker->context->settings->quiet;
+    const bool is_verbose = worker->context->settings->verbose;
     if (move.done && is_verbose)
         job_print(job, "is written without being coded again");
     else if (move.obstacle[0] != '\0' && is_verbose)

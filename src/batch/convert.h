@@ -3,7 +3,7 @@
 #ifndef CLIMG_BATCH_CONVERT_H
 #define CLIMG_BATCH_CONVERT_H
 
-#include "batch/job.h"
+#include "batch/result.h"
 
 /* Fills in page->out, with metadata, and both conversions of the page. page->plan must be set. After success
  * the caller frees page->out.metadata with metadata_free. */

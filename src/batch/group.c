@@ -14,8 +14,8 @@
 
 enum { FIRST_GROUP = 4 /* images of the first group */ };
 
-/* Returns the most images of a group; 1 means no groups. CLIMG_GROUP limits it for tests. With --verify each
- * file is done alone. */
+/* Returns the size of the largest group that the settings allow; 1: no groups. CLIMG_GROUP limits it for
+ * tests. With --verify each file is done alone. */
 static int choose_limit(const struct job_group *g)
 {
     int forced =
@@ -29,8 +29,8 @@ void job_group_init(struct job_group *g, struct worker *worker)
     g->expected = FIRST_GROUP;
 }
 
-/* Returns the number of jobs like this one that may form a group, and records its shape and conversion. The
- * worker's device must be open. */
+/* Returns the size of a group that begins with this job, 1 if it goes alone, and records the job's shape and
+ * conversion. The worker's device must be open. */
 static int choose_room(struct job_group *g, const struct job *job)
 {
     struct worker *worker = g->worker;
@@ -58,20 +58,20 @@ static void add_item(struct job_group *g, struct job *job, struct result *result
     *result = (struct result){.group = 1};
 }
 
-bool job_group_begin(struct job_group *g, struct job *job, struct result *result, size_t share)
+bool job_group_begin(struct job_group *g, struct job *job, struct result *result, size_t most_jobs)
 {
     struct worker *worker = g->worker;
     struct error ignored;
     int limit = choose_limit(g);
-    /* The first file on a device goes alone: the device is not open yet. */
-    if (share < 2 || job->merge || limit < 2 || !worker->open || job->bytes == 0)
+    /* Stacks merge their pictures; a pipe may block; before the first file, the device is not open. */
+    if (most_jobs < 2 || limit < 2 || job->merge || job->bytes == 0 || !worker->open)
         return false;
     struct times since = worker_times(worker);
     bool opened = convert_begin(worker, job, &ignored) == STATUS_OK && !job->skipped;
     g->room = opened ? choose_room(g, job) : 1;
     worker_charge(worker, &since, 1, &result->times);
     g->room = g->room < limit ? g->room : limit;
-    g->room = (size_t)g->room < share ? g->room : (int)share;
+    g->room = (size_t)g->room < most_jobs ? g->room : (int)most_jobs;
     g->count = 0;
     if (g->room < 2)
         return false;
@@ -106,20 +106,20 @@ static void item_free(struct group_item *item)
     item->image = -1;
 }
 
-/* Decodes the job's image into the group, and reads the file to its end. */
+/* Decodes the job's image into the group, and reads the file to its end, where it may prove damaged. */
 static enum status group_read_rows(struct job_group *g, const struct job *job, struct error *error)
 {
-    bool more;
+    bool ignored; /* there is one page */
     double since = clock_seconds();
     enum status status = reader_read(job->reader, group_input(&g->group, g->images), g->group.in.pitch,
                                      (uint32_t)g->input.height, error);
     if (status == STATUS_OK)
-        status = reader_next_page(job->reader, &more, error);
+        status = reader_next_page(job->reader, &ignored, error);
     timing_add(&g->worker->timing, PART_DECODE, "decode", -1, since);
     return status;
 }
 
-/* Describes the item's output, without borrowing from its reader. */
+/* Describes the item's output. Copies the page name, as the reader is closed before the output is written. */
 static enum status item_describe(struct job_group *g, struct group_item *item, struct error *error)
 {
     struct image_info *out = &item->page.out;
@@ -161,7 +161,9 @@ static bool open_group(struct job_group *g)
     struct error ignored;
     struct group_item *first = &g->items[0];
     if (job_plan(first->job, g->worker, g->room, &g->plan, &ignored) != STATUS_OK) {
-        g->expected = g->room / 2; /* --memory-limit is too small for this many */
+        /* --memory-limit is too small for this many. At 1 the worker forms no more groups, as each attempt
+         * opens files twice. */
+        g->expected = g->room / 2;
         return false;
     }
     if (group_open(&g->group, &g->worker->run, &g->plan, g->room, &ignored) == STATUS_OK)

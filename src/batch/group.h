@@ -12,7 +12,7 @@
 #ifndef CLIMG_BATCH_GROUP_H
 #define CLIMG_BATCH_GROUP_H
 
-#include "batch/job.h"
+#include "batch/result.h"
 #include "chain/group.h"
 
 /* A job of a group. */
@@ -45,9 +45,9 @@ struct job_group {
 /* Initialises a zeroed struct; the worker's device need not be open yet. */
 void job_group_init(struct job_group *group, struct worker *worker);
 
-/* Opens the job and makes it the first of a group of up to `share` jobs. The time spent is added to `result`,
- * which moves to the item. Returns false if the job has to be done alone. */
-bool job_group_begin(struct job_group *group, struct job *job, struct result *result, size_t share);
+/* Opens the job and makes it the first of a group of at most `most_jobs` jobs. The time spent is added to
+ * `result`, which moves to the item. Returns false if the job has to be done alone. */
+bool job_group_begin(struct job_group *group, struct job *job, struct result *result, size_t most_jobs);
 
 /* True if another job may be added. */
 bool job_group_has_room(const struct job_group *group);

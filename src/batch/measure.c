@@ -5,7 +5,7 @@
  * The pass is a page of its own (flow_page) whose writer passes the rows on, so it works in slices, on
  * pictures of any size. If the stage comes first, the picture is decoded at 1/2 to 1/8 where that is enough.
  * A second measured stage in the chain sees what the first one has become. */
-#include "batch/job.h"
+#include "batch/result.h"
 
 #include "base/text.h"
 #include "image/memory_io.h"

@@ -1,5 +1,5 @@
-/* Reads the list of --files-from: a name a line, or with --null a name before each NUL. Lists that editors of
- * Windows write are read, too; other lists that are no names are refused. */
+/* Reads the list of --files-from: a name a line, or with --null a name before each NUL. Removes the CRs and
+ * the byte order mark of Windows editors. Rejects UTF-16, NULs, and lines longer than a path. */
 #include "batch/names.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct names {
     FILE *file;
     int separator;       /* newline, or NUL with --null */
     size_t count;        /* number of lines read so far */
-    char name[PATH_MAX]; /* the last line */
+    char name[PATH_MAX]; /* the current line */
 };
 
 /* True if the text begins with a byte order mark of UTF-16. */
@@ -72,14 +72,18 @@ enum status names_each(const struct settings *settings,
     bool standard = strcmp(settings->files_from, "-") == 0, more = true;
     struct names names = {.file = standard ? stdin : fopen(settings->files_from, "r"),
                           .separator = settings->null ? '\0' : '\n'};
-    const char *name = standard ? "standard input" : settings->files_from;
-    if (!names.file)
-        return fail(error, STATUS_FAILED, "--files-from %s: cannot open: %s", name, strerror(errno));
+    char shown[PATH_MAX];
+    snprintf(shown, sizeof shown, "--files-from %s", settings->files_from);
+    if (!names.file) {
+        fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
+        error_prefix(error, shown);
+        return STATUS_FAILED;
+    }
     enum status status = STATUS_OK;
     while (status == STATUS_OK && more) {
         status = next_name(&names, &more, error);
         if (status != STATUS_OK)
-            error_prefix(error, name);
+            error_prefix(error, shown);
         else if (more && names.name[0] != '\0')
             status = visit(context, names.name, error);
     }

@@ -15,8 +15,9 @@
 
 #include "base/text.h"
 #include "base/timing.h"
+#include "batch/result.h"
 #include "batch/resume.h"
-#include "device/event_log.h"
+#include "device/compiling.h"
 #include "engine/stage.h"
 #include "image/output/output.h"
 

@@ -83,17 +83,17 @@ static void put_sizes(struct json_writer *line, const char *key, int width, int 
     json_end(line, '}');
 }
 
-void report_noise(struct json_writer *line, const struct result *result)
+void report_noise(struct json_writer *line, const struct noise_summary *noise)
 {
-    if (result->noise_count == 0) {
+    if (noise->count == 0) {
         json_put_null(line, "noise");
         return;
     }
     json_begin(line, "noise", '[');
-    for (int i = 0; i < result->noise_count; i++) {
+    for (int i = 0; i < noise->count; i++) {
         json_begin(line, NULL, '[');
-        for (int level = 0; level < result->noise_levels; level++)
-            json_put_number(line, NULL, round(1e3 * (double)result->noise[i][level]) / 1e3, DIGITS);
+        for (int level = 0; level < noise->levels; level++)
+            json_put_number(line, NULL, round(1e3 * (double)noise->sigma[i][level]) / 1e3, DIGITS);
         json_end(line, ']');
     }
     json_end(line, ']');
@@ -163,7 +163,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     put_warnings(&line, result->warnings);
     put_sizes(&line, "from", result->width, result->height, result->channels);
     put_sizes(&line, "to", result->output_width, result->output_height, result->output_channels);
-    report_noise(&line, result);
+    report_noise(&line, &result->noise);
     put_alignment(&line, &result->alignment);
     json_put_string(&line, "found", result->found[0] ? result->found : NULL);
     json_put_integer(&line, "bytes_in", (long long)result->bytes_in);

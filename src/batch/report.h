@@ -9,11 +9,12 @@
 
 #include "batch/files.h"
 #include "batch/progress.h"
+#include "batch/result.h"
 
 struct json_writer;
 
 /* Writes "noise": for each colour the noise of each level, or null. */
-void report_noise(struct json_writer *line, const struct result *result);
+void report_noise(struct json_writer *line, const struct noise_summary *noise);
 
 /* The file of --report. */
 struct report_file {

@@ -1,9 +1,9 @@
 /* Fills in the result of a job while it runs: sizes, warnings, and findings of stages.
  *
  * With --verbose each finding is printed at once. Warnings are collected and printed when the job ends, since
- * a job that fails needs none. A file of several pages gives the same warning once. Only job_finish closes
- * the job and puts the file's name in front of a failure's message. */
-#include "batch/job.h"
+ * a job that fails needs none. A file of several pages gives the same warning once. Of these functions, only
+ * job_finish closes the job and puts the file's name in front of a failure's message. */
+#include "batch/result.h"
 
 #include "base/text.h"
 #include "batch/stack.h"
@@ -30,16 +30,16 @@ void job_print(const struct job *job, const char *format, ...)
 /* Prints for --verbose: sizes, sample types, device, and what is done to samples and metadata. */
 static void print_page(const struct job *job, const struct worker *worker, const struct page *page)
 {
-    const struct shape *decoded = &page->plan->shapes[0], in_file = shape_full(decoded), *in = &in_file;
+    const struct shape *decoded = &page->plan->shapes[0], in = shape_full(decoded);
     const struct image_info *out = &page->out; /* but `palette` and `bits` are still the input's */
     char group[48] = "";
-    if (in->images > 1)
-        snprintf(group, sizeof group, ", a group of %d images", in->images);
+    if (in.images > 1)
+        snprintf(group, sizeof group, ", a group of %d images", in.images);
     job_print(job,
               "%s of %dx%d, %d channel%s%s, %s; to %s, %s of %ux%u, %d channel%s, %s; on %s, %s memory, "
               "%d rows at once%s",
-              in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
-              in->channels == 1 ? "" : "s", in->alpha ? " with alpha" : "",
+              in.kind == KIND_PYRAMID ? "pyramid" : "image", in.width, in.height, in.channels,
+              in.channels == 1 ? "" : "s", in.alpha ? " with alpha" : "",
               sample_name(page->input_conversion.type), job->format->name,
               plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
               out->channels, out->channels == 1 ? "" : "s",
@@ -65,9 +65,7 @@ static void print_page(const struct job *job, const struct worker *worker, const
 
 void result_warn(struct result *result, const char *text)
 {
-    if (text[0] != '\0' && strstr(result->warnings, text) == NULL)
-        text_append(result->warnings, sizeof result->warnings, "%s%s",
-                    result->warnings[0] != '\0' ? "\n" : "", text);
+    text_add_item(result->warnings, sizeof result->warnings, "\n", text);
 }
 
 /* Warns of pixel data that the output's format cannot hold. */
@@ -75,15 +73,17 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
                            struct result *result)
 {
     char text[128];
-    snprintf(text, sizeof text, "its alpha is lost, as %s has none: the picture is put on white",
-             job->format->name);
-    if (page->out.alpha && job->format->holds.flat) /* the format has no alpha */
+    if (page->out.alpha && job->format->holds.flat) { /* the format has no alpha */
+        snprintf(text, sizeof text, "its alpha is lost, as %s has none: the picture is put on white",
+                 job->format->name);
         result_warn(result, text);
-    snprintf(text, sizeof text, "%s samples become 8 bit, as %s holds no more", sample_name(job->samples),
-             job->format->name);
+    }
     if (worker->context->settings->depth == DEPTH_OPTION_ABSENT && page->out.type == SAMPLE_UINT8 &&
-        !job_is_bilevel(job, worker) && sample_size(job->samples) > sample_size(SAMPLE_UINT8))
+        !job_is_bilevel(job, worker) && sample_size(job->samples) > sample_size(SAMPLE_UINT8)) {
+        snprintf(text, sizeof text, "%s samples become 8 bit, as %s holds no more", sample_name(job->samples),
+                 job->format->name);
         result_warn(result, text);
+    }
 }
 
 /* Warns of `--threshold 0.5` for 8-bit samples: the user probably means 50%, not 0.5 of 255. `full_scale` is
@@ -105,25 +105,22 @@ static void warn_of_fractions(const struct job *job, double full_scale, struct r
 void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
                       struct result *result)
 {
-    const struct shape in_file = shape_full(&page->plan->shapes[0]), *in = &in_file;
-
-    /* Warnings. */
+    const struct plan *plan = page->plan;
+    const struct shape in = shape_full(&plan->shapes[0]);
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
-    warn_of_fractions(job, in->full, result);
+    warn_of_fractions(job, in.full, result);
     if (worker->context->settings->range.given && !page->input_conversion.has_range && !job->merge)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
-    if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
+    if (worker->context->settings->verbose && result->frames <= 1)
         print_page(job, worker, page);
-    /* slice: rows of a slice if a retry with fewer rows would need less memory; 0 if slices are mostly halo.
-     */
 
-    const struct plan *plan = page->plan;
+    /* Lower slices need less memory unless they are mostly halo. */
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
 
     /* Sums over pages. Samples became floats unless they are moved as they are in the file. */
-    result->pixels += (uint64_t)in->width * (uint64_t)in->height;
+    result->pixels += (uint64_t)in.width * (uint64_t)in.height;
     result->output_type = page->out.type;
     result->as_floats = result->as_floats || sample_is_float(page->input_conversion.type) ||
                         !plan_keeps_file_samples(plan, &page->input_conversion, &page->output_conversion);
@@ -134,9 +131,9 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     /* Sizes of the first page. */
     if (result->width > 0)
         return;
-    result->width = in->width;
-    result->height = in->height;
-    result->channels = in->channels;
+    result->width = in.width;
+    result->height = in.height;
+    result->channels = in.channels;
     result->output_width = (int)page->out.width;
     result->output_height = (int)page->out.height;
     result->output_channels = page->out.channels;
@@ -145,7 +142,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result)
 {
     const struct image_info *info = reader_info(job->reader);
-    if (worker->context->settings->verbose && !worker->context->settings->quiet)
+    if (worker->context->settings->verbose)
         job_print(job, "%s of %ux%u is copied as it is: nothing changes it", job->format->name, info->width,
                   info->height);
     result->output_type = info->type;
@@ -155,33 +152,33 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
     result->channels = result->output_channels = info->channels;
 }
 
-void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
+void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE])
 {
     static const char *const colours[][3] = {{"brightness", "red - blue", "green - magenta"},
                                              {"red", "green", "blue"}};
-    /* White noise has 3/4 of its variance on the finest level, 3/4 of the rest on the next, and so on. With
-     * these weights the sum over the levels is the variance of a sample. Opponent colours have the same mean
-     * variance as red, green and blue, because their matrix is orthonormal. */
+    /* White noise has 3/4 of its variance on level 1, 3/16 on level 2, ... The weighted sum is the variance
+     * of a sample. Opponent colours have the same mean variance as red, green and blue, because their matrix
+     * is orthonormal. */
     double variance = 0, share = 0.75, shares = 0;
-    for (int level = 0; level < result->noise_levels; level++, share /= 4) {
-        for (int i = 0; i < result->noise_count; i++)
-            variance += share * pow((double)result->noise[i][level], 2) / result->noise_count;
+    for (int level = 0; level < noise->levels; level++, share /= 4) {
+        for (int i = 0; i < noise->count; i++)
+            variance += share * pow((double)noise->sigma[i][level], 2) / noise->count;
         shares += share;
     }
     text[0] = '\0';
     text_append(text, NOISE_TEXT_SIZE,
                 "about %.2g of 255. Standard deviation of equally strong white noise, at details of ",
                 sqrt(variance / shares));
-    for (int level = 0; level < result->noise_levels; level++)
+    for (int level = 0; level < noise->levels; level++)
         text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
     text_append(text, NOISE_TEXT_SIZE, " pixels: ");
-    for (int i = 0; i < result->noise_count; i++) {
-        const char *name = result->noise_count == 3   ? colours[result->noise_separate][i]
-                           : result->noise_count == 1 ? "gray"
-                                                      : "channel";
+    for (int i = 0; i < noise->count; i++) {
+        const char *name = noise->count == 3   ? colours[noise->is_separate][i]
+                           : noise->count == 1 ? "gray"
+                                               : "channel";
         text_append(text, NOISE_TEXT_SIZE, "%s%s", i > 0 ? "; " : "", name);
-        for (int level = 0; level < result->noise_levels; level++)
-            text_append(text, NOISE_TEXT_SIZE, " %.2f", (double)result->noise[i][level]);
+        for (int level = 0; level < noise->levels; level++)
+            text_append(text, NOISE_TEXT_SIZE, " %.2f", (double)noise->sigma[i][level]);
     }
 }
 
@@ -199,28 +196,22 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
 {
     const struct estimate *estimate = &worker->run.results.noise;
     const struct shape *shape = &estimate->shape;
-    struct result measured = {.noise_count = shape->channels - shape->alpha,
-                              .noise_levels = estimate->levels};
     if (estimate->levels == 0 || image >= shape->images)
         return;
     const struct image_noise *noise = &estimate->images[image];
-    measured.noise_separate = noise->is_separate;
-    for (int i = 0; i < measured.noise_count; i++)
-        for (int level = 0; level < estimate->levels; level++)
-            measured.noise[i][level] = 255 * noise->sigma[level][i];
-    if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1) {
+    struct noise_summary summary = {.count = shape->channels - shape->alpha,
+                                    .levels = estimate->levels,
+                                    .is_separate = noise->is_separate};
+    for (int i = 0; i < summary.count; i++)
+        for (int level = 0; level < summary.levels; level++)
+            summary.sigma[i][level] = 255 * noise->sigma[level][i];
+    if (worker->context->settings->verbose && result->frames <= 1) {
         char text[NOISE_TEXT_SIZE];
-        result_noise_text(&measured, text);
+        noise_text(&summary, text);
         job_print(job, "noise: %s", text);
     }
-
-    /* The result has the noise of the first page. */
-    if (result->noise_count > 0)
-        return;
-    memcpy(result->noise, measured.noise, sizeof measured.noise);
-    result->noise_count = measured.noise_count;
-    result->noise_separate = measured.noise_separate;
-    result->noise_levels = measured.noise_levels;
+    if (result->noise.count == 0) /* of the first page */
+        result->noise = summary;
 }
 
 void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result)
@@ -229,7 +220,7 @@ void result_note_alignment(const struct job *job, const struct worker *worker, s
     const struct affine *map = &alignment->affine;
     if (!alignment->found)
         return;
-    if (worker->context->settings->verbose && !worker->context->settings->quiet)
+    if (worker->context->settings->verbose)
         job_print(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", map->xx, map->xy,
                   map->x, map->yx, map->yy, map->y, alignment->confidence);
     if (!result->alignment.found)
@@ -244,7 +235,7 @@ void result_note_found(const struct job *job, const struct worker *worker, struc
                 worker->run.results.text);
     if (text[0] == '\0')
         return;
-    if (worker->context->settings->verbose && !worker->context->settings->quiet)
+    if (worker->context->settings->verbose)
         job_print(job, "found: %s", text);
     if (result->found[0] == '\0')
         strcpy(result->found, text);
@@ -258,10 +249,10 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
 {
     const struct clipping *clipping = &result->clipping;
     const struct settings *settings = worker->context->settings;
-    const bool amplifies = false; /* clipping by the conversion alone */
-    const bool clips_floats = transfer_clips(job->samples, result->output_type, amplifies);
+    /* Without stages: true if the sample types alone make clipping possible. */
+    const bool conversion_clips = transfer_clips(job->samples, result->output_type, false);
     const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
-    const bool is_warned = !settings->range.given && (clips_floats || percent > CLIPPING_TOLERATED);
+    const bool is_warned = !settings->range.given && (conversion_clips || percent > CLIPPING_TOLERATED);
     char text[256] = "";
     if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(
@@ -270,7 +261,7 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
             (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
             sample_name(result->output_type),
             !is_warned ? ""
-            : clips_floats
+            : conversion_clips
                 ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"
                 : "; a TIFF with --depth float keeps them");
     result_warn(result, text);
@@ -283,10 +274,10 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
 void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result)
 {
     if (job_is_stacked(job))
-        stack_free_picture(job);
+        stack_free_picture(job); /* keeps its memory for another input; job_close would free it */
     job_close(job);
     if (job_is_stacked(job))
-        stack_pass_turn(job);
+        stack_pass_turn(job); /* now other inputs go on, or the merge ends */
     result->status = status;
     result->skipped = job->skipped;
     result->bytes_in = job->bytes;

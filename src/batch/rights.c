@@ -141,7 +141,7 @@ enum status rights_confine(const struct command *command, const struct list *lis
     const char *note;
     if (confine_apply(&note, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (settings->verbose && !settings->quiet)
+    if (settings->verbose)
         fprintf(stderr, "climg: confined: %s\n", note);
     return STATUS_OK;
 }

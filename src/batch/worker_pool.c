@@ -264,7 +264,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
     convert(worker, &job, &result);
     if (result.status == STATUS_OK) {
         stack_describe(stack, pool->results->left_out, result.found, sizeof result.found);
-        if (stack->settings->verbose && !stack->settings->quiet)
+        if (stack->settings->verbose)
             job_print(&job, "%s", result.found);
     }
     results_add(pool->results, &job, &result);

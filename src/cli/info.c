@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "batch/files.h"
-#include "batch/job.h"
 #include "batch/report.h"
+#include "batch/result.h"
 #include "chain/coefficients.h"
 #include "chain/memory_run.h"
 #include "chain/planner.h"
@@ -44,7 +44,7 @@ struct file_info {
     struct coefficients pyramid; /* valid if is_pyramid */
 
     /* --measure; both NULL without it. */
-    const struct result *noise;           /* noise_count is 0 if none was found */
+    const struct noise_summary *noise;    /* its count is 0 if none was found */
     const struct page_measures *measured; /* NULL also for coefficients */
 };
 
@@ -148,15 +148,15 @@ static void put_known(struct json_writer *out, const char *key, int value)
  * it; NaN if one of them is unknown, or if there is no noise. */
 static double sharpness(const struct file_info *facts)
 {
-    const struct result *noise = facts->noise;
+    const struct noise_summary *noise = facts->noise;
     double variance = 0;
-    if (!facts->measured || noise->noise_count == 0)
+    if (!facts->measured || noise->count == 0)
         return (double)NAN;
     /* The first opponent colour is the brightness of struct page_measures. Otherwise use the mean variance.
      */
-    const bool is_opponent = noise->noise_count == 3 && !noise->noise_separate;
-    for (int i = 0; i < (is_opponent ? 1 : noise->noise_count); i++)
-        variance += pow((double)noise->noise[i][0] / 255, 2) / (is_opponent ? 1 : noise->noise_count);
+    const bool is_opponent = noise->count == 3 && !noise->is_separate;
+    for (int i = 0; i < (is_opponent ? 1 : noise->count); i++)
+        variance += pow((double)noise->sigma[i][0] / 255, 2) / (is_opponent ? 1 : noise->count);
     return variance > 0 ? facts->measured->laplacian / (20 * variance) : (double)NAN;
 }
 
@@ -308,9 +308,9 @@ static void print_measured(FILE *out, const struct file_info *facts)
 {
     const struct page_measures *measured = facts->measured;
     const double sharp = sharpness(facts);
-    if (facts->noise->noise_count > 0) {
+    if (facts->noise->count > 0) {
         char text[NOISE_TEXT_SIZE];
-        result_noise_text(facts->noise, text);
+        noise_text(facts->noise, text);
         fprintf(out, "  noise: %s\n", text);
     }
     if (!measured)
@@ -426,7 +426,7 @@ static enum status write_file_info(const struct command *command, const struct j
     options.rewinds = settings->measure;
     struct reader *reader = NULL;
     struct page_measures measured;
-    struct result noise = {.noise_count = 0};
+    struct result result = {.status = STATUS_OK};
     enum status status = job_check(job, error);
     if (status == STATUS_OK)
         status = reader_open(job->input, &options, &reader, error);
@@ -446,10 +446,10 @@ static enum status write_file_info(const struct command *command, const struct j
     if (facts.info->video.parts < 2)
         colour_space_of_file(facts.metadata, facts.info->channels - facts.info->alpha, &facts.space,
                              &ignored);
-    facts.noise = settings->measure ? &noise : NULL;
+    facts.noise = settings->measure ? &result.noise : NULL;
     facts.measured = is_measured && !facts.is_pyramid ? &measured : NULL;
     if (facts.measured)
-        status = info_find_noise(finder, command, job, reader, &noise, error);
+        status = info_find_noise(finder, command, job, reader, &result, error);
     if (status != STATUS_OK)
         error_prefix_once(error, facts.name);
     else

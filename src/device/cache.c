@@ -7,12 +7,12 @@
  *
  * A file with another header or checksum is ignored.
  *
- * PoCL has a cache, too, but it finds a compiled program by a hash of the preprocessed text. Starting clang
- * to preprocess takes 6 to 16 ms of the 33 to 55 ms of a small picture; a program that is loaded as a binary
- * needs no clang. Such a binary contains each kernel for work-groups of any size, which doubles the
- * compilation time, so only --warm writes binaries. `make install` and the Debian package run it for all
- * users, into a directory that climg only reads. Kernels for groups of any size are as fast (4096² blur,
- * denoise, median, resize, wavelet: within 2%). */
+ * PoCL has a cache, too, but it finds a compiled program by a hash of the preprocessed text. Of 33 to 55 ms
+ * for a small picture, clang's preprocessor takes 6 to 16; a program that is loaded as a binary needs no
+ * clang. Such a binary contains each kernel for work-groups of any size, which doubles the compilation time.
+ * Only --warm writes binaries; `make install` and the Debian package run it for all users, into a directory
+ * that climg only reads. Kernels for work-groups of any size are as fast (4096² blur, denoise, median,
+ * resize, wavelet: within 2%). */
 #include "device/cache.h"
 
 #include "base/files.h"
@@ -29,22 +29,22 @@
 
 enum { HEADER_SIZE = 1280 }; /* bytes; four names of at most 255 and the rest */
 
-/* Writes the first line of a file. `about` names its content: "selftest-gpu". */
-static void entry_header(const struct device *device, const char *about, char line[HEADER_SIZE])
+/* Writes the first line of the file of an entry; `name` is the entry's: "selftest-gpu". */
+static void entry_header(const struct device *device, const char *name, char line[HEADER_SIZE])
 {
-    snprintf(line, HEADER_SIZE, "climg %s, %s, %s, %s, %s, kernels %s\n", about, device->platform_name,
+    snprintf(line, HEADER_SIZE, "climg %s, %s, %s, %s, %s, kernels %s\n", name, device->platform_name,
              device->name, device->version, device->driver, kernels_sum);
 }
 
 /* Returns the path of a cache entry (cache_path of base/files.h); the caller frees it. NULL on failure. */
-static char *entry_path(const struct device *device, const char *base, const char *home, const char *about,
+static char *entry_path(const struct device *device, const char *base, const char *home, const char *name,
                         struct error *error)
 {
-    char name[64], line[HEADER_SIZE];
-    entry_header(device, about, line);
-    snprintf(name, sizeof name, "%.*s-%016llx", 32, about,
+    char file[64], line[HEADER_SIZE];
+    entry_header(device, name, line);
+    snprintf(file, sizeof file, "%.32s-%016llx", name,
              (unsigned long long)hash_bytes(HASH_START, line, strlen(line)));
-    return cache_path(base, home, name, error);
+    return cache_path(base, home, file, error);
 }
 
 enum { CHECKSUM_SIZE = 22 }; /* bytes of the last line, with NUL */
@@ -57,23 +57,23 @@ static void entry_checksum(const char *begin, size_t size, char line[CHECKSUM_SI
 
 /* Returns the data of an entry, followed by a NUL; the caller frees it. NULL if the file is missing,
  * damaged, or of another device, driver or version of the kernels. */
-static char *entry_load(const struct device *device, const char *base, const char *home, const char *about,
+static char *entry_load(const struct device *device, const char *base, const char *home, const char *name,
                         size_t *size)
 {
     struct error ignored = {.text = ""};
     char header[HEADER_SIZE];
-    char *path = entry_path(device, base, home, about, &ignored);
+    char *path = entry_path(device, base, home, name, &ignored);
     char *data = path ? cache_read(path, size) : NULL;
     free(path);
-    entry_header(device, about, header);
-    const size_t first = strlen(header), last = CHECKSUM_SIZE - 1;
-    if (data && *size >= first + last && memcmp(data, header, first) == 0) {
+    entry_header(device, name, header);
+    const size_t header_size = strlen(header), sum_size = CHECKSUM_SIZE - 1;
+    if (data && *size >= header_size + sum_size && memcmp(data, header, header_size) == 0) {
         char sum[CHECKSUM_SIZE];
-        *size -= last;
+        *size -= sum_size;
         entry_checksum(data, *size, sum);
-        if (memcmp(data + *size, sum, last) == 0) {
-            *size -= first;
-            memmove(data, data + first, *size);
+        if (memcmp(data + *size, sum, sum_size) == 0) {
+            *size -= header_size;
+            memmove(data, data + header_size, *size);
             data[*size] = '\0';
             return data;
         }
@@ -84,19 +84,19 @@ static char *entry_load(const struct device *device, const char *base, const cha
 
 /* Writes an entry to the user's cache. *path receives its path, also after a failure; the caller frees
  * it. */
-static enum status entry_save(const struct device *device, const char *about, const void *data, size_t size,
+static enum status entry_save(const struct device *device, const char *name, const void *data, size_t size,
                               char **path, struct error *error)
 {
     const struct environment *environment = device->environment;
-    *path = entry_path(device, environment->cache, environment->home, about, error);
+    *path = entry_path(device, environment->cache, environment->home, name, error);
     char *all = *path ? allocate(HEADER_SIZE + size + CHECKSUM_SIZE, "a cache entry", error) : NULL;
     if (!all)
         return STATUS_FAILED;
-    entry_header(device, about, all);
-    const size_t first = strlen(all);
-    memcpy(all + first, data, size);
-    entry_checksum(all, first + size, all + first + size);
-    enum status status = cache_write(*path, all, first + size + CHECKSUM_SIZE - 1, error);
+    entry_header(device, name, all);
+    const size_t header_size = strlen(all);
+    memcpy(all + header_size, data, size);
+    entry_checksum(all, header_size + size, all + header_size + size);
+    enum status status = cache_write(*path, all, header_size + size + CHECKSUM_SIZE - 1, error);
     free(all);
     return status;
 }
@@ -104,7 +104,7 @@ static enum status entry_save(const struct device *device, const char *about, co
 /* ---------------------------------------------------------------- the result of --selftest */
 
 /* Returns the name of the entry. It depends on the kernel variant, which CLIMG_CLASS can override. */
-static const char *selftest_entry(const struct device *device)
+static const char *selftest_name(const struct device *device)
 {
     return device->variant == VARIANT_CPU ? "selftest-cpu" : "selftest-gpu";
 }
@@ -114,7 +114,7 @@ void selftest_result_load(const struct device *device, struct selftest_result *r
     char word[8] = "";
     size_t size;
     const struct environment *environment = device->environment;
-    char *text = entry_load(device, environment->cache, environment->home, selftest_entry(device), &size);
+    char *text = entry_load(device, environment->cache, environment->home, selftest_name(device), &size);
     *result = (struct selftest_result){.known = false};
     if (text && sscanf(text, "%7s %31s %lf %15s", word, result->stage, &result->error, result->date) == 4) {
         result->passed = strcmp(word, "passed") == 0;
@@ -129,7 +129,7 @@ enum status selftest_result_save(const struct device *device, const struct selft
     char text[96];
     const int size = snprintf(text, sizeof text, "%s %s %.2g %s\n", result->passed ? "passed" : "failed",
                               result->stage[0] ? result->stage : "-", result->error, result->date);
-    return entry_save(device, selftest_entry(device), text, (size_t)size, path, error);
+    return entry_save(device, selftest_name(device), text, (size_t)size, path, error);
 }
 
 enum status selftest_result_check(const struct device *device, struct error *error)
@@ -139,46 +139,47 @@ enum status selftest_result_check(const struct device *device, struct error *err
     if (!result.known || result.passed)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "%s gave wrong answers in --selftest on %s (%s off by %.2g); take another --device, run "
-                "--selftest again with another driver, or --force",
+                "%s gave wrong answers in --selftest on %s (%s off by %.2g); choose another --device, run "
+                "--selftest again after a driver update, or use --force",
                 device->name, result.date, result.stage, result.error);
 }
 
 /* ---------------------------------------------------------------- programs */
 
-/* Returns the first line of a program's data, "FILE.cl OPTIONS\n"; the caller frees it. `about` receives the
+/* Returns the first line of a program's data, "FILE.cl OPTIONS\n"; the caller frees it. `name` receives the
  * name of the entry. */
-static char *program_entry(const char *file, const char *options, char about[32])
+static char *program_line(const char *file, const char *options, char name[32])
 {
     struct error ignored;
-    char *key = text_print(&ignored, "%s.cl %s\n", file, options);
-    if (key)
-        snprintf(about, 32, "program-%016llx", (unsigned long long)hash_bytes(HASH_START, key, strlen(key)));
-    return key;
+    char *line = text_print(&ignored, "%s.cl %s\n", file, options);
+    if (line)
+        snprintf(name, 32, "program-%016llx", (unsigned long long)hash_bytes(HASH_START, line, strlen(line)));
+    return line;
 }
 
 cl_program program_cache_load(const struct device *device, const char *file, const char *options)
 {
-    char about[32];
+    char name[32];
     size_t size = 0;
     const struct environment *environment = device->environment;
-    char *key = device_is_pocl(device) ? program_entry(file, options, about) : NULL;
-    if (!key)
+    char *line = device_is_pocl(device) ? program_line(file, options, name) : NULL;
+    if (!line)
         return NULL;
 
     /* Read the entry from the system's cache, or else from the user's. */
-    char *data = entry_load(device, environment->system_cache, NULL, about, &size);
+    char *data = entry_load(device, environment->system_cache, NULL, name, &size);
     const bool is_shared = data;
     if (!data)
-        data = entry_load(device, environment->cache, environment->home, about, &size);
+        data = entry_load(device, environment->cache, environment->home, name, &size);
 
-    /* Build the binary, which follows the key. The driver may refuse it. */
-    const size_t first = strlen(key);
+    /* Build the binary, which follows the line. The driver may refuse it. */
+    const size_t line_size = strlen(line);
     cl_program program = NULL;
-    if (data && size > first && memcmp(data, key, first) == 0) {
-        const unsigned char *binary = (const unsigned char *)data + first;
+    if (data && size > line_size && memcmp(data, line, line_size) == 0) {
+        const unsigned char *binary = (const unsigned char *)data + line_size;
         cl_int code;
-        size -= first;
+        size -= line_size;
+        /* Copy the linked kernels to the user's PoCL cache, or PoCL links them again. */
         if (is_shared)
             pocl_copy_program(environment, binary, size);
         program = clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, NULL, &code);
@@ -190,7 +191,7 @@ cl_program program_cache_load(const struct device *device, const char *file, con
         }
     }
     free(data);
-    free(key);
+    free(line);
     return program;
 }
 
@@ -198,26 +199,26 @@ void program_cache_save(const struct device *device, const char *file, const cha
                         cl_program program)
 {
     struct error ignored = {.text = ""};
-    char about[32], *path = NULL;
+    char name[32], *path = NULL;
     size_t size = 0;
     if (!device_is_pocl(device) ||
         clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
         size == 0)
         return;
 
-    /* The data are the key and the binary. */
-    char *key = program_entry(file, options, about);
-    const size_t first = key ? strlen(key) : 0;
-    unsigned char *data = key ? malloc(first + size) : NULL;
+    /* The data are the line and the binary. */
+    char *line = program_line(file, options, name);
+    const size_t line_size = line ? strlen(line) : 0;
+    unsigned char *data = line ? malloc(line_size + size) : NULL;
     if (data) {
-        unsigned char *binary = data + first;
-        memcpy(data, key, first + 1); /* the binary overwrites the NUL */
+        unsigned char *binary = data + line_size;
+        memcpy(data, line, line_size + 1); /* the binary overwrites the NUL */
         if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
-            entry_save(device, about, data, first + size, &path, &ignored);
+            entry_save(device, name, data, line_size + size, &path, &ignored);
     }
     free(path);
     free(data);
-    free(key);
+    free(line);
 }
 
 void program_cache_clean(const struct environment *environment)

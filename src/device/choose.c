@@ -1,12 +1,12 @@
 /* Lists the OpenCL devices, chooses one by name or by expected time, and prints --list-devices.
  *
- *     device_select_drivers    selects the drivers that the loader loads (drivers.c), before the first OpenCL
- * call find_devices    reads the properties of all devices of these drivers match_device    resolves "auto",
- * a number, "gpu", "cpu" or a part of a name
+ *     device_select_drivers   selects the drivers to load (drivers.c), before the first OpenCL call
+ *     find_devices            reads the properties of all devices of these drivers
+ *     match_device            resolves "auto", a number, "gpu", "cpu" or a part of a name
  *
  * "auto" compares the expected time of the whole command on each device (cost.c). A GPU's driver takes
- * 0.35 s to start on an H200, so small commands run on the CPU and do not even load that driver: a 64²
- * PNG takes 0.05 s instead of 0.31. */
+ * a third of a second to start (H200), so small commands run on the CPU and do not even load that driver:
+ * --invert of a 64² PNG takes 0.05 s instead of 0.34. */
 #include "device/choose.h"
 
 #include "base/confine.h"
@@ -91,8 +91,8 @@ static void read_properties(struct device *device, const struct environment *env
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->max_allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->fp_config = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
-    /* 0 means that the query failed, as every device has some of the bits. Assume exact arithmetic: if that
-     * is wrong, the build fails, which is better than other results without a message. */
+    /* The query failed. Assume what exact.h needs: if the device lacks it, the build fails, instead of giving
+     * other bits silently. */
     if (device->fp_config == 0 && !device->simulator)
         device->fp_config = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
@@ -162,9 +162,9 @@ static const char *short_name(const struct device *device)
     return (device->type & CL_DEVICE_TYPE_CPU) != 0 ? "the CPU" : device->name;
 }
 
-/* Finds the devices that "auto" may use: all that did not fail --selftest. If all failed, all are allowed,
- * and opening one reports the failure. Returns the index of the first device that is not allowed, or -1. A
- * single device is always allowed, so its result is not read. */
+/* Sets allowed[i] for the devices that "auto" may use: all that did not fail --selftest. If all failed, all
+ * are allowed, and opening one reports the failure. Returns the index of the first excluded device, for a
+ * message, or -1. A single device is always allowed, so its selftest result is not read. */
 static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVICES])
 {
     int skipped = -1, count = 0;
@@ -227,18 +227,15 @@ static int match_device(const struct device_table *table, const char *name)
         long number = strtol(name, NULL, 10);
         return number < table->count ? (int)number : -1;
     }
-    bool gpu = strcasecmp(name, "gpu") == 0, cpu = strcasecmp(name, "cpu") == 0;
-    int best = -1;
+    bool gpu = strcasecmp(name, "gpu") == 0, cpu = strcasecmp(name, "cpu") == 0, fits[MAX_DEVICES];
     for (int i = 0; i < table->count; i++) {
         const struct device *device = &table->entries[i];
-        bool fits = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
-                    : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
-                          : strcasestr(device->name, name) || strcasestr(device->platform_name, name) ||
-                                strcasestr(device->version, name); /* "OpenCL 3.0 PoCL HSTR: ..." */
-        if (fits && (best < 0 || device_rank(device) > device_rank(&table->entries[best])))
-            best = i;
+        fits[i] = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
+                  : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
+                        : strcasestr(device->name, name) || strcasestr(device->platform_name, name) ||
+                              strcasestr(device->version, name); /* "OpenCL 3.0 PoCL HSTR: ..." */
     }
-    return best;
+    return best_index(table, fits);
 }
 
 /* Reports that there is no platform; returns STATUS_FAILED. clGetPlatformIDs does not tell the cause, so it
@@ -325,7 +322,7 @@ void device_select_drivers(const struct settings *settings, const struct workloa
     struct drivers drivers;
     startup.trusts_all = settings->force || settings->selftest;
     startup.quiet = settings->quiet;
-    startup.verbose = settings->verbose && !settings->quiet;
+    startup.verbose = settings->verbose;
     startup.has_work = work;
     startup.work = work ? *work : (struct workload){0};
 
@@ -397,23 +394,24 @@ enum status device_resolve_list(const char *name, const struct environment *envi
         status = *numbers ? STATUS_OK : STATUS_FAILED;
     }
 
-    /* Try the whole name first: a device's name may contain a comma. */
-    const int whole = status == STATUS_OK ? match_device(table, name) : -1;
     if (status == STATUS_OK && strcasecmp(name, "all") == 0) {
         for (int i = 0; i < table->count; i++)
             if (device_rank(&table->entries[i]) == device_rank(&table->entries[best_index(table, NULL)]))
                 (*numbers)[(*count)++] = i;
-    } else if (status == STATUS_OK && whole >= 0) {
-        (*numbers)[(*count)++] = whole;
     } else if (status == STATUS_OK) {
-        status = list_named(table, name, *numbers, count, error);
+        /* Try the whole name first: a device's name may contain a comma. */
+        const int whole = match_device(table, name);
+        if (whole >= 0)
+            (*numbers)[(*count)++] = whole;
+        else
+            status = list_named(table, name, *numbers, count, error);
     }
     free(table);
     return status;
 }
 
 /* Returns the kind of device for --list-devices. */
-static const char *kind_name(const struct device *device)
+static const char *rank_name(const struct device *device)
 {
     static const char *const names[] = {"simulator", "accelerator", "CPU", "GPU"};
     return names[device_rank(device)];
@@ -435,7 +433,7 @@ static void print_device(FILE *out, const struct device_table *table, int index,
     struct selftest_result result;
     selftest_result_load(device, &result);
     fprintf(out, "%d: %s\n", index, device->name);
-    fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->compute_units,
+    fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", rank_name(device), device->compute_units,
             device->platform_name, device->version, device->driver);
     fprintf(out, "   memory %.1f GiB, one allocation %.1f GiB", (double)device->memory / (1 << 30),
             (double)device->max_allocation / (1 << 30));
@@ -465,7 +463,7 @@ static void put_device(struct json_writer *out, const struct device_table *table
     json_begin(out, NULL, '{');
     json_put_integer(out, "number", index);
     json_put_string(out, "name", device->name);
-    json_put_string(out, "kind", kind_name(device));
+    json_put_string(out, "kind", rank_name(device));
     json_put_integer(out, "compute_units", device->compute_units);
     json_put_string(out, "platform", device->platform_name);
     json_put_string(out, "version", device->version);

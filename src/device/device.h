@@ -26,7 +26,9 @@ enum kernel_variant {
     VARIANT_GPU, /* many narrow work-items */
 };
 
-struct program;
+enum { OPTIONS_SIZE = 512 }; /* bytes of a program's build options, with NUL */
+
+struct device_program;
 struct program_store;
 struct program_list;
 struct event_log;
@@ -57,9 +59,9 @@ struct device {
     cl_command_queue queue;            /* kernels */
     cl_command_queue upload, download; /* copies; NULL if the device shares the host's memory */
 
-    struct program *programs;    /* programs that this device has used, with its own kernel objects */
-    struct program_store *store; /* compiled programs of the context, common to all its devices */
-    struct event_log *event_log; /* of launches and copies; set by the caller, may be NULL */
+    struct device_program *programs; /* programs that this device has used, with its own kernel objects */
+    struct program_store *store;     /* compiled programs of the context, common to all its devices */
+    struct event_log *event_log;     /* of launches and copies; set by the caller, may be NULL */
     struct program_list *needed_programs; /* dry run: launches add their programs here; may be NULL */
 };
 

@@ -4,8 +4,8 @@
  *
  * Two variables are needed to make either loader load a single library. ocl-icd accepts a library in
  * OCL_ICD_VENDORS, which the Khronos loader ignores unless it is a directory. The Khronos loader accepts it
- * in OCL_ICD_FILENAMES, which ocl-icd reads only since 2.3.2. With both set, a platform may be listed twice.
- */
+ * in OCL_ICD_FILENAMES, which ocl-icd reads only since 2.3.2. With both set, a platform may be listed twice;
+ * choose.c skips the second. */
 #include "device/drivers.h"
 
 #include "base/confine.h"
@@ -43,14 +43,15 @@ static void find_icd_directory(char directory[PATH_MAX])
     strcpy(directory, "/etc/OpenCL/vendors");
 }
 
-/* Calls `visit` with the library of each driver that the loader would load. Finds none if OCL_ICD_VENDORS is
- * not a directory, as it then names a single driver. */
+/* Calls `visit` with the library of each driver that the loader would load. If OCL_ICD_VENDORS is a file, it
+ * is the only driver; then visits none. */
 static void each_library(const struct environment *environment,
                          void (*visit)(void *context, const char *library), void *context)
 {
+    const char *folder = environment->icd_directory;
     char directory[PATH_MAX], pattern[PATH_MAX + 8], library[PATH_MAX];
     glob_t found;
-    if (environment->icd_directory && !is_directory(environment->icd_directory))
+    if (folder && !is_directory(folder))
         return;
 
     /* Visit the libraries of OCL_ICD_FILENAMES. */
@@ -63,10 +64,11 @@ static void each_library(const struct environment *environment,
     }
 
     /* Visit the library in the first line of each .icd file. */
-    if (!environment->icd_directory)
+    if (!folder) {
         find_icd_directory(directory);
-    snprintf(pattern, sizeof pattern, "%s/*.icd",
-             environment->icd_directory ? environment->icd_directory : directory);
+        folder = directory;
+    }
+    snprintf(pattern, sizeof pattern, "%s/*.icd", folder);
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -131,8 +133,8 @@ static void allow_joined(const char *folder, const char *name, unsigned rights)
         confine_allow(path, rights);
 }
 
-/* Allows everything in the folder of a driver's library, its data and linker in the same prefix, and its
- * cache. */
+/* Allows reading the folder of a driver's library and its data in the same prefix, running its linker, and
+ * writing its cache. */
 static void allow_library(void *context, const char *library)
 {
     const struct environment *environment = context;
@@ -146,15 +148,17 @@ static void allow_library(void *context, const char *library)
         allow_joined(folder, "../bin/ld", CONFINE_READ | CONFINE_EXECUTE);
     }
     for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
-        const char *named = getenv(caches[i].variable);
+        const char *chosen = getenv(caches[i].variable), *home = environment->home;
         struct error ignored;
+        char *cache = NULL;
         if (!strstr(library, caches[i].library))
             continue;
-        const char *home = environment->home ? environment->home : "";
-        char *cache = named ? copy_text(named, &ignored)
-                      : caches[i].below_home
-                          ? text_print(&ignored, "%s/%s", home, caches[i].folder)
-                          : cache_path(environment->cache, home, caches[i].folder, &ignored);
+        if (chosen)
+            cache = copy_text(chosen, &ignored);
+        else if (!caches[i].below_home)
+            cache = cache_path(environment->cache, home, caches[i].folder, &ignored);
+        else if (home)
+            cache = text_print(&ignored, "%s/%s", home, caches[i].folder);
         if (cache) {
             mkdir(cache, 0700);
             confine_allow(cache, ALL_RIGHTS);
@@ -169,17 +173,19 @@ void drivers_allow(const struct environment *environment)
     Dl_info loader;
 
     /* Allow climg's caches for this user and for all users, and PoCL's cache, which pocl_cache_open has
-     * chosen. */
+     * chosen. A rule needs an existing folder. */
     char *own = cache_path(environment->cache, environment->home, "", &ignored);
-    const char *pocl = getenv("POCL_CACHE_DIR");
-    if (own)
+    if (own) {
+        make_folders_above(own);
         confine_allow(own, ALL_RIGHTS);
+    }
     free(own);
-    char kernels[PATH_MAX];
-    if (pocl && snprintf(kernels, sizeof kernels, "%s", pocl) < PATH_MAX) {
-        make_folders_above(kernels);
-        mkdir(kernels, 0700);
-        confine_allow(kernels, ALL_RIGHTS);
+    const char *pocl = getenv("POCL_CACHE_DIR");
+    char pocl_cache[PATH_MAX];
+    if (pocl && snprintf(pocl_cache, sizeof pocl_cache, "%s", pocl) < PATH_MAX) {
+        make_folders_above(pocl_cache);
+        mkdir(pocl_cache, 0700);
+        confine_allow(pocl_cache, ALL_RIGHTS);
     }
     allow_joined(environment->system_cache, "climg", CONFINE_READ);
 
@@ -194,12 +200,14 @@ void drivers_allow(const struct environment *environment)
     each_library(environment, allow_library, (void *)(uintptr_t)environment);
 
     /* Allow the folders and libraries of the dynamic loader's variables, which also apply to the linker. */
-    static const char *const variables[] = {"LD_LIBRARY_PATH", "LD_PRELOAD"};
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *list = getenv(variables[i]);
+    static const struct {
+        const char *variable, *separators;
+    } lists[] = {{"LD_LIBRARY_PATH", ":;"}, {"LD_PRELOAD", ": "}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        const char *list = getenv(lists[i].variable);
         for (size_t length; list && *list; list += length + (list[length] != '\0')) {
             char path[PATH_MAX];
-            length = strcspn(list, ": ");
+            length = strcspn(list, lists[i].separators);
             snprintf(path, sizeof path, "%.*s", (int)length, list);
             confine_allow(path, CONFINE_READ);
         }

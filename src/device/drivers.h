@@ -27,13 +27,13 @@ bool drivers_load_only(const char *library);
  * caches that they and climg write. Creates missing folders of caches. */
 void drivers_allow(const struct environment *environment);
 
-/* The path to which a driver was denied access, with the reason; "" if none was. */
+/* A file to which a driver has no access, with the reason; "" if there is none. */
 struct driver_denial {
     char text[PATH_MAX + 128];
 };
 
-/* Returns why a driver cannot start in this confined process: a library may not be read, or NVIDIA's device
- * files are missing, which otherwise a setuid program of the driver creates. */
+/* Returns why a driver cannot start in this confined process: a library cannot be read (dlopen's message), or
+ * NVIDIA's device files are missing, which otherwise a setuid program of the driver creates. */
 struct driver_denial drivers_find_denied(const struct environment *environment);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/timing.h"
 #include "device/device.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +37,8 @@ void event_log_calibrate(struct event_log *event_log, const struct device *devic
     }
 }
 
-enum status event_log_add(struct event_log *event_log, enum profile_kind kind, const char *name,
-                          uint64_t bytes, cl_event event, struct error *error)
+enum status event_log_add(struct event_log *event_log, enum part part, const char *name, uint64_t bytes,
+                          cl_event event, struct error *error)
 {
     if (event_log->count == event_log->capacity) {
         size_t capacity = event_log->capacity ? 2 * event_log->capacity : 64;
@@ -52,24 +51,24 @@ enum status event_log_add(struct event_log *event_log, enum profile_kind kind, c
         event_log->capacity = capacity;
     }
     event_log->records[event_log->count++] =
-        (struct event_record){event, kind, name, event_log->owner, event_log->slice, bytes};
+        (struct event_record){event, part, name, event_log->owner, event_log->slice, bytes};
     return STATUS_OK;
 }
 
 /* Adds a finished command to the timing and releases its event. Fails if the command failed. */
-static enum status collect_one(struct event_log *event_log, struct event_record *record, struct error *error)
+static enum status collect_one(struct event_log *event_log, const struct event_record *record,
+                               struct error *error)
 {
-    static const enum part parts[] = {
-        [PROFILE_KERNEL] = PART_STAGES, [PROFILE_UPLOAD] = PART_UPLOAD, [PROFILE_DOWNLOAD] = PART_DOWNLOAD};
+    const bool is_kernel = record->part == PART_STAGES;
     cl_int state = CL_COMPLETE;
     cl_ulong start = 0, end = 0;
     clGetEventInfo(record->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     clReleaseEvent(record->event);
-    record->event = NULL;
     if (state < 0) {
-        fail(error, STATUS_FAILED, "kernel %s failed on the device: %s", record->name, cl_error_name(state));
+        fail(error, STATUS_FAILED, "%s%s failed on the device: %s", is_kernel ? "kernel " : "", record->name,
+             cl_error_name(state));
         return cl_failed(state, error);
     }
     if (!event_log->timing)
@@ -78,16 +77,15 @@ static enum status collect_one(struct event_log *event_log, struct event_record 
     /* An end before the start was observed with an H200's driver, when several queues were busy. */
     if (end < start)
         end = start;
-    timing_add_event(
-        event_log->timing,
-        &(struct timing_event){.part = parts[record->kind],
-                               .name = record->name,
-                               .owner = record->kind == PROFILE_KERNEL ? record->owner.name : NULL,
-                               .owner_index = record->owner.index,
-                               .slice = record->slice,
-                               .bytes = record->bytes,
-                               .begin = event_log->clock_offset + 1e-9 * (double)start,
-                               .end = event_log->clock_offset + 1e-9 * (double)end});
+    timing_add_event(event_log->timing,
+                     &(struct timing_event){.part = record->part,
+                                            .name = record->name,
+                                            .owner = is_kernel ? record->owner.name : NULL,
+                                            .owner_index = record->owner.index,
+                                            .slice = record->slice,
+                                            .bytes = record->bytes,
+                                            .begin = event_log->clock_offset + 1e-9 * (double)start,
+                                            .end = event_log->clock_offset + 1e-9 * (double)end});
     return STATUS_OK;
 }
 
@@ -125,45 +123,4 @@ void event_log_free(struct event_log *event_log)
     event_log_discard(event_log);
     free(event_log->records);
     memset(event_log, 0, sizeof *event_log);
-}
-
-/* ---------------------------------------------------------------- compilers */
-
-/* Seconds: a shorter call only launches, or loads a program from a cache. */
-static const double MIN_COMPILATION = 0.05;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
-static int in_progress;                                  /* number of calls in progress */
-static double since;                                     /* start of the first of them */
-static double spent;                                     /* seconds of finished calls that compiled */
-static void (*watch)(bool begins, double spent);         /* may be NULL */
-
-void compiling_watch(void (*watcher)(bool begins, double spent))
-{
-    pthread_mutex_lock(&lock);
-    watch = watcher;
-    pthread_mutex_unlock(&lock);
-}
-
-void compiling_begin(void)
-{
-    pthread_mutex_lock(&lock);
-    if (in_progress++ == 0) {
-        since = clock_seconds();
-        if (watch)
-            watch(true, spent);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-void compiling_end(void)
-{
-    pthread_mutex_lock(&lock);
-    const double seconds = clock_seconds() - since;
-    if (--in_progress == 0) {
-        spent += seconds >= MIN_COMPILATION ? seconds : 0;
-        if (watch)
-            watch(false, spent);
-    }
-    pthread_mutex_unlock(&lock);
 }

@@ -1,10 +1,10 @@
 /* Records of launches and copies, which become events of a timing (base/timing.h) once their commands have
- * finished. Also reports when a compiler runs, for progress messages.
+ * finished.
  *
  *     launch ─▶ event_log_add ─▶ record ─▶ slice finished: event_log_collect ─▶ timing_add_event
  *
- * A profile owns the OpenCL events of its records. Thread safety: it belongs to one thread, as its device
- * does; the compiling_ functions may be called by any thread. */
+ * An event log owns the OpenCL events of its records. Thread safety: it belongs to one thread, as its device
+ * does. */
 #ifndef CLIMG_DEVICE_EVENT_LOG_H
 #define CLIMG_DEVICE_EVENT_LOG_H
 
@@ -17,18 +17,16 @@
 
 struct device;
 
-/* Step of the chain that a command belongs to: its index, and a name that outlives the profile. */
+/* Step of the chain that a command belongs to: its index, and a name that outlives the log. */
 struct event_owner {
     int index;
     const char *name;
 };
 
-enum profile_kind { PROFILE_KERNEL, PROFILE_UPLOAD, PROFILE_DOWNLOAD };
-
 /* A launch or a copy. */
 struct event_record {
-    cl_event event; /* NULL after it was collected */
-    enum profile_kind kind;
+    cl_event event;
+    enum part part;           /* PART_STAGES for a kernel, PART_UPLOAD or PART_DOWNLOAD */
     const char *name;         /* name of the kernel, "upload" or "download"; not copied */
     struct event_owner owner; /* for kernels */
     int slice;                /* negative: none */
@@ -53,10 +51,10 @@ struct event_log {
  * queue is empty. Failures are ignored: the trace then shows kernels at a wrong time. */
 void event_log_calibrate(struct event_log *event_log, const struct device *device);
 
-/* Adds a record. The profile owns the event from now on, also after a failure. Fails only if memory is
+/* Adds a record. The log owns the event from now on, also after a failure. Fails only if memory is
  * out. */
-enum status event_log_add(struct event_log *event_log, enum profile_kind kind, const char *name,
-                          uint64_t bytes, cl_event event, struct error *error);
+enum status event_log_add(struct event_log *event_log, enum part part, const char *name, uint64_t bytes,
+                          cl_event event, struct error *error);
 
 /* Returns a mark for event_log_collect: the number of records so far. */
 size_t event_log_mark(const struct event_log *event_log);
@@ -70,18 +68,5 @@ void event_log_discard(struct event_log *event_log);
 
 /* Drops all records and frees the memory. */
 void event_log_free(struct event_log *event_log);
-
-/* ---------------------------------------------------------------- compilers
- *
- * Thread safety: any thread may call. */
-
-/* Enclose a call that may compile, such as clBuildProgram. */
-void compiling_begin(void);
-void compiling_end(void);
-
-/* Sets a function that is called when compilation begins and ends, once for concurrent calls: when the first
- * begins, and when the last ends. `spent`: seconds of compilation so far. The function runs under a lock, so
- * it must not compile. NULL removes it. */
-void compiling_watch(void (*watch)(bool begins, double spent));
 
 #endif

@@ -11,6 +11,7 @@
 #include "device/launch.h"
 
 #include "base/timing.h"
+#include "device/compiling.h"
 #include "device/event_log.h"
 #include "device/program.h"
 
@@ -30,8 +31,7 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
     return vector_width == VECTOR_FULL ? GPU_LANES : 1;
 }
 
-/* Default launch configurations. CPU kernels have one group size, since CPU drivers compile each group size
- * anew. */
+/* Default launch configurations. */
 static const struct launch_config default_configs[] = {
     [VARIANT_CPU] = {1, {16, 1}}, [VARIANT_GPU] = {1, {32, 4}}};
 
@@ -47,8 +47,10 @@ struct launch_config device_launch_config(const struct device *device, enum memo
     struct launch_config config = selected->outputs > 0 ? *selected : default_configs[device->variant];
 
     /* Halve the group until the device supports its size: first its rows, then its columns. */
-    while ((size_t)config.group[0] * (size_t)config.group[1] > device->group_size)
-        config.group[config.group[1] > 1] /= 2;
+    while ((size_t)config.group[0] * (size_t)config.group[1] > device->group_size) {
+        int *side = config.group[1] > 1 ? &config.group[1] : &config.group[0];
+        *side /= 2;
+    }
     return config;
 }
 
@@ -58,21 +60,27 @@ static cl_int set_arguments(cl_kernel kernel, const struct argument *arguments, 
     cl_uint index = 0;
     cl_int code = CL_SUCCESS;
     for (size_t i = 0; i < count && code == CL_SUCCESS; i++) {
-        if (arguments[i].kind == ARGUMENT_WEIGHTS) {
-            const struct weights *weights = arguments[i].value;
+        const struct argument *argument = &arguments[i];
+        switch (argument->kind) {
+        case ARGUMENT_VALUE:
+        case ARGUMENT_MEMORY:
+            code = clSetKernelArg(kernel, index++, argument->size, argument->value);
+            break;
+        case ARGUMENT_WEIGHTS: {
+            const struct weights *weights = argument->value;
             code = clSetKernelArg(kernel, index++, sizeof(cl_mem), &weights->memory);
-            continue;
+            break;
         }
-        if (arguments[i].kind != ARGUMENT_PLANES) {
-            code = clSetKernelArg(kernel, index++, arguments[i].size, arguments[i].value);
-            continue;
+        case ARGUMENT_PLANES: {
+            const struct planes *planes = argument->value;
+            struct geometry geometry = planes_geometry(planes);
+            *bytes += planes_bytes(planes);
+            code = clSetKernelArg(kernel, index++, sizeof(cl_mem), &planes->object);
+            if (code == CL_SUCCESS)
+                code = clSetKernelArg(kernel, index++, sizeof geometry, &geometry);
+            break;
         }
-        const struct planes *planes = arguments[i].value;
-        struct geometry geometry = planes_geometry(planes);
-        *bytes += planes_bytes(planes);
-        code = clSetKernelArg(kernel, index++, sizeof(cl_mem), &planes->object);
-        if (code == CL_SUCCESS)
-            code = clSetKernelArg(kernel, index++, sizeof geometry, &geometry);
+        }
     }
     return code;
 }
@@ -83,7 +91,7 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Enqueues the kernel. *seconds receives the duration of the call. */
+/* Enqueues the kernel. *seconds receives the duration of the call, which may compile. */
 static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const size_t grid[3],
                           const size_t group[3], cl_event *event, double *seconds)
 {
@@ -95,8 +103,9 @@ static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const s
     return code;
 }
 
-/* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call. For an
- * exclusive launch, which has finished, it receives the seconds of compilation. */
+/* Enqueues the kernel when the serializer permits. *seconds receives the time spent without executing the
+ * kernel: the duration of the call. An exclusive launch compiles while it runs and has finished on return, so
+ * for it all time is counted except the kernel's. */
 static cl_int enqueue_serialized(const struct device *device, const char *name, cl_kernel kernel,
                                  const size_t grid[3], const size_t group[3], cl_event *event,
                                  double *seconds)
@@ -112,7 +121,6 @@ static cl_int enqueue_serialized(const struct device *device, const char *name, 
     if (code != CL_SUCCESS || !request.exclusive)
         return code;
 
-    /* Count all time except the kernel's execution as compilation. */
     cl_ulong began = 0, ended = 0;
     clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_START, sizeof began, &began, NULL);
     clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_END, sizeof ended, &ended, NULL);
@@ -127,7 +135,7 @@ static struct launch_config work_launch_config(const struct device *device, cons
 }
 
 /* True if one work-item loops over the positions of a whole group (NOINLINE in kernels/planes.h). */
-static bool is_outlined(const struct device *device, const struct work *work)
+static bool loops_over_group(const struct device *device, const struct work *work)
 {
     return work->outlined && device->variant == VARIANT_CPU && work->memory == MEMORY_BUFFER;
 }
@@ -142,7 +150,7 @@ static enum status enqueue_kernel(struct device *device, const struct work *work
     size_t group[3] = {(size_t)config.group[0], (size_t)config.group[1], 1};
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
-    if (is_outlined(device, work)) {
+    if (loops_over_group(device, work)) {
         grid[0] /= group[0];
         group[0] = 1;
     }
@@ -161,12 +169,14 @@ static enum status enqueue_kernel(struct device *device, const struct work *work
         return cl_failed(code, error);
     }
 
-    /* Record the event. The log releases it. */
+    /* A long call has compiled the kernel. */
     if (seconds > COMPILING_ENQUEUE && device->event_log && device->event_log->timing)
         timing_add(device->event_log->timing, PART_BUILD, "build at the first launch", -1,
                    clock_seconds() - seconds);
+
+    /* Record the event. The log releases it. */
     if (device->event_log)
-        return event_log_add(device->event_log, PROFILE_KERNEL, work->kernel, bytes, event, error);
+        return event_log_add(device->event_log, PART_STAGES, work->kernel, bytes, event, error);
     clReleaseEvent(event);
     return STATUS_OK;
 }
@@ -174,8 +184,8 @@ static enum status enqueue_kernel(struct device *device, const struct work *work
 /* Appends text. If it does not fit, only the size grows, and the launch fails. */
 static void launch_append(struct defines *defines, const char *text)
 {
-    size_t used = defines->used < DEFINES_SIZE ? defines->used : DEFINES_SIZE;
-    defines->used += (size_t)snprintf(defines->text + used, DEFINES_SIZE - used, "%s", text);
+    size_t used = defines->used < OPTIONS_SIZE ? defines->used : OPTIONS_SIZE;
+    defines->used += (size_t)snprintf(defines->text + used, OPTIONS_SIZE - used, "%s", text);
 }
 
 void define(struct defines *defines, const char *name, long value)
@@ -186,16 +196,16 @@ void define(struct defines *defines, const char *name, long value)
 }
 
 /* Fills in the program's key. Its options are written to `options`, which must outlive the key. */
-static enum status find_program_key(const struct device *device, const struct work *work,
+static enum status make_program_key(const struct device *device, const struct work *work,
                                     const struct argument *arguments, size_t count, struct defines *options,
                                     struct program_key *program_key, struct error *error)
 {
     bool has_many_weights = false;
-    for (size_t i = 0; i < count; i++) {
-        const struct weights *weights = arguments[i].value;
-        has_many_weights = has_many_weights || (arguments[i].kind == ARGUMENT_WEIGHTS &&
-                                                weights->count * sizeof(float) > device->constant_memory);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (arguments[i].kind == ARGUMENT_WEIGHTS) {
+            const struct weights *weights = arguments[i].value;
+            has_many_weights = has_many_weights || weights->count * sizeof(float) > device->constant_memory;
+        }
     launch_append(options, "-cl-std=CL1.2 -w"); /* -w: PoCL prints the number of warnings */
     if (device->fp_config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
         launch_append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
@@ -206,10 +216,10 @@ static enum status find_program_key(const struct device *device, const struct wo
         launch_append(options, " -DWEIGHTS=__global");
     if (work->memory == MEMORY_IMAGE)
         define(options, "IMAGES", 1);
-    if (is_outlined(device, work))
+    if (loops_over_group(device, work))
         define(options, "ITEMS_PER_CALL", work_launch_config(device, work).group[0]);
     launch_append(options, work->defines.text);
-    if (work->defines.used >= DEFINES_SIZE || options->used >= DEFINES_SIZE)
+    if (work->defines.used >= OPTIONS_SIZE || options->used >= OPTIONS_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
     *program_key = (struct program_key){work->file, options->text, work->edge};
     return STATUS_OK;
@@ -223,7 +233,7 @@ enum status launch(struct device *device, const struct work *work, const struct 
     struct program_key program_key;
     if (is_dry_run && !device->needed_programs)
         return STATUS_OK;
-    if (find_program_key(device, work, arguments, count, &options, &program_key, error) != STATUS_OK)
+    if (make_program_key(device, work, arguments, count, &options, &program_key, error) != STATUS_OK)
         return STATUS_FAILED;
     if (is_dry_run) {
         program_list_add(device->needed_programs, &program_key);
@@ -234,8 +244,9 @@ enum status launch(struct device *device, const struct work *work, const struct 
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;
     cl_int code = set_arguments(kernel, arguments, count, &bytes);
-    if (code != CL_SUCCESS)
-        return fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel,
-                    cl_error_name(code));
+    if (code != CL_SUCCESS) {
+        fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel, cl_error_name(code));
+        return cl_failed(code, error);
+    }
     return enqueue_kernel(device, work, kernel, bytes, error);
 }

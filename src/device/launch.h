@@ -70,11 +70,9 @@ enum vector_width {
 };
 
 /* Build options, -DNAME=VALUE. A zeroed list is empty. The launch fails if options do not fit. */
-enum { DEFINES_SIZE = 512 };
-
 struct defines {
-    size_t used; /* bytes of the text; more than DEFINES_SIZE if it did not fit */
-    char text[DEFINES_SIZE];
+    size_t used; /* bytes of the text; more than OPTIONS_SIZE if it did not fit */
+    char text[OPTIONS_SIZE];
 };
 
 /* Appends an option. */

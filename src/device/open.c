@@ -28,7 +28,8 @@ bool crashes_are_handled(int number)
 }
 
 /* Installs the handler. Called again after each clCreateContext, as drivers install handlers of their own:
- * LLVM's only removes LLVM's files, and PoCL's skips integer divisions by zero, also in the host's code. */
+ * LLVM's only removes its temporary files, and PoCL's ignores integer divisions by zero, even in climg's
+ * code. */
 static void install_handler(void)
 {
     for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
@@ -91,12 +92,13 @@ enum status device_share(const struct device *original, struct device *device, s
 {
     *device = *original;
     device->queue = device->upload = device->download = NULL;
+    device->programs = NULL;
     device->event_log = NULL;
     cl_int code = clRetainContext(device->context);
     if (code != CL_SUCCESS) {
         device->context = NULL;
         device->store = NULL;
-        return fail(error, STATUS_FAILED, "%s: no more of its context can be had (%s)", device->name,
+        return fail(error, STATUS_FAILED, "%s: its context cannot be shared (%s)", device->name,
                     cl_error_name(code));
     }
     programs_share(device);

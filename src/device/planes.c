@@ -1,11 +1,10 @@
-/* The pool of planes, constants and counters in device memory.
+/* Device memory: the pool of planes, the cache of constants, and counters.
  *
  * The pool is a list of allocations; a request gets the smallest free one that fits (best fit). Reuse needs
  * no synchronisation, as the queue is in order: a kernel that still reads released memory is earlier in the
  * queue than the kernel that overwrites it.
  *
- * The layout of buffers avoids cache conflicts, separately for CPUs and GPUs: see choose_spacing and
- * choose_pitch. */
+ * The layout of buffers avoids cache conflicts: see plane_rows, and for CPUs and GPUs choose_pitch. */
 #include "device/planes.h"
 
 #include <math.h>
@@ -27,7 +26,7 @@ struct pool_entry {
 /* Returns the distance between planes, in rows. Planes at a distance of a large power of two share cache
  * sets, which slows kernels that read many planes at one place. An odd distance spreads them
  * (inverse_columns in huge pages: 200 ms instead of 650). */
-static int choose_spacing(const struct planes *planes)
+static int plane_rows(const struct planes *planes)
 {
     return planes->rows | 1;
 }
@@ -37,14 +36,14 @@ size_t planes_bytes(const struct planes *planes)
     if (planes->memory == MEMORY_IMAGE)
         return (size_t)planes->width * planes->rows * planes->layers * 4 * sizeof(cl_float);
     /* One more vector: a vector load may begin anywhere in the last row. */
-    return ((size_t)planes->pitch * choose_spacing(planes) * planes->layers * planes->channels + PITCH_UNIT) *
+    return ((size_t)planes->pitch * plane_rows(planes) * planes->layers * planes->channels + PITCH_UNIT) *
            sizeof(cl_float);
 }
 
 struct geometry planes_geometry(const struct planes *planes)
 {
     return (struct geometry){planes->width, planes->height, planes->first_row, planes->rows,
-                             planes->pitch, planes->layers, planes->channels,  choose_spacing(planes)};
+                             planes->pitch, planes->layers, planes->channels,  plane_rows(planes)};
 }
 
 int planes_layer_depth(const struct planes *planes)
@@ -106,7 +105,7 @@ static enum status check_image_limits(const struct device *device, const struct 
 }
 
 /* Allocates memory for the planes, larger by the pool's headroom, and fills in the entry. */
-static enum status planes_create(struct pool *pool, const struct planes *planes, struct pool_entry *entry,
+static enum status pool_allocate(struct pool *pool, const struct planes *planes, struct pool_entry *entry,
                                  struct error *error)
 {
     struct device *device = pool->device;
@@ -165,16 +164,17 @@ static enum status poison(const struct pool *pool, const struct planes *planes, 
             ? clEnqueueFillImage(pool->device->queue, planes->object, nan, origin, region, 0, NULL, NULL)
             : clEnqueueFillBuffer(pool->device->queue, planes->object, nan, sizeof nan[0], 0,
                                   planes_bytes(planes), 0, NULL, NULL);
-    return code == CL_SUCCESS
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
+    return cl_failed(code, error);
 }
 
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error)
 {
     planes->pitch = choose_pitch(pool->device, planes->width);
 
-    /* Find the smallest free allocation that fits. Best fit keeps large buffers free for large requests. */
+    /* Find the smallest free allocation that fits. */
     struct pool_entry *entry = NULL;
     for (struct pool_entry *other = pool->entries; other; other = other->next)
         if (fits(other, planes) && (!entry || other->size < entry->size))
@@ -185,7 +185,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
         entry = allocate_zeroed(1, sizeof *entry, "a pool entry", error);
         if (!entry)
             return STATUS_FAILED;
-        if (planes_create(pool, planes, entry, error) != STATUS_OK) {
+        if (pool_allocate(pool, planes, entry, error) != STATUS_OK) {
             free(entry);
             return STATUS_FAILED;
         }
@@ -196,7 +196,10 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
     }
     entry->is_acquired = entry->is_recent = true;
     planes->object = entry->object;
-    return pool->poison && !device_is_dry_run(pool->device) ? poison(pool, planes, error) : STATUS_OK;
+    if (!pool->poison || device_is_dry_run(pool->device) || poison(pool, planes, error) == STATUS_OK)
+        return STATUS_OK;
+    planes_release(pool, planes);
+    return STATUS_FAILED;
 }
 
 void planes_release(struct pool *pool, struct planes *planes)
@@ -261,25 +264,26 @@ enum status planes_read(struct device *device, const struct planes *planes, void
                                            0, NULL, NULL)
                       : clEnqueueReadBuffer(device->queue, planes->object, CL_TRUE, 0, planes_bytes(planes),
                                             host, 0, NULL, NULL);
-    return code == CL_SUCCESS
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "%s: copying planes: %s", device->name, cl_error_name(code));
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    fail(error, STATUS_FAILED, "%s: copying planes: %s", device->name, cl_error_name(code));
+    return cl_failed(code, error);
 }
 
 /* ---------------------------------------------------------------- constants */
 
 /* Limits of cached constants. A batch of images of many sizes adds tables for each size, so the least
- * recently used constants beyond MAX_BYTES are freed. The last MIN_CONSTANTS remain, since the current stage
- * may use them. */
-enum { MAX_BYTES = 32 << 20 /* bytes */, MIN_CONSTANTS = 8 };
+ * recently used constants beyond MAX_CONSTANT_BYTES are freed. The last MIN_CONSTANTS remain, since the
+ * current stage may use them. */
+enum { MAX_CONSTANT_BYTES = 32 << 20, MIN_CONSTANTS = 8 };
 
-/* A cached constant, most recently used first. */
+/* An element of the cache's list, which begins with the most recently used one. */
 struct constant {
     struct constant *next;
     cl_mem memory;
-    size_t bytes;              /* size of the memory */
-    struct constant_key key;   /* its bytes are key_bytes */
-    unsigned char key_bytes[]; /* a copy of the key's bytes */
+    size_t size;              /* bytes of the memory */
+    struct constant_key key;  /* points to key_copy */
+    unsigned char key_copy[]; /* bytes of the key */
 };
 
 /* Reports that constants or counters could not be allocated; returns STATUS_FAILED. */
@@ -323,15 +327,15 @@ enum status constants_add(struct constants *constants, const struct device *devi
 {
     /* Copy the key and the values. */
     cl_int code;
-    size_t bytes = count * sizeof *values;
+    size_t size = count * sizeof *values;
     struct constant *constant = allocate(sizeof *constant + key->size, key->what, error);
     *memory = NULL;
     if (!constant)
         return STATUS_FAILED;
-    memcpy(constant->key_bytes, key->bytes, key->size);
-    constant->key = (struct constant_key){key->what, constant->key_bytes, key->size};
-    constant->bytes = bytes;
-    constant->memory = clCreateBuffer(device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
+    memcpy(constant->key_copy, key->bytes, key->size);
+    constant->key = (struct constant_key){key->what, constant->key_copy, key->size};
+    constant->size = size;
+    constant->memory = clCreateBuffer(device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, size,
                                       (void *)(uintptr_t)values, &code);
     if (code != CL_SUCCESS) {
         free(constant);
@@ -344,8 +348,8 @@ enum status constants_add(struct constants *constants, const struct device *devi
     /* Free the least recently used constants beyond the limits. */
     struct constant **at = &constants->first;
     size_t total = 0;
-    for (int i = 0; *at && (i < MIN_CONSTANTS || total + (*at)->bytes <= MAX_BYTES); i++) {
-        total += (*at)->bytes;
+    for (int i = 0; *at && (i < MIN_CONSTANTS || total + (*at)->size <= MAX_CONSTANT_BYTES); i++) {
+        total += (*at)->size;
         at = &(*at)->next;
     }
     free_from(at);
@@ -361,14 +365,21 @@ enum status counters_create(const struct device *device, size_t count, cl_mem *m
 {
     static const cl_uint zero = 0;
     size_t size = count * sizeof zero;
-    cl_int code = CL_SUCCESS;
+    cl_int code;
     *memory = NULL;
     if (device_is_dry_run(device))
         return STATUS_OK;
-    *memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
-    if (code == CL_SUCCESS)
-        code = clEnqueueFillBuffer(device->queue, *memory, &zero, sizeof zero, 0, size, 0, NULL, NULL);
-    return code == CL_SUCCESS ? STATUS_OK : no_memory(device, "counters", code, error);
+    cl_mem counters = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
+    if (code != CL_SUCCESS)
+        return no_memory(device, "counters", code, error);
+    code = clEnqueueFillBuffer(device->queue, counters, &zero, sizeof zero, 0, size, 0, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        clReleaseMemObject(counters);
+        fail(error, STATUS_FAILED, "%s: clearing counters: %s", device->name, cl_error_name(code));
+        return cl_failed(code, error);
+    }
+    *memory = counters;
+    return STATUS_OK;
 }
 
 enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,

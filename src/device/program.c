@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "base/timing.h"
 #include "device/cache.h"
+#include "device/compiling.h"
 #include "device/event_log.h"
 #include "device/pocl.h"
 #include "device/source.h"
@@ -44,8 +45,8 @@ struct program_store {
 };
 
 /* A device's own kernel objects of a program: arguments are part of a kernel object. */
-struct program {
-    struct program *next;
+struct device_program {
+    struct device_program *next;
     struct compiled_program *compiled; /* belongs to the store */
     cl_kernel kernels[MAX_KERNELS];
     char names[MAX_KERNELS][NAME_SIZE]; /* "": unused, as all later ones */
@@ -53,15 +54,15 @@ struct program {
 
 /* Copies as much of the compiler's log as fits; compilers put the cause first. Newlines become " | ", as
  * a message is one line. */
-static void fetch_log(const struct compiled_program *program, const struct device *device, char *log,
+static void fetch_log(const struct compiled_program *compiled, const struct device *device, char *log,
                       size_t size)
 {
     size_t length = 0;
     char *text = NULL;
     log[0] = '\0';
-    clGetProgramBuildInfo(program->handle, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
+    clGetProgramBuildInfo(compiled->handle, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
     if (length > 1 && (text = malloc(length)) != NULL &&
-        clGetProgramBuildInfo(program->handle, device->id, CL_PROGRAM_BUILD_LOG, length, text, NULL) ==
+        clGetProgramBuildInfo(compiled->handle, device->id, CL_PROGRAM_BUILD_LOG, length, text, NULL) ==
             CL_SUCCESS) {
         size_t used = 0;
         for (const char *c = text; *c && used + 4 < size; c++) {
@@ -96,7 +97,6 @@ enum status programs_begin(struct device *device, struct error *error)
 
 void programs_share(struct device *device)
 {
-    device->programs = NULL;
     pthread_mutex_lock(&device->store->lock);
     device->store->users++;
     pthread_mutex_unlock(&device->store->lock);
@@ -112,7 +112,7 @@ void programs_free(struct device *device)
     /* Release this device's kernels. */
     struct program_store *store = device->store;
     while (device->programs) {
-        struct program *program = device->programs;
+        struct device_program *program = device->programs;
         device->programs = program->next;
         for (int i = 0; i < MAX_KERNELS; i++)
             if (program->kernels[i])
@@ -140,7 +140,7 @@ void programs_free(struct device *device)
 
 /* Returns the text of a program with all includes, with or without kernels/builtins.h; the caller frees
  * it. `included` receives its headers. */
-static char *program_text(const struct compiled_program *program, bool builtins, struct included *included,
+static char *program_text(const struct compiled_program *compiled, bool builtins, struct included *included,
                           struct error *error)
 {
     char name[NAME_SIZE], *text = NULL;
@@ -150,7 +150,7 @@ static char *program_text(const struct compiled_program *program, bool builtins,
         fail_memory(error, "out of memory for kernels");
         return NULL;
     }
-    snprintf(name, sizeof name, "%s.cl", program->file);
+    snprintf(name, sizeof name, "%s.cl", compiled->file);
     enum status status = builtins ? source_write(stream, "builtins.h", included, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = source_write(stream, name, included, error);
@@ -162,45 +162,44 @@ static char *program_text(const struct compiled_program *program, bool builtins,
     return NULL;
 }
 
-/* Loads the program from the cache or compiles it. *rejected receives true if the compiler rejects the text.
+/* Loads the program from the cache or compiles it. *is_rejected receives true if the compiler rejects the
+ * text.
  */
-static enum status build_text(struct compiled_program *program, struct device *device, const char *text,
-                              const char *options, bool *rejected, struct error *error)
+static enum status load_or_build(struct compiled_program *compiled, struct device *device, const char *text,
+                                 const char *options, bool *is_rejected, struct error *error)
 {
     cl_int code;
-    program->handle = program_cache_load(device, program->file, options);
-    if (program->handle)
+    compiled->handle = program_cache_load(device, compiled->file, options);
+    if (compiled->handle)
         return STATUS_OK;
-    program->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
+    compiled->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
     if (code != CL_SUCCESS) {
-        fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", program->file,
+        fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", compiled->file,
              cl_error_name(code));
         return cl_failed(code, error);
     }
     compiling_begin();
-    code = clBuildProgram(program->handle, 1, &device->id, options, NULL, NULL);
+    code = clBuildProgram(compiled->handle, 1, &device->id, options, NULL, NULL);
     compiling_end();
-    *rejected = code == CL_BUILD_PROGRAM_FAILURE;
+    *is_rejected = code == CL_BUILD_PROGRAM_FAILURE;
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
-        fetch_log(program, device, log, sizeof log);
-        fail(error, STATUS_FAILED, "kernels/%s.cl does not build on %s (%s, options %s): %s", program->file,
+        fetch_log(compiled, device, log, sizeof log);
+        fail(error, STATUS_FAILED, "kernels/%s.cl does not build on %s (%s, options %s): %s", compiled->file,
              device->name, cl_error_name(code), options, log);
         return cl_failed(code, error);
     }
     if (device->environment->stores_programs)
-        program_cache_save(device, program->file, options, program->handle);
+        program_cache_save(device, compiled->file, options, compiled->handle);
     return STATUS_OK;
 }
 
-/* Compiles the program with or without kernels/builtins.h. *rejected receives true if the compiler rejects
- * it.
- */
-static enum status compile_with(struct compiled_program *program, struct device *device, bool builtins,
-                                bool *rejected, struct error *error)
+/* Loads or builds the program from its text with or without kernels/builtins.h. */
+static enum status compile_with(struct compiled_program *compiled, struct device *device, bool builtins,
+                                bool *is_rejected, struct error *error)
 {
     struct included included = {.count = 0};
-    char *text = program_text(program, builtins, &included, error);
+    char *text = program_text(compiled, builtins, &included, error);
     if (!text)
         return STATUS_FAILED;
 
@@ -208,15 +207,15 @@ static enum status compile_with(struct compiled_program *program, struct device 
     bool has_edge = false;
     for (int i = 0; i < included.count; i++)
         has_edge = has_edge || strcmp(included.names[i], "edge.h") == 0;
-    program->edge = has_edge ? program->edge : -1;
+    compiled->edge = has_edge ? compiled->edge : -1;
 
     /* builtins.h replaces clang's opencl-c.h, so define its include guard. */
     const char *guard = builtins ? " -D_OPENCL_H_" : "";
-    char *options = program->edge >= 0
-                        ? text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard)
-                        : text_print(error, "%s%s", program->options, guard);
+    char *options = compiled->edge >= 0
+                        ? text_print(error, "%s -DEDGE=%d%s", compiled->options, compiled->edge, guard)
+                        : text_print(error, "%s%s", compiled->options, guard);
     enum status status =
-        options ? build_text(program, device, text, options, rejected, error) : STATUS_FAILED;
+        options ? load_or_build(compiled, device, text, options, is_rejected, error) : STATUS_FAILED;
     free(options);
     free(text);
     return status;
@@ -225,17 +224,17 @@ static enum status compile_with(struct compiled_program *program, struct device 
 /* Compiles the program. For PoCL, tries kernels/builtins.h first, and clang's own header if the compiler
  * rejects the text. A failure that remains may be caused by damaged files in PoCL's cache, so the next run
  * empties the cache. */
-static enum status compile_program(struct compiled_program *program, struct device *device,
+static enum status compile_program(struct compiled_program *compiled, struct device *device,
                                    struct error *error)
 {
-    bool rejected = false;
-    enum status status = compile_with(program, device, device_is_pocl(device), &rejected, error);
+    bool is_rejected = false;
+    enum status status = compile_with(compiled, device, device_is_pocl(device), &is_rejected, error);
     if (status == STATUS_OK || !device_is_pocl(device))
         return status;
-    if (rejected) {
-        clReleaseProgram(program->handle);
-        program->handle = NULL;
-        status = compile_with(program, device, false, &rejected, error);
+    if (is_rejected) {
+        clReleaseProgram(compiled->handle);
+        compiled->handle = NULL;
+        status = compile_with(compiled, device, false, &is_rejected, error);
     }
     if (status != STATUS_OK)
         pocl_cache_invalidate();
@@ -303,47 +302,51 @@ static struct compiled_program *find_compiled(const struct program_store *store,
     return compiled;
 }
 
-/* Adds a program to the device, and compiles it unless another device of the context has done so. */
-static enum status program_add(struct device *device, const struct program_key *program_key,
-                               struct error *error)
+/* Adds a program to the device, and compiles it unless another device of the context has done so. Returns
+ * NULL on failure. */
+static struct device_program *program_add(struct device *device, const struct program_key *program_key,
+                                          struct error *error)
 {
     struct program_store *store = device->store;
-    struct program *program = allocate_zeroed(1, sizeof *program, "a program", error);
+    struct device_program *program = allocate_zeroed(1, sizeof *program, "a program", error);
     if (!program)
-        return STATUS_FAILED;
+        return NULL;
     pthread_mutex_lock(&store->lock);
-    struct compiled_program *compiled = find_compiled(store, program_key);
-    if (!compiled) {
+    program->compiled = find_compiled(store, program_key);
+    if (!program->compiled) {
         const double start = clock_seconds();
-        compiled = compile_new(device, program_key, error);
-        if (compiled) {
-            compiled->next = store->compiled;
-            store->compiled = compiled;
+        program->compiled = compile_new(device, program_key, error);
+        if (program->compiled) {
+            program->compiled->next = store->compiled;
+            store->compiled = program->compiled;
             add_build_time(device, 1, clock_seconds() - start, start);
         }
     }
     pthread_mutex_unlock(&store->lock);
-    if (!compiled) {
+    if (!program->compiled) {
         free(program);
-        return STATUS_FAILED;
+        return NULL;
     }
-    program->compiled = compiled;
     program->next = device->programs;
     device->programs = program;
-    return STATUS_OK;
+    return program;
 }
 
 void program_list_add(struct program_list *program_list, const struct program_key *program_key)
 {
-    for (int i = 0; i < program_list->count; i++)
-        if (strcmp(program_list->files[i], program_key->file) == 0 &&
-            strcmp(program_list->options[i], program_key->options) == 0)
+    const int count = program_list->count;
+    for (int i = 0; i < count; i++) {
+        const struct program_key *key = &program_list->keys[i];
+        if (key->edge == program_key->edge && strcmp(key->file, program_key->file) == 0 &&
+            strcmp(key->options, program_key->options) == 0)
             return;
-    if (program_list->count == MAX_PROGRAM_LIST)
+    }
+    if (count == MAX_PROGRAM_LIST)
         return;
-    program_list->files[program_list->count] = program_key->file;
-    program_list->edges[program_list->count] = program_key->edge;
-    snprintf(program_list->options[program_list->count++], PROGRAM_OPTIONS_SIZE, "%s", program_key->options);
+    program_list->keys[count] = *program_key;
+    program_list->keys[count].options = program_list->options[count];
+    snprintf(program_list->options[count], OPTIONS_SIZE, "%s", program_key->options);
+    program_list->count++;
 }
 
 /* A program that is compiled in parallel with others. */
@@ -375,12 +378,9 @@ void programs_build(struct device *device, const struct program_list *program_li
 
     /* Find the programs that are not compiled yet. */
     pthread_mutex_lock(&device->store->lock);
-    for (int i = 0; i < program_list->count; i++) {
-        struct program_key program_key = {program_list->files[i], program_list->options[i],
-                                          program_list->edges[i]};
-        if (!find_compiled(device->store, &program_key))
-            jobs[count++] = (struct build_job){.device = device, .program_key = program_key};
-    }
+    for (int i = 0; i < program_list->count; i++)
+        if (!find_compiled(device->store, &program_list->keys[i]))
+            jobs[count++] = (struct build_job){.device = device, .program_key = program_list->keys[i]};
 
     /* Compile them, on GPUs in parallel. */
     workers_open(&workers, (device->type & CL_DEVICE_TYPE_CPU) || count < 2 ? 1 : count);
@@ -405,12 +405,13 @@ enum status program_kernel(struct device *device, const struct program_key *prog
                            cl_kernel *kernel, struct error *error)
 {
     /* Find the program, or add it. */
-    struct program *program = device->programs;
+    struct device_program *program = device->programs;
     while (program && !has_key(program->compiled, program_key))
         program = program->next;
-    if (!program && program_add(device, program_key, error) != STATUS_OK)
+    if (!program)
+        program = program_add(device, program_key, error);
+    if (!program)
         return STATUS_FAILED;
-    program = program ? program : device->programs;
 
     /* Find the kernel object, or create it. */
     int i = 0;

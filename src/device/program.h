@@ -25,15 +25,14 @@ struct program_key {
 enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
                            cl_kernel *kernel, struct error *error);
 
-enum { MAX_PROGRAM_LIST = 16, PROGRAM_OPTIONS_SIZE = 512 };
+enum { MAX_PROGRAM_LIST = 16 };
 
 /* Programs that a dry run found, each once. Programs beyond MAX_PROGRAM_LIST are left out, and compiled at
- * their first use. */
+ * their first use. Not to be copied: keys point into `options`. */
 struct program_list {
     int count;
-    const char *files[MAX_PROGRAM_LIST]; /* string literals */
-    char options[MAX_PROGRAM_LIST][PROGRAM_OPTIONS_SIZE];
-    int edges[MAX_PROGRAM_LIST];
+    struct program_key keys[MAX_PROGRAM_LIST]; /* their files are string literals */
+    char options[MAX_PROGRAM_LIST][OPTIONS_SIZE];
 };
 
 /* Adds a program unless it is in the list or the list is full. */

@@ -208,9 +208,7 @@ void run_count_missing(struct run *run, const void *params, int image, uint64_t 
 
 void run_report(struct run *run, const char *text)
 {
-    char *all = run->results.text;
-    if (!strstr(all, text))
-        text_append(all, sizeof run->results.text, "%s%s", all[0] != '\0' ? "; " : "", text);
+    text_add_item(run->results.text, sizeof run->results.text, "; ", text);
 }
 
 void run_begin_page(struct run *run)

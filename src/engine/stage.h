@@ -103,7 +103,7 @@ struct rows rows_full(int height);
 /* Returns the smallest range that contains both. */
 struct rows rows_union(struct rows a, struct rows b);
 
-/* Rounds begin down and end up to multiples of `unit`. */
+/* Rounds begin, which is not negative, down and end up to multiples of `unit`. */
 struct rows rows_aligned(struct rows rows, int unit);
 
 /* Callbacks for struct stage's `rows`: the input rows are the output rows, or all rows. */

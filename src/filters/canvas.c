@@ -4,14 +4,13 @@
  *                           pixel of that type
  *   from planes to planes   a warp that copies (filters/warp.h), with `fill` beyond the picture
  *
- * The fill's colour is sRGB. For planes in linear light it is converted; for gray it becomes the luminance of
- * ITU-R BT.709. */
+ * The fill's colour is sRGB. With --linear it is converted to light for planes, and for the samples of files
+ * that hold light: floats without a profile. A gray picture gets the colour's gray, as --gray computes it. */
 #include "filters/canvas.h"
 
 #include "base/exact.h"
 #include "filters/warp.h"
 #include "image/sample.h"
-#include "settings/settings.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +20,6 @@ enum status canvas_parse_fill(const char *text, void *field, struct error *error
 {
     struct fill *fill = field;
     unsigned rgb[3];
-    int length = 0;
     *fill = (struct fill){.kind = FILL_COLOUR};
     if (strcmp(text, "zero") == 0)
         fill->kind = FILL_ZERO;
@@ -31,8 +29,8 @@ enum status canvas_parse_fill(const char *text, void *field, struct error *error
         fill->kind = FILL_TRANSPARENT;
     else if (strcmp(text, "white") == 0)
         fill->colour[0] = fill->colour[1] = fill->colour[2] = 1;
-    else if (sscanf(text, "#%2x%2x%2x%n", &rgb[0], &rgb[1], &rgb[2], &length) == 3 && length == 7 &&
-             strlen(text) == 7 && strspn(text + 1, "0123456789abcdefABCDEF") == 6)
+    else if (strlen(text) == 7 && strspn(text + 1, "0123456789abcdefABCDEF") == 6 &&
+             sscanf(text, "#%2x%2x%2x", &rgb[0], &rgb[1], &rgb[2]) == 3)
         for (int i = 0; i < 3; i++)
             fill->colour[i] = rgb[i] / 255.0;
     else if (strcmp(text, "black") != 0)
@@ -54,9 +52,9 @@ void canvas_print_fill(FILE *file, const void *params)
 /* Returns the pixel of the canvas at which the picture begins. */
 static struct place canvas_place(const struct canvas *canvas, const struct shape *in)
 {
-    struct shape whole = *in;
-    box_set_size(&canvas->box, in, &whole);
-    return box_place(&canvas->box, in, &whole);
+    struct shape on_canvas = *in;
+    box_set_size(&canvas->box, in, &on_canvas);
+    return box_place(&canvas->box, in, &on_canvas);
 }
 
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
@@ -101,19 +99,13 @@ struct affine canvas_inverse_map(const void *params, const struct shape *in)
     return (struct affine){1, 0, -at.x, 0, 1, -at.y};
 }
 
-/* With color=edge a border rule such as mirror may lead upwards while slices proceed downwards. */
+/* With color=edge, rows above and below the picture may be far from the rows of the slice (mirror, wrap), so
+ * slices need all rows. */
 struct stage_caps canvas_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);
     caps.needs_all_rows = ((const struct canvas *)params)->fill.kind == FILL_EDGE;
     return caps;
-}
-
-enum status canvas_prepare(void *params, const struct settings *settings, struct error *error)
-{
-    (void)error;
-    ((struct canvas *)params)->linear = settings->linear;
-    return STATUS_OK;
 }
 
 /* True if the border rule continues the picture, so that no pixel is filled. */
@@ -122,22 +114,33 @@ static bool uses_border(const struct run *run, const struct canvas *canvas)
     return canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO;
 }
 
-/* Computes the channels of the fill for a shape. In gray it is the luminance (ITU-R BT.709, 3.2), as in
- * --gray. */
-static void canvas_fill_channels(const struct fill *fill, const struct shape *shape, double *channels)
-{
-    const double *rgb = fill->colour;
-    const int colours = shape->channels - shape->alpha;
-    for (int c = 0; c < shape->channels; c++)
-        channels[c] = colours == 3 ? rgb[c % 3] : 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2];
-    if (shape->alpha)
-        channels[colours] = fill->kind == FILL_COLOUR;
-}
-
-/* Converts an sRGB value to linear light (IEC 61966-2-1). */
+/* Return the light of an sRGB value, and the sRGB value of light (IEC 61966-2-1). */
 static double light_of_srgb(double value)
 {
     return value <= 0.04045 ? value / 12.92 : exact_pow((value + 0.055) / 1.055, 2.4);
+}
+
+static double srgb_of_light(double light)
+{
+    return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
+}
+
+/* Computes the channels of the fill: in linear light if `is_light` is set, otherwise in sRGB. The weighted
+ * sum (ITU-R BT.709, 3.2) is that of --gray: of light with --linear, otherwise of sRGB values. */
+static void canvas_fill_channels(const struct fill *fill, const struct shape *shape, bool is_light,
+                                 double channels[4])
+{
+    double colours[3], gray;
+    for (int i = 0; i < 3; i++)
+        colours[i] = shape->linear ? light_of_srgb(fill->colour[i]) : fill->colour[i];
+    gray = 0.2126 * colours[0] + 0.7152 * colours[1] + 0.0722 * colours[2];
+    const int count = shape->channels - shape->alpha;
+    for (int c = 0; c < count; c++) {
+        const double value = count == 3 ? colours[c] : gray;
+        channels[c] = shape->linear && !is_light ? srgb_of_light(value) : value;
+    }
+    if (shape->alpha)
+        channels[count] = fill->kind == FILL_COLOUR;
 }
 
 /* Uploads the fill as a pixel of the raster's sample type. */
@@ -145,9 +148,10 @@ static enum status canvas_upload_fill(struct run *run, const struct canvas *canv
                                       const struct raster *raster, cl_mem *fill, struct error *error)
 {
     const enum sample_type type = (enum sample_type)raster->sample;
+    const bool is_light = shape->linear && shape->floats && shape->space == NULL;
     double channels[4];
-    float pixel[4] = {0};
-    canvas_fill_channels(&canvas->fill, shape, channels);
+    float pixel[4] = {0}; /* 16 bytes: a pixel of any type, as the floats of run_constants */
+    canvas_fill_channels(&canvas->fill, shape, is_light, channels);
     for (int c = 0; c < shape->channels; c++) {
         const bool alpha = shape->alpha && c == shape->channels - 1;
         const double black = alpha ? 0 : raster->black, white = alpha ? 1 : raster->white;
@@ -162,7 +166,7 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
 {
     const struct place place = canvas_place(canvas, &in->shape);
     const struct planes dst = value_planes(out);
-    const struct {
+    const struct { /* struct canvas of kernels/extend_samples.cl */
         cl_int x, y, picture_width, picture_height, width, first_row, rows, uses_border;
     } at = {place.x,   place.y,       in->shape.width, in->shape.height,
             dst.width, dst.first_row, dst.rows,        uses_border(run, canvas)};
@@ -185,8 +189,8 @@ enum status canvas_image(struct run *run, const void *params, const struct value
     double channels[4];
     if (out->raster) /* unchanged samples of the file */
         return canvas_move_samples(run, canvas, in, out, error);
-    canvas_fill_channels(&canvas->fill, &out->shape, channels);
+    canvas_fill_channels(&canvas->fill, &out->shape, out->shape.linear, channels);
     for (int c = 0; c < out->shape.channels; c++)
-        copying.fill[c] = (cl_float)(canvas->linear ? light_of_srgb(channels[c]) : channels[c]);
+        copying.fill[c] = (cl_float)channels[c];
     return warp_image(run, &affine, &copying, in, out, error);
 }

@@ -1,6 +1,6 @@
 /* A larger canvas around the picture, for --extend and --border.
  *
- * struct canvas is plain data, owns nothing, and is read-only once the stage was prepared. The functions are
+ * struct canvas is plain data, owns nothing, and is read-only once it was parsed. The functions are
  * the callbacks of a stage whose params are a struct canvas; canvas_image() only enqueues work. */
 #ifndef CLIMG_FILTERS_CANVAS_H
 #define CLIMG_FILTERS_CANVAS_H
@@ -19,7 +19,6 @@ struct fill {
 struct canvas {
     struct box box; /* size of the canvas, and the picture's position on it; must be first */
     struct fill fill;
-    bool linear; /* planes are in linear light; set by canvas_prepare() */
 };
 
 /* Row of the option table for color=. */
@@ -33,9 +32,6 @@ struct canvas {
     }
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
 void canvas_print_fill(FILE *file, const void *params);
-
-/* Callback `prepare`: sets `linear`. */
-enum status canvas_prepare(void *params, const struct settings *settings, struct error *error);
 
 /* Computes the size. Fails if the canvas does not contain the picture, is larger than BOX_MAX_SIDE, or if a
  * picture without alpha would have a transparent border. `what` names the stage in messages. */

@@ -386,6 +386,7 @@ enum status settings_resolve(struct settings *settings, struct error *error)
         return fail(error, STATUS_USAGE, "--info, --check and --compare are not timed; leave %s out", timing);
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
+    settings->verbose = settings->verbose && !settings->quiet;
     return shard_parse(settings->shard, &settings->part, error);
 }
 

@@ -132,7 +132,7 @@ struct settings {
 
     /* Messages and reports. */
     bool quiet;
-    bool verbose;
+    bool verbose;       /* false if `quiet` is set */
     int progress;       /* enum progress_option */
     const char *report; /* file; "-": stdout */
     const char *trace;  /* file; "-": stdout */

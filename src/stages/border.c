@@ -71,7 +71,6 @@ const struct stage stage_border = {
     .params_size = sizeof(struct canvas),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .prepare = canvas_prepare,
     .shape = border_shape,
     .rows = canvas_rows,
     .inverse_map = canvas_inverse_map,

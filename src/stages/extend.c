@@ -51,7 +51,6 @@ const struct stage stage_extend = {
     .params_size = sizeof(struct canvas),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .prepare = canvas_prepare,
     .shape = extend_shape,
     .rows = canvas_rows,
     .inverse_map = canvas_inverse_map,

@@ -7,12 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TRIALS = 2, RUNS = 20, PLACES = 4000, OPTIONS_SIZE = 256, LOG_SIZE = 4096, TEXT_SIZE = 1 << 16 };
+enum {
+    MAX_TRIALS = 2,
+    RUNS = 20,
+    PLACES = 4000,
+    TRIAL_OPTIONS_SIZE = 256,
+    LOG_SIZE = 4096,
+    TEXT_SIZE = 1 << 16
+};
 
 struct built {
     struct built *next;
     const char *file;
-    char options[OPTIONS_SIZE];
+    char options[TRIAL_OPTIONS_SIZE];
     cl_program program;
 };
 

@@ -23,6 +23,9 @@ static const char *imagined_platforms[4] = {"Imagination"};
 static struct imagined_device imagined_devices[8] = {{.name = "Thought", .type = CL_DEVICE_TYPE_CPU}};
 static int imagined_platform_count = 1, imagined_device_count = 1;
 
+/* The code that commands and references to a context return, other than launches and maps. */
+static cl_int imagined_refusal = CL_SUCCESS;
+
 /* Returns true if an accepted launch fails later. May be NULL. */
 static bool (*imagined_break)(void);
 
@@ -126,7 +129,7 @@ static cl_int imagined_command(cl_event *event)
 {
     if (event)
         *event = imagined_event(CL_COMPLETE, 1e-6);
-    return CL_SUCCESS;
+    return imagined_refusal;
 }
 
 static cl_int imagined_answer(const void *value, size_t size, size_t room, void *to, size_t *needed)
@@ -500,7 +503,7 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t ro
 
 cl_int clRetainContext(cl_context object)
 {
-    return imagined_retain(object);
+    return imagined_refusal == CL_SUCCESS ? imagined_retain(object) : imagined_refusal;
 }
 
 cl_int clRetainEvent(cl_event object)

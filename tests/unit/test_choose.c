@@ -343,8 +343,8 @@ static void selftest_results_are_remembered(void **state)
     assert_int_equal(selftest_result_save(&device, &result, &path, &error), STATUS_OK);
     assert_int_equal(selftest_result_check(&device, &error), STATUS_FAILED);
     assert_string_equal(
-        error.text, "Graphics A gave wrong answers in --selftest on 2026-01-31 (--blur off by 0.25); take "
-                    "another --device, run --selftest again with another driver, or --force");
+        error.text, "Graphics A gave wrong answers in --selftest on 2026-01-31 (--blur off by 0.25); choose "
+                    "another --device, run --selftest again after a driver update, or use --force");
     assert_listed(
         false, (const char *const[]){
                    "   --selftest failed on 2026-01-31 (--blur off by 2.5e-01): not used without --force\n",

@@ -364,9 +364,21 @@ static void lists_of_words(void **state)
     assert_int_equal(count, 5);
 }
 
+/* An item is in the list only as a whole. */
+static void list_of_items_has_each_once(void **state)
+{
+    char list[64] = "";
+    static const char *const items[] = {"12 values", "2 values", "12 values", "", "2 val", "2 values"};
+    (void)state;
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++)
+        text_add_item(list, sizeof list, "; ", items[i]);
+    assert_string_equal(list, "12 values; 2 values; 2 val");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(list_of_items_has_each_once),
         cmocka_unit_test(integers),
         cmocka_unit_test(integers_do_not_wrap),
         cmocka_unit_test(reals),

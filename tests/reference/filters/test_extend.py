@@ -198,6 +198,30 @@ def test_linear_light(tmp_path, rng, chain):
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[0, 0], [255, 128, 1])
 
 
+def srgb_light(value):
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
+@pytest.mark.parametrize("chain", [[], ["--invert"]])
+def test_floats_are_light(tmp_path, rng, chain):
+    """Floats without a profile hold light with --linear, in files as on the device."""
+    harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 9, 7, 3, "float32"))
+    for name, words, expected in (("plain.tif", [], 128 / 255), ("light.tif", ["--linear"], srgb_light(128 / 255))):
+        harness.run("in.tif", *chain, "--extend", "30x30,color=#808080", *words, name, cwd=tmp_path)
+        assert np.allclose(harness.read_tiff(tmp_path / name)[0, 0], expected, atol=1e-6), name
+
+
+@pytest.mark.parametrize("chain", [[], ["--invert"]])
+def test_gray_of_light(tmp_path, rng, chain):
+    """In a gray picture the colour is as bright as --gray makes it: luminance with --linear, otherwise luma."""
+    harness.write_tiff(tmp_path / "gray.tif", draw_samples(rng, 9, 7, 1, "uint8"))
+    harness.write_tiff(tmp_path / "red.tif", np.full((7, 9, 3), [255, 0, 0], np.uint8))
+    for words, expected in (([], 54), (["--linear"], 127)):
+        harness.run("-y", "gray.tif", *chain, "--extend", "30x30,color=#ff0000", *words, "out.tif", cwd=tmp_path)
+        harness.run("-y", "red.tif", "--gray", *words, "red_gray.tif", cwd=tmp_path)
+        assert harness.read_tiff(tmp_path / "out.tif").flat[0] == expected == harness.read_tiff(tmp_path / "red_gray.tif").flat[0]
+
+
 @pytest.mark.parametrize("chain", [["--invert", "--extend"], ["--extend"]])
 def test_range(tmp_path, rng, chain):
     """White is what --range makes white."""

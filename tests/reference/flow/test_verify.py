@@ -131,6 +131,18 @@ def test_other_device_and_timing(folder, rng):
     assert said.count("no OpenCL device fits") == 1
 
 
+def test_trace(folder, rng):
+    """It is a part of encoding, in the writer's row."""
+    write_input(folder, rng, "uint8", 1)
+    climg(folder, {"CLIMG_SLICE": "20"}, "--blur", "2", "--verify=100", "--trace", "t.json", "out.tif")
+    events = json.loads((folder / "t.json").read_text())
+    rows = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    times = {name: [(e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["name"].split(",")[0] == name and
+                    rows[e["tid"]] == "writer"] for name in ("verify", "encode")}
+    assert times["verify"]
+    assert all(any(encode[0] <= verify[0] and verify[1] <= encode[1] + 1 for encode in times["encode"]) for verify in times["verify"])
+
+
 def test_nan_and_infinity(folder, rng):
     """Both variants spread them to the same pixels: to those whose weights reach them, and to no others."""
     chains = (["--blur", "2"], ["--scale", "1/2"], ["--sharpen", "1"], ["--convolve", "@samples/emboss.txt"],

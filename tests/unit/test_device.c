@@ -1,0 +1,118 @@
+/* Failures of a device: what they say, whether the job may be tried again, and what is freed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#undef fail /* cmocka's macro hides the function of base/error.h */
+
+#include "imagined_opencl.h"
+
+#include "device/choose.h"
+#include "device/event_log.h"
+#include "device/planes.h"
+#include "device/program.h"
+
+static struct environment environment;
+static struct device device;
+static struct error error;
+
+static int open_device(void **state)
+{
+    (void)state;
+    return device_choose("", &environment, &device, &error) != STATUS_OK ||
+           device_open(&device, &error) != STATUS_OK;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    imagined_refusal = CL_SUCCESS;
+    device_close(&device);
+    assert_int_equal(imagined_objects, 0);
+    return 0;
+}
+
+/* A warp has a border rule of its own. */
+static void program_is_listed_for_each_border_rule(void **state)
+{
+    static struct program_list list;
+    struct program_key key = {.file = "warp", .options = "-DLANES=1", .edge = 0};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        key.edge = 0;
+        program_list_add(&list, &key);
+        key.edge = 3;
+        program_list_add(&list, &key);
+    }
+    assert_int_equal(list.count, 2);
+    assert_true(list.keys[0].edge == 0 && list.keys[1].edge == 3);
+}
+
+static void failed_copy_is_no_kernel(void **state)
+{
+    static const struct {
+        enum part part;
+        const char *name, *message;
+    } records[] = {
+        {PART_STAGES, "blur", "kernel blur failed on the device: CL_OUT_OF_RESOURCES"},
+        {PART_UPLOAD, "upload", "upload failed on the device: CL_OUT_OF_RESOURCES"},
+        {PART_DOWNLOAD, "download", "download failed on the device: CL_OUT_OF_RESOURCES"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
+        struct event_log event_log = {.slice = -1};
+        assert_int_equal(event_log_add(&event_log, records[i].part, records[i].name, 1,
+                                       imagined_event(CL_OUT_OF_RESOURCES, 0), &error),
+                         STATUS_OK);
+        assert_int_equal(event_log_collect(&event_log, event_log_mark(&event_log), &error), STATUS_FAILED);
+        assert_string_equal(error.text, records[i].message);
+        event_log_free(&event_log);
+    }
+}
+
+/* Drivers that allocate when memory is first used report it then. */
+static void late_allocations_may_be_tried_again(void **state)
+{
+    struct pool pool = {.device = &device, .poison = true};
+    struct planes planes = {.width = 8, .height = 8, .rows = 8, .layers = 1, .channels = 1};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        imagined_refusal = i == 0 ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_OUT_OF_RESOURCES;
+        assert_int_equal(planes_acquire(&pool, &planes, &error), STATUS_FAILED);
+        assert_null(planes.object);
+        assert_int_equal(error.is_out_of_memory, i == 0);
+        cl_mem counters = NULL;
+        assert_int_equal(counters_create(&device, 8, &counters, &error), STATUS_FAILED);
+        assert_null(counters);
+        assert_int_equal(error.is_out_of_memory, i == 0);
+    }
+    pool_clear(&pool); /* frees only what was released */
+    assert_int_equal(pool.allocated, 0);
+}
+
+static void failed_copy_of_a_device_owns_nothing(void **state)
+{
+    struct device copy;
+    cl_kernel kernel = NULL;
+    (void)state;
+    assert_int_equal(
+        program_kernel(&device, &(struct program_key){"point", "", 0}, "linear", &kernel, &error), STATUS_OK);
+    imagined_refusal = CL_OUT_OF_RESOURCES;
+    assert_int_equal(device_share(&device, &copy, &error), STATUS_FAILED);
+    assert_non_null(strstr(error.text, "its context cannot be shared (CL_OUT_OF_RESOURCES)"));
+    assert_null(copy.programs);
+    device_close(&copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(program_is_listed_for_each_border_rule),
+        cmocka_unit_test(failed_copy_is_no_kernel),
+        cmocka_unit_test_setup_teardown(late_allocations_may_be_tried_again, open_device, close_device),
+        cmocka_unit_test_setup_teardown(failed_copy_of_a_device_owns_nothing, open_device, close_device),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
