@@ -382,7 +382,7 @@ enum status settings_resolve(struct settings *settings, struct error *error)
     const char *timing = settings->trace                          ? "--trace"
                          : settings->timing.form != TIMING_ABSENT ? "--timing"
                                                                   : NULL;
-    if (timing && settings_only_read(settings))
+    if (timing && settings_writes_no_output(settings))
         return fail(error, STATUS_USAGE, "--info, --check and --compare are not timed; leave %s out", timing);
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
