@@ -218,6 +218,11 @@ def test_decoding_starts_before_the_device_is_ready(tmp_path, rng):
         began = min(begin for begin, _, name in rows["reader"] if name == "decode ahead")
         opened = max(end for _, end, name in rows["start-up"] if name == "open the device")
         assert began < opened
+    # A measurement of the file's own rows needs no device.
+    harness.run("in.png", "--trace", "t.json", "--deskew", "out.tif", cwd=tmp_path)
+    rows = read_trace(tmp_path / "t.json")
+    assert min(begin for begin, _, name in rows["reader"] if name == "measure") < \
+        max(end for _, end, name in rows["start-up"] if name == "open the device")
     whole = (tmp_path / "in.png").read_bytes()
     for size, name in ((60000, "early.png"), (len(whole) - 2000, "late.png")):
         (tmp_path / name).write_bytes(whole[:size])
