@@ -183,9 +183,8 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
 }
 
 /* Bytes of samples. An image smaller than LARGE_IMAGE is decoded faster than a thread starts. At most
- * AHEAD_MOST are decoded while the device is being opened: a photo of 8 megapixels. 32 MB are no faster for a
- * page of 35 MB, as the ring of the first pass is filled while programs are compiled. */
-enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 24 << 20 };
+ * AHEAD_MOST are decoded while the device is being opened: a photo of 10 megapixels. */
+enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
 {
