@@ -199,7 +199,7 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
 /* A thread that decodes the first rows of a page while the device is opened and the page measured. */
 struct read_ahead {
     struct worker *worker;
-    struct reader *reader; /* nobody else uses it until read_ahead_end */
+    struct reader *reader; /* used by the thread alone until read_ahead_end */
     size_t limit;          /* bytes of rows */
     pthread_t thread;
     bool is_running;

@@ -487,6 +487,8 @@ static enum status flow_slices(const struct page *page, struct error *error)
             page->watch(page->watcher, slice.out.end, plan_output(plan));
     }
     status = flow_end(&flow, status, error);
+    if (plan->analysis)
+        device_finish(page->run->device); /* no writer has waited for the last part */
     if (status == STATUS_OK)
         status = profile_collect(profile, profile_mark(profile), error);
     if (status == STATUS_OK)

@@ -202,6 +202,13 @@ def test_file_that_cannot_be_written(tmp_path, rng, option, path, what):
     assert not (tmp_path / "out.tif").exists()
 
 
+def test_trace_of_an_analysis(tmp_path, rng):
+    """Has the times of its last parts, although no writer waits for them."""
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (900, 700, 1)).astype(np.uint8))
+    harness.run("in.tif", "--median", "20", "--threshold", "otsu", "--trace", "t.json", "out.tif", cwd=tmp_path, env={"CLIMG_SLICE": "300"})
+    assert min(begin for row in read_trace(tmp_path / "t.json").values() for begin, _, _ in row) >= 0
+
+
 def test_decoding_starts_before_the_device_is_ready(tmp_path, rng):
     """An image large enough for that: its pixels, its damage, and a device that is not there, which is told first."""
     samples = harness.random_samples(rng, Shape(1100, 1000, 3, "uint8"))
