@@ -509,6 +509,8 @@ struct spool {
     FILE *file;
     bool is_last; /* no further pass will read it */
     uint32_t row; /* next row to be read */
+    /* Buffer of `file`. With stdio's 4 KiB each row is a system call. */
+    char buffer[1 << 16];
 };
 
 /* Fails for all files, as they share the folder. `what` is "read" or "write". */
@@ -633,6 +635,8 @@ enum status flow_page(const struct page *page, struct error *error)
         }
         if (!again)
             spool.file = spool_open(spool.folder, error);
+        if (!again && spool.file)
+            setvbuf(spool.file, spool.buffer, _IOFBF, sizeof spool.buffer);
         status = spool.file ? analyse_step(page, i, &spool, again, error) : STATUS_FAILED;
         again = true;
     }
