@@ -149,6 +149,12 @@ void *allocate_pages(size_t size)
     return mapped + before;
 }
 
+void discard_pages(void *memory, size_t size)
+{
+    if (size >= HUGE_PAGE)
+        madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_DONTNEED);
+}
+
 void free_pages(void *memory, size_t size)
 {
     if (size < HUGE_PAGE)

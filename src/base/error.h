@@ -66,6 +66,10 @@ char *copy_text(const char *text, struct error *error);
  * and more in huge pages if the system has them. The content is undefined. Returns NULL on failure. */
 void *allocate_pages(size_t size);
 
+/* Frees the physical memory of the whole huge pages in the first `size` bytes of such a block. Their content
+ * becomes undefined. */
+void discard_pages(void *memory, size_t size);
+
 /* Frees memory of allocate_pages. `size` must be the allocated size. `memory` may be NULL. */
 void free_pages(void *memory, size_t size);
 

@@ -4,9 +4,14 @@
  *
  * There are three shortcuts. A lossy file that nothing changes is copied. A lossy file whose pixels are only
  * moved is written without re-encoding, if its format can do so. A large picture is decoded while the device
- * is being opened. */
+ * is being opened:
+ *
+ *     calling thread   measurements that need no device   wait for both   plan   pages
+ *     thread           open the device
+ *     thread           decode the first rows ........... */
 #include "batch/convert.h"
 
+#include "base/threads.h"
 #include "base/timing.h"
 #include "batch/report.h"
 #include "batch/resume.h"
@@ -17,6 +22,7 @@
 #include "image/output/output.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,27 +196,56 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
     return job->skipped ? STATUS_OK : job_open(job, worker, error);
 }
 
+/* A thread that decodes the first rows of a page while the device is opened and the page measured. */
+struct read_ahead {
+    struct worker *worker;
+    struct reader *reader; /* used by the thread alone until read_ahead_end */
+    size_t limit;          /* bytes of rows */
+    pthread_t thread;
+    bool is_running;
+    atomic_bool is_stopped;
+};
+
 /* A condition for reader_prefetch. */
-static bool device_is_awaited(void *worker)
+static bool is_reading_ahead(void *context)
 {
-    return worker_is_opening(worker);
+    return !atomic_load(&((struct read_ahead *)context)->is_stopped);
 }
 
-/* Starts to open the device, and meanwhile decodes a large image. Damaged pixels are reported when the rows
- * are read, so a missing device is reported first. */
-static void read_ahead(struct worker *worker, const struct job *job)
+static void *read_ahead_thread(void *context)
+{
+    struct read_ahead *ahead = context;
+    const double since = clock_seconds();
+    reader_prefetch(ahead->reader, ahead->limit, is_reading_ahead, ahead);
+    timing_add(&ahead->worker->timing, PART_DECODE, "decode ahead", -1, since);
+    return NULL;
+}
+
+/* Starts to open the device and to decode a large image. Damaged pixels are reported when the rows are read,
+ * so a missing device is reported first. */
+static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
     const struct shape held = job_shape(job), shape = shape_full(&held);
-    uint64_t limit = worker->share.memory_limit;
+    const uint64_t limit = worker->share.memory_limit;
+    struct error ignored = {.text = ""};
+    *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = AHEAD_MOST};
     if (worker->open || job->pyramid || reader_is_plain(job->reader) ||
         pixel_size(info) * (size_t)shape.width * (size_t)shape.height < LARGE_IMAGE)
         return;
-    double since = clock_seconds();
+    if (limit > 0 && limit / 4 < AHEAD_MOST)
+        ahead->limit = (size_t)(limit / 4);
     worker_begin_open(worker);
-    reader_prefetch(job->reader, limit > 0 && limit / 4 < AHEAD_MOST ? (size_t)(limit / 4) : AHEAD_MOST,
-                    device_is_awaited, worker);
-    timing_add(&worker->timing, PART_DECODE, "decode ahead", -1, since);
+    ahead->is_running = worker_is_opening(worker) &&
+                        thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;
+}
+
+/* Stops the thread and waits for it, for a millisecond. */
+static void read_ahead_end(struct read_ahead *ahead)
+{
+    atomic_store(&ahead->is_stopped, true);
+    if (ahead->is_running)
+        pthread_join(ahead->thread, NULL);
 }
 
 /* Writes the page: without re-encoding if pixels are only moved and the format can do so, else through the
@@ -329,14 +364,18 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     return status;
 }
 
-/* Converts all pages. The device is opened for the first one, but not if a single output has no folder. */
+/* Converts all pages. The device is opened for the first page, but not if a single output has no folder. */
 static enum status convert_pages(struct worker *worker, struct job *job, struct result *result)
 {
     if (job->is_single && output_check(job->output, &result->error) != STATUS_OK)
         return STATUS_FAILED;
     job->page = 0;
-    read_ahead(worker, job);
-    enum status status = worker_open(worker, &result->error);
+    struct read_ahead ahead;
+    read_ahead_begin(&ahead, worker, job);
+    enum status status = job_measure(job, worker, result);
+    if (status == STATUS_OK)
+        status = worker_open(worker, &result->error);
+    read_ahead_end(&ahead);
     for (bool more = true; status == STATUS_OK && more;) {
         status = convert_page(worker, job, result);
         /* Memory that the page did not use is freed. But subsampled chroma needs less than the luma before

@@ -241,6 +241,7 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
     const int stored = reader_info(job->reader)->metadata.orientation;
     chain_free(&job->chain);
     job->orientation = 0;
+    job->measured[0] = '\0';
     enum status status =
         chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
                       format_holds_coefficients(job->format) && !job_is_stacked(job), &job->chain, error);

@@ -2,9 +2,10 @@
  *
  *     file, read again ─▶ steps before the stage ─▶ rows ─▶ measurement ─▶ a stage with plain numbers
  *
- * The pass is a page of its own (flow_page) whose writer passes the rows on, so it works in slices, on
- * pictures of any size. If the stage comes first, the picture is decoded at 1/2 to 1/8 where that is enough.
- * A second measured stage in the chain sees what the first one has become. */
+ * If the stage comes first, the picture is decoded at 1/2 to 1/8 where that is enough, and its rows need no
+ * device: the first page is measured while the device is opened. Otherwise the pass is a page of its own
+ * (flow_page) whose writer passes the rows on, so it works in slices, on pictures of any size. A second
+ * measured stage in the chain sees what the first one has become. */
 #include "batch/result.h"
 
 #include "base/text.h"
@@ -69,9 +70,41 @@ static void measure_reduce(struct reader *reader, int side)
     reader_reduce(reader, factor);
 }
 
+/* True if the rows that the measurement of step `index` needs are the file's: no step comes before, and
+ * conversion to planes and back would not change a sample. */
+static bool measures_file_rows(const struct job *job, const struct worker *worker, size_t index)
+{
+    const struct settings *settings = worker->context->settings;
+    const struct image_info *info = reader_info(job->reader);
+    return index == 0 && (info->type == SAMPLE_UINT8 || info->type == SAMPLE_UINT16) && !info->alpha &&
+           job_output_type(job, worker) == info->type && !settings->linear && !settings->range.given;
+}
+
+/* Passes the file's rows to the measurement. */
+static enum status measure_file(struct worker *worker, struct reader *reader, struct measuring *measuring,
+                                struct error *error)
+{
+    enum { PIECE_SIZE = 1 << 18 }; /* bytes: stays in the cache */
+    const struct image_info *info = reader_info(reader);
+    const size_t pitch = row_size(info);
+    const uint32_t piece = pitch < PIECE_SIZE ? (uint32_t)(PIECE_SIZE / pitch) : 1;
+    const double since = clock_seconds();
+    unsigned char *rows = allocate(pitch * piece, "rows", error);
+    enum status status = rows ? measuring_begin(measuring, info, error) : STATUS_FAILED;
+    for (uint32_t y = 0; status == STATUS_OK && y < info->height; y += piece) {
+        const uint32_t count = info->height - y < piece ? info->height - y : piece;
+        status = reader_read(reader, rows, pitch, count, error);
+        if (status == STATUS_OK)
+            status = measuring_add(measuring, rows, pitch, count, error);
+    }
+    free(rows);
+    timing_add(&worker->timing, PART_DECODE, "measure", -1, since);
+    return status;
+}
+
 /* Runs the steps before `index` and passes the rows to the measurement. */
-static enum status measure_rows(const struct job *job, struct worker *worker, size_t index,
-                                struct reader *reader, struct measuring *measuring, struct error *error)
+static enum status measure_steps(const struct job *job, struct worker *worker, size_t index,
+                                 struct reader *reader, struct measuring *measuring, struct error *error)
 {
     const struct chain before = {.steps = job->chain.steps, .count = index};
     const struct memory_sink sink = {measuring, measuring_begin, measuring_add, measuring_end};
@@ -126,8 +159,10 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
         if (measurement->sufficient_side > 0 && index == (job->orientation > 0))
             measure_reduce(reader, measurement->sufficient_side);
         measuring.state = allocate_zeroed(1, measurement->size, "a measurement", error);
-        status =
-            measuring.state ? measure_rows(job, worker, index, reader, &measuring, error) : STATUS_FAILED;
+        status = !measuring.state ? STATUS_FAILED
+                 : measures_file_rows(job, worker, index)
+                     ? measure_file(worker, reader, &measuring, error)
+                     : measure_steps(job, worker, index, reader, &measuring, error);
     }
     if (status == STATUS_OK)
         status = measurement->end(measuring.state, step->params, step->written, &replacement, error);
@@ -147,11 +182,13 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
 enum status job_measure(struct job *job, struct worker *worker, struct result *result)
 {
     enum status status = STATUS_OK;
-    job->measured[0] = '\0';
     for (size_t i = 0; status == STATUS_OK && i < job->chain.count; i++) {
         const struct step *step = &job->chain.steps[i];
-        if (step->stage->measurement && step->stage->measurement->needed(step->params))
-            status = measure_step(job, worker, i, result);
+        if (!step->stage->measurement || !step->stage->measurement->needed(step->params))
+            continue;
+        if (!worker->open && !measures_file_rows(job, worker, i))
+            return STATUS_OK;
+        status = measure_step(job, worker, i, result);
     }
     return status;
 }

@@ -156,6 +156,8 @@ enum status flow_slices(const struct page *page, struct error *error)
             page->watch(page->watcher, slice.out.end, plan_output(plan));
     }
     status = flow_end(&flow, status, &device_error, error);
+    if (plan->analysis)
+        device_finish(page->run->device); /* no writer has waited for the last part */
     if (status == STATUS_OK)
         status = event_log_collect(event_log, event_log_mark(event_log), error);
     if (status == STATUS_OK)

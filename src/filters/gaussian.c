@@ -17,7 +17,6 @@
 #include "filters/gaussian.h"
 
 #include "base/exact.h"
-#include "filters/tiles.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -220,32 +219,14 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
     return product_run(run, &product, error);
 }
 
-/* ---------------------------------------------------------------- the coarse grid of a whole picture */
-
-/* Returns the coarse samples along y that a part of the picture's rows is for: each sample belongs to one
- * part, and blocks of PRODUCT_ROWS stay together. A low part may have none; then `end` is `begin`. */
-static struct rows grid_rows(const struct coarse *y, struct rows part)
-{
-    const double scale = (double)y->smooth.samples / y->reduce.samples;
-    const int begin = (int)(part.begin * scale) / PRODUCT_ROWS * PRODUCT_ROWS,
-              end = (int)(part.end * scale) / PRODUCT_ROWS * PRODUCT_ROWS;
-    return (struct rows){begin, part.end == y->reduce.samples ? y->smooth.samples : end};
-}
-
-struct rows gaussian_grid_rows(const void *params, const struct shape *in, struct rows part)
-{
-    static const enum edge edges[] = {EDGE_CLAMP, EDGE_MIRROR}; /* with and without a margin */
-    const struct gaussian *gaussian = params;
-    struct rows rows[2];
-    for (int i = 0; i < 2; i++) {
-        const struct coarse y = coarse_axis(sigma_along(gaussian, gaussian->down), in->height, edges[i]);
-        struct rows grid = grid_rows(&y, part);
-        grid.end =
-            grid.end > grid.begin ? grid.end : grid.begin + 1; /* rows begin where the next part's do */
-        rows[i] = axis_source_rows(&y.reduce, grid);
-    }
-    return rows_union(rows[0], rows[1]);
-}
+/* ---------------------------------------------------------------- the coarse grid of a whole picture
+ *
+ *     part ─▶ sums along y (accumulate.cl) ─▶ rows whose sums are complete ─▶ product along x ─▶ grid
+ *                 ▲                    │
+ *                 └── sums of the other rows, for the next part
+ *
+ * So no row of the picture is read twice. With a product for each part, and its halo, the stages before
+ * computed half of the rows of a page twice: 36 ms of processor time for 35 megapixels that are rotated. */
 
 enum status gaussian_grid_begin(struct run *run, const void *params, const struct shape *in,
                                 struct analysis_result *result, struct error *error)
@@ -257,20 +238,60 @@ enum status gaussian_grid_begin(struct run *run, const void *params, const struc
                       &result->planes[1], error);
 }
 
+/* Finds the outputs of an axis, in whole blocks, whose windows have rows of the part (*touched), and those
+ * whose windows end in it (*complete). */
+static void grid_rows(const struct axis *axis, struct rows part, struct rows *touched, struct rows *complete)
+{
+    *touched = *complete = (struct rows){axis->outputs, 0};
+    for (int o = 0; o < axis->outputs; o += PRODUCT_ROWS) {
+        const struct rows block = rows_clip((struct rows){o, o + PRODUCT_ROWS}, axis->outputs),
+                          window = axis_inside_rows(axis, block);
+        if (window.begin < part.end && window.end > part.begin)
+            *touched = rows_union(*touched, block);
+        if (window.end <= part.end && window.end > part.begin)
+            *complete = rows_union(*complete, block);
+    }
+}
+
+/* result->planes[2] has the sums of the rows that the part above has begun. */
 enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in, struct rows part,
                               struct analysis_result *result, struct error *error)
 {
+    static const float one = 1;
     const struct gaussian *gaussian = params;
+    const struct planes *src = &in->planes[0];
+    const struct planes *before = part.begin > 0 ? &result->planes[2] : src; /* src: not read */
+    const cl_int2 range = {{part.begin, part.end}};
     struct coarse x, y;
+    struct rows touched, complete;
+    struct planes sums;
+    cl_mem table;
     coarse_axes(gaussian, in->shape.width, in->shape.height, run->edge, &x, &y);
-    const struct rows rows = grid_rows(&y, part);
-    const struct columns columns = {.count = x.smooth.samples};
-    struct product reduce = {x.reduce, y.reduce, epilogue_copy, .src = in->planes[0]};
-    if (rows.end == rows.begin)
-        return STATUS_OK;
-    if (to_scratch(run, &reduce, rows, error) != STATUS_OK)
+    grid_rows(&y.reduce, part, &touched, &complete);
+
+    /* Add the part. */
+    if (axis_table(run, &y.reduce, (struct blocking){PRODUCT_ROWS, 1, false}, &table, error) != STATUS_OK ||
+        run_planes(run, src->width, y.reduce.outputs, touched, 1, src->channels, &sums, error) != STATUS_OK)
         return STATUS_FAILED;
-    return tiles_copy(run, &reduce.dst, rows, columns, &result->planes[1], error);
+    struct work work = run_work(run, "accumulate", "accumulate", &sums);
+    const cl_int first_block = touched.begin / PRODUCT_ROWS;
+    work.height = ceil_div(touched.end, PRODUCT_ROWS) - first_block;
+    work.outlined = true;
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(before),
+                                ARG_PLANES(&sums), ARG_MEMORY(table), ARG(range), ARG(first_block));
+
+    /* Reduce complete rows along x. Along y the product copies them. */
+    const struct product across = {x.reduce,
+                                   axis_filtered(&one, 1, 0, y.reduce.outputs, run->edge),
+                                   epilogue_copy,
+                                   .src = sums,
+                                   .dst = result->planes[1],
+                                   .rows = complete};
+    if (status == STATUS_OK && complete.end > complete.begin)
+        status = product_run(run, &across, error);
+    planes_release(&run->pool, &result->planes[2]);
+    result->planes[2] = sums;
+    return status;
 }
 
 enum status gaussian_grid_end(struct run *run, const void *params, const struct shape *in,

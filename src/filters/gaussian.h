@@ -42,7 +42,6 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
 /* The coarse grid of a wide blur (x_weights is NULL) of a whole picture, computed in an analysis pass
  * (struct analysis of engine/stage.h). A slice of the blur then needs no rows but its own. These are
  * the callbacks of the pass; the result has the grid in planes[0]. */
-struct rows gaussian_grid_rows(const void *params, const struct shape *in, struct rows part);
 enum status gaussian_grid_begin(struct run *run, const void *params, const struct shape *in,
                                 struct analysis_result *result, struct error *error);
 enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in, struct rows part,

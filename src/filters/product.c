@@ -47,15 +47,17 @@ struct tables {
     int rows;      /* number of blocks along y */
 };
 
-/* Returns the tables of both axes and the range of blocks that covers dst. */
+/* Returns the tables of both axes and the range of blocks that covers the rows to compute. */
 static enum status make_tables(struct run *run, const struct product *product, struct blocking across,
                                struct tables *tables, struct error *error)
 {
     const struct planes *dst = &product->dst;
     const struct blocking down = {PRODUCT_ROWS, 1, false};
+    const bool all = product->rows.end == product->rows.begin;
+    const struct rows rows = all ? (struct rows){dst->first_row, dst->first_row + dst->rows} : product->rows;
     tables->blocks = ceil_div(product->x.outputs, across.outputs);
-    tables->first = dst->first_row / PRODUCT_ROWS;
-    tables->rows = ceil_div(dst->first_row + dst->rows, PRODUCT_ROWS) - tables->first;
+    tables->first = rows.begin / PRODUCT_ROWS;
+    tables->rows = ceil_div(rows.end, PRODUCT_ROWS) - tables->first;
     if (axis_table(run, &product->x, across, &tables->x, error) != STATUS_OK)
         return STATUS_FAILED;
     return axis_table(run, &product->y, down, &tables->y, error);

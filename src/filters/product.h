@@ -25,6 +25,8 @@ struct epilogue {
  * raster `read`. Likewise, if dst.object is NULL, the destination is `write`. Products of one stage with the
  * same `read` and `write` share a program, even if they do not use both.
  *
+ * `rows` are the rows of dst to compute, in whole blocks of PRODUCT_ROWS; none means all of dst.
+ *
  * `other` has the size of dst and is the second operand of the epilogue. EPILOGUE_SHARPEN uses `read`
  * instead, if there is one. */
 struct product {
@@ -32,9 +34,10 @@ struct product {
     struct epilogue epilogue;
     struct planes src, dst, other;
     const struct raster *read, *write;
+    struct rows rows;
 };
 
-/* Enqueues a product. `src` must have the rows axis_inside_rows() of dst's rows. */
+/* Enqueues a product. `src` must have the rows axis_inside_rows() of the computed rows. */
 enum status product_run(struct run *run, const struct product *product, struct error *error);
 
 /* Enqueues sqrt(a * a + b * b) for the results a and b of two products of one image. Their epilogues must be

@@ -331,7 +331,7 @@ static void end_prefetch(struct prefetch *prefetch)
     *prefetch = (struct prefetch){.rows = NULL};
 }
 
-/* Copies up to `count` prefetched rows; returns the number of rows. */
+/* Copies up to `count` prefetched rows and frees their memory; returns the number of rows. */
 static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
     struct prefetch *prefetch = &reader->prefetch;
@@ -340,6 +340,7 @@ static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size
     for (uint32_t y = 0; y < some; y++)
         memcpy(rows + y * pitch, prefetch->rows + (prefetch->next + y) * row, row);
     prefetch->next += some;
+    discard_pages(prefetch->rows, prefetch->next * row);
     return some;
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum status page_angle_begin(void *context, const void *params, const struct image_info *info,
                              struct error *error)
@@ -19,13 +20,15 @@ enum status page_angle_begin(void *context, const void *params, const struct ima
     state->width = (int)info->width / state->factor;
     state->height = (int)info->height / state->factor;
     const size_t size = (size_t)state->width * (size_t)state->height;
-    state->gray = allocate_zeroed(size + 1, sizeof *state->gray, "a page", error);
+    state->gray = allocate((size + 1) * sizeof *state->gray, "a page", error);
     state->values =
         allocate((size_t)info->width * (size_t)info->channels * sizeof *state->values, "a row", error);
     return state->gray && state->values ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Adds colours to the pixels of `gray`. Missing and huge values count as 0. */
+/* Adds colours to the pixels of `gray`. Missing and huge values count as 0. A row is zeroed when its first
+ * pixels come: memory that is zero when it is allocated, and read before it is written, faults twice, and the
+ * second fault interrupts all cores (30 ms for a page). */
 void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t count)
 {
     struct page_angle *state = context;
@@ -35,6 +38,8 @@ void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t coun
         if (y >= state->height)
             return;
         float *to = state->gray + (size_t)y * (size_t)state->width;
+        if ((int)state->row % state->factor == 0)
+            memset(to, 0, (size_t)state->width * sizeof *to);
         sample_values(state->info.type, (const unsigned char *)rows + i * pitch, 0,
                       (size_t)state->width * (size_t)state->factor * channels, state->values);
         const double *value = state->values;

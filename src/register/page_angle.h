@@ -25,8 +25,8 @@ void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t coun
 void page_angle_release(void *context);
 
 /* Finds the angle by which --rotate makes the lines level, from -most to `most` degrees; 0 if they are level
- * already or no angle is clear. Call it after the last row. Sets `stage`, and `found` or `warning`, of the
- * replacement; the caller sets `value`. */
+ * already or no angle is clear. Call it once, after the last row. Sets `stage`, and `found` or `warning`, of
+ * the replacement; the caller sets `value`. */
 enum status page_angle_find(const struct page_angle *state, double most, double *degrees,
                             struct replacement *replacement, struct error *error);
 

@@ -31,6 +31,7 @@ enum {
     STRIP = 4,            /* columns of a strip: at 15 degrees its ends are a pixel apart */
     MAX_BANDS = 4,        /* bands side by side */
     MIN_BAND_WIDTH = 300, /* pixels: narrower bands make the peak too wide */
+    LINES = 8,            /* lines whose means are computed at once */
     BINS = 1024,          /* of the histogram of contrasts */
     MAX_ANGLES = 512      /* of the coarse search */
 };
@@ -54,15 +55,22 @@ static double tangent(double degrees)
     return exact_sin(radians) / exact_cos(radians);
 }
 
-/* Replaces n values, `step` apart, by the means of windows of 2 radius + 1 of them, or fewer at the ends. */
-static void box_mean(float *values, int n, size_t step, int radius, double *sums)
+/* Replaces the n values of each of `lines` neighbouring lines, `step` apart along a line and `next` from line
+ * to line, by the means of windows of 2 radius + 1 values, or fewer at the ends. Several lines at once fill
+ * the processor's units, and their columns are neighbours in memory. `sums` is scratch of (n + 1) * lines. */
+static void box_mean(float *values, int n, size_t step, int lines, size_t next, int radius, double *sums)
 {
-    sums[0] = 0;
+    for (int k = 0; k < lines; k++)
+        sums[k] = 0;
     for (int i = 0; i < n; i++)
-        sums[i + 1] = sums[i] + (double)values[(size_t)i * step];
+        for (int k = 0; k < lines; k++)
+            sums[(i + 1) * lines + k] =
+                sums[i * lines + k] + (double)values[(size_t)i * step + (size_t)k * next];
     for (int i = 0; i < n; i++) {
         const int begin = i > radius ? i - radius : 0, end = i + radius + 1 < n ? i + radius + 1 : n;
-        values[(size_t)i * step] = (float)((sums[end] - sums[begin]) / (end - begin));
+        for (int k = 0; k < lines; k++)
+            values[(size_t)i * step + (size_t)k * next] =
+                (float)((sums[end * lines + k] - sums[begin * lines + k]) / (end - begin));
     }
 }
 
@@ -74,7 +82,7 @@ static enum status find_ink(float *gray, int width, int height, struct error *er
     const size_t size = (size_t)width * (size_t)height;
     const int longer = width > height ? width : height, radius = longer / 64 + 4;
     float *mean = allocate(size * sizeof *mean, "a page", error);
-    double *sums = allocate(((size_t)longer + 1) * sizeof *sums, "a page", error);
+    double *sums = allocate(((size_t)longer + 1) * LINES * sizeof *sums, "a page", error);
     unsigned counts[BINS] = {0};
     if (!mean || !sums) {
         free(mean);
@@ -82,16 +90,17 @@ static enum status find_ink(float *gray, int width, int height, struct error *er
         return STATUS_FAILED;
     }
     memcpy(mean, gray, size * sizeof *mean);
-    for (int y = 0; y < height; y++)
-        box_mean(mean + (size_t)y * (size_t)width, width, 1, radius, sums);
-    for (int x = 0; x < width; x++)
-        box_mean(mean + x, height, (size_t)width, radius, sums);
+    for (int y = 0; y < height; y += LINES)
+        box_mean(mean + (size_t)y * (size_t)width, width, 1, height - y < LINES ? height - y : LINES,
+                 (size_t)width, radius, sums);
+    for (int x = 0; x < width; x += LINES)
+        box_mean(mean + x, height, (size_t)width, width - x < LINES ? width - x : LINES, 1, radius, sums);
     double cubes = 0, largest = 0;
     for (size_t i = 0; i < size; i++) {
         const double contrast = (double)mean[i] - (double)gray[i];
         gray[i] = (float)contrast;
         cubes += contrast * contrast * contrast;
-        largest = fmax(largest, fabs(contrast));
+        largest = fabs(contrast) > largest ? fabs(contrast) : largest;
     }
     /* The strong contrasts: the largest 4%. */
     for (size_t i = 0; i < size && largest > 0; i++)
@@ -215,10 +224,8 @@ static void search(const struct strips *strips, double most, struct skew *skew)
                      rival - median < MAX_RIVAL * (fine[peak] - median);
 }
 
-enum status skew_find(const float *gray, int width, int height, double most, struct skew *skew,
-                      struct error *error)
+enum status skew_find(float *gray, int width, int height, double most, struct skew *skew, struct error *error)
 {
-    const size_t size = (size_t)width * (size_t)height;
     *skew = (struct skew){.degrees = 0};
     const int reach = (int)(width * tangent(most + 1)) + 4;
     const int fitting = width > MIN_BAND_WIDTH ? width / MIN_BAND_WIDTH : 1;
@@ -227,19 +234,15 @@ enum status skew_find(const float *gray, int width, int height, double most, str
         .count = width / STRIP, .height = height, .length = height + reach, .bands = bands};
     if (strips.count < 8 || height < 32) /* too little to say anything */
         return STATUS_OK;
-    float *ink = allocate(size * sizeof *ink, "a page", error);
     strips.sums = allocate((size_t)strips.count * (size_t)height * sizeof *strips.sums, "a page", error);
     strips.profile = allocate((size_t)strips.length * sizeof *strips.profile, "a page", error);
-    enum status status = ink && strips.sums && strips.profile ? STATUS_OK : STATUS_FAILED;
+    enum status status = strips.sums && strips.profile ? STATUS_OK : STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = find_ink(gray, width, height, error);
     if (status == STATUS_OK) {
-        memcpy(ink, gray, size * sizeof *ink);
-        status = find_ink(ink, width, height, error);
-    }
-    if (status == STATUS_OK) {
-        fill_strips(&strips, ink, width);
+        fill_strips(&strips, gray, width);
         search(&strips, most, skew);
     }
-    free(ink);
     free(strips.sums);
     free(strips.profile);
     return status;

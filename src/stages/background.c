@@ -295,8 +295,8 @@ static bool background_needs_grid(const void *params, const struct shape *in)
     return background->method == DIVIDE && background->gaussian.x_weights == NULL && !in->floats;
 }
 
-static const struct analysis background_analysis = {
-    background_needs_grid, gaussian_grid_rows, gaussian_grid_begin, gaussian_grid_add, gaussian_grid_end};
+static const struct analysis background_analysis = {background_needs_grid, rows_same, gaussian_grid_begin,
+                                                    gaussian_grid_add, gaussian_grid_end};
 
 /* Returns the rows of the method's window. */
 static struct rows background_rows(const void *params, const struct shape *in, struct rows out)

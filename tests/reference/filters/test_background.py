@@ -109,7 +109,8 @@ def test_division_in_slices(tmp_path, rng, edge, shape):
     harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 65536, shape).astype(np.uint16))
     for chain in (["--background", "6,method=divide"], ["--rotate=3,crop=same", "--background", "25,method=divide,light=yes", "--blur", "2"]):
         outputs = []
-        for slices in ("7", "64", "5000"):
-            harness.run("-y", "in.tif", "--edge", edge, *chain, "--depth", "float", "out.tif", cwd=tmp_path, env={"CLIMG_SLICE": slices, "CLIMG_POISON": "1"})
+        for slices, memory in (("7", "buffer"), ("64", "buffer"), ("64", "image"), ("5000", "buffer")):
+            harness.run("-y", "in.tif", "--edge", edge, *chain, "--depth", "float", "-m", memory, "out.tif", cwd=tmp_path,
+                        env={"CLIMG_SLICE": slices, "CLIMG_POISON": "1"})
             outputs.append(harness.read_tiff(tmp_path / "out.tif"))
         assert all(np.array_equal(outputs[0], other) for other in outputs), chain

@@ -202,6 +202,13 @@ def test_file_that_cannot_be_written(tmp_path, rng, option, path, what):
     assert not (tmp_path / "out.tif").exists()
 
 
+def test_trace_of_an_analysis(tmp_path, rng):
+    """Has the times of its last parts, although no writer waits for them."""
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (900, 700, 1)).astype(np.uint8))
+    harness.run("in.tif", "--median", "20", "--threshold", "otsu", "--trace", "t.json", "out.tif", cwd=tmp_path, env={"CLIMG_SLICE": "300"})
+    assert min(begin for row in read_trace(tmp_path / "t.json").values() for begin, _, _ in row) >= 0
+
+
 def test_decoding_starts_before_the_device_is_ready(tmp_path, rng):
     """An image large enough for that: its pixels, its damage, and a device that is not there, which is told first."""
     samples = harness.random_samples(rng, Shape(1100, 1000, 3, "uint8"))
@@ -218,6 +225,11 @@ def test_decoding_starts_before_the_device_is_ready(tmp_path, rng):
         began = min(begin for begin, _, name in rows["reader"] if name == "decode ahead")
         opened = max(end for _, end, name in rows["start-up"] if name == "open the device")
         assert began < opened
+    # A measurement of the file's own rows needs no device.
+    harness.run("in.png", "--trace", "t.json", "--deskew", "out.tif", cwd=tmp_path)
+    rows = read_trace(tmp_path / "t.json")
+    assert min(begin for begin, _, name in rows["reader"] if name == "measure") < \
+        max(end for _, end, name in rows["start-up"] if name == "open the device")
     whole = (tmp_path / "in.png").read_bytes()
     for size, name in ((60000, "early.png"), (len(whole) - 2000, "late.png")):
         (tmp_path / name).write_bytes(whole[:size])
