@@ -290,9 +290,11 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     if (has_several || !all)
         status =
             device_resolve_list(settings->device, &settings->environment, &numbers, &pool->devices, error);
-    if (status == STATUS_OK && !has_several && (all || pool->devices > 1))
-        status = fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
-                      settings->device);
+    if (status == STATUS_OK && !has_several && (all || pool->devices > 1)) {
+        free(numbers);
+        return fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
+                    settings->device);
+    }
     if (status == STATUS_OK)
         pool->names =
             allocate_zeroed((size_t)pool->devices, sizeof *pool->names, "the list of devices", error);
