@@ -1,8 +1,8 @@
 /* Memory, launches and results of a run.
  *
  * Small functions that stages call between kernels. The few objects of a page (scratch planes, analysis
- * results, held noise) are in arrays of fixed size: the planner limits their number, and a stage that exceeds
- * it fails. */
+ * results, held noise) are in arrays of fixed size. Scratch beyond its array fails, noise beyond it is not
+ * held, and the planner limits the number of analysis passes. */
 #include "engine/run.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ enum status run_scratch(struct run *run, int width, int height, struct rows rows
                         struct planes *planes, struct error *error)
 {
     if (run->scratch.count == MAX_SCRATCH)
-        return fail(error, STATUS_FAILED, "a stage wants more than %d scratch images", MAX_SCRATCH);
+        return fail(error, STATUS_FAILED, "the stage needs more than %d scratch planes", MAX_SCRATCH);
     if (run_planes(run, width, height, rows, layers, channels, planes, error) != STATUS_OK)
         return STATUS_FAILED;
     run->scratch.planes[run->scratch.count++] = *planes;
@@ -108,13 +108,13 @@ struct work run_configured(const struct run *run, const char *file,
 
 bool run_is_cpu(const struct run *run)
 {
-    return launch_lanes(run->device, run->memory, VECTOR_FULL) == CPU_LANES;
+    return run->device->variant == VARIANT_CPU && run->memory == MEMORY_BUFFER;
 }
 
 /* True if local memory has room for `bytes` in addition to the kernel's own tables. */
 static bool fits_local_memory(const struct run *run, size_t bytes)
 {
-    enum { TABLE = 1024 }; /* bytes: the table of row indices */
+    enum { TABLE = 1024 }; /* bytes: `rows` of dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl */
     return bytes + TABLE <= run->device->local_memory;
 }
 
@@ -125,7 +125,8 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
     return outputs;
 }
 
-void work_groups(const struct run *run, int halo, int items, int rows, size_t output_bytes, struct work *work)
+void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
+                 struct work *work)
 {
     /* Choose a group larger than both halos. If that exceeds the device's maximum, the launch fails with a
      * message. */
@@ -134,18 +135,18 @@ void work_groups(const struct run *run, int halo, int items, int rows, size_t ou
     while (group <= 2 * halo)
         group *= 2;
 
-    /* Reduce outputs, then items, until the outputs fit into local memory. */
+    /* Halve outputs, then the group, until the outputs fit into local memory. */
     int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output_bytes);
     while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output_bytes))
         group /= 2;
 
-    /* Set the grid. The launch divides the width by `lanes`, so multiply it to get one work-item per item. */
+    /* Set the grid. The launch divides the width by `lanes`, so multiply: each position has one work-item. */
     int inner = group - 2 * halo;
     work->config.group[0] = group;
     work->config.outputs = outputs;
     define(&work->defines, "OUTPUTS", outputs);
     define(&work->defines, "GROUP", group);
-    work->width = (items + inner - 1) / inner * group * lanes;
+    work->width = (positions + inner - 1) / inner * group * lanes;
     work->height = (rows + outputs - 1) / outputs;
 }
 
@@ -179,9 +180,11 @@ const struct held_noise *run_held_noise(const struct run *run, const void *param
 void run_hold_noise(struct run *run, const void *params, const struct image_noise *noise)
 {
     int i = 0;
+    if (!run->frames.hold || !noise->is_found)
+        return;
     while (i < run->frames.count && run->frames.noises[i].params != params)
         i++;
-    if (!run->frames.hold || !noise->is_found || i == MAX_HELD)
+    if (i == MAX_HELD)
         return;
     run->frames.noises[i] = (struct held_noise){.params = params, .noise = *noise};
     run->frames.count += i == run->frames.count;

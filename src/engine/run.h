@@ -240,14 +240,14 @@ struct work run_configured(const struct run *run, const char *file,
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
 
 /* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory. Along x, the
- * inner work-items of all groups cover `items` positions, and neighbouring groups overlap by a halo of `halo`
+ * inner work-items of all groups cover all `positions`, and neighbouring groups overlap by a halo of `halo`
  * work-items on either side. Along y, a work-item computes as many of the `rows` as its configuration has
  * outputs. If `output_bytes` of local memory per output do not fit, work-items get fewer outputs, and then
  * groups fewer work-items. Defines GROUP and OUTPUTS for the kernel.
  *
  *     group k      |halo|  inner items  |halo|
  *     group k + 1                 |halo|  inner items  |halo| */
-void work_groups(const struct run *run, int halo, int items, int rows, size_t output_bytes,
+void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
                  struct work *work);
 
 /* Copies `count` floats to the device, such as the weights of a filter. Equal floats share one memory object.

@@ -1,4 +1,4 @@
-/* Shapes, row ranges and the table of stages. */
+/* Shapes, row ranges and the lookup of stages. */
 #include "engine/stage.h"
 
 #include "image/colour/colour.h"
@@ -39,13 +39,15 @@ const struct colour_space *shape_space(const struct shape *shape)
         space = space->gray;
     if (space != NULL && space->channels == colours)
         return space;
+    /* Floats without a space are linear light. With --linear the curves were undone, so the space is the one
+     * before: sRGB. */
     if (shape->floats && !shape->linear)
         return colour_space_builtin(colours == 1 ? COLOUR_LINEAR_GRAY : COLOUR_LINEAR);
     return colour_space_builtin(colours == 1 ? COLOUR_GRAY : COLOUR_SRGB);
 }
 
-/* The same formula as in kernels/samples.cl and samples.h. If samples begin at 0, also the same bits, so that
- * a parameter equals the pixels with this value. */
+/* Same formula as samples.cl. With zero == 0 also the same rounding, so a parameter compares equal to the
+ * pixels of its value. */
 float shape_value(const struct shape *shape, double number)
 {
     if (shape->zero == 0)

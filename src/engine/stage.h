@@ -88,7 +88,8 @@ bool shape_is_colour(const struct shape *shape);
 /* Returns the index of the alpha channel, or -1. */
 int shape_alpha(const struct shape *shape);
 
-/* Returns the space of the colours, a gray one if there is one colour channel. NULL if memory is out. */
+/* Returns the space of the colours, a gray one if there is one colour channel. With `linear`, the space
+ * before its curves were inverted. NULL if memory is out. */
 const struct colour_space *shape_space(const struct shape *shape);
 
 /* Converts a sample value in file units (0..255, a float's own scale) to the chain's 0..1 scale. */

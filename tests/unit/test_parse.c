@@ -185,7 +185,8 @@ static void short_options(void **state)
     assert_int_equal(settings_of("-mimage").memory, MEMORY_OPTION_IMAGE);
     assert_int_equal(settings_of("-m=image").memory, MEMORY_OPTION_IMAGE);
     struct settings settings = settings_of("-qtvf|png");
-    assert_true(settings.quiet && !settings.verbose);
+    assert_true(settings.quiet && !settings.verbose); /* -q ends -v */
+    assert_true(settings_of("-tvf|png").verbose);
     assert_int_equal(settings.timing.form, TIMING_TABLE);
     assert_string_equal(settings.format->name, "PNG");
     assert_int_equal(settings_of("-t=json").timing.form, TIMING_JSON);
