@@ -108,44 +108,80 @@ static void focus_find_factors(const struct merge_store *store)
         store->brightness[i].ratio = mean / store->brightness[i].ratio;
 }
 
-/* Reads rows of a picture from the file. */
-static enum status focus_fetch(const struct merge_store *store, size_t picture, struct rows rows, void *to,
-                               struct error *error)
+/* Reads `count` pixels of a picture from the file, from pixel `first` on. */
+static enum status focus_fetch(const struct merge_store *store, int picture, size_t first, size_t count,
+                               void *to, struct error *error)
 {
-    const size_t row = store->size / store->frame.height, size = (size_t)(rows.end - rows.begin) * row;
+    const size_t pixel = store->size / (store->frame.width * store->frame.height), size = count * pixel;
     errno = 0;
     const ssize_t got =
-        pread(fileno(store->file), to, size, (off_t)(picture * store->size + (size_t)rows.begin * row));
+        pread(fileno(store->file), to, size, (off_t)((size_t)picture * store->size + first * pixel));
     return got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
 }
 
-/* Replaces pixels of a row that do not count by pixels of the fullest picture, or by 0 if they do not count
- * there either: else their edge would look like detail. `fuller` has room for a row of samples. `to` is the
- * first channel's row, others follow at a distance of `plane`. */
-static enum status focus_fill(const struct merge_store *store, const void *samples, int y, void *fuller,
-                              float *to, size_t plane, struct error *error)
+/* Pixels that count between two that do not, and that are read together with them. */
+enum { FILL_GAP = 64 };
+
+/* Fills NaNs of a row, from `begin` to before `end`, as focus_fill. */
+static enum status focus_fill_run(const struct merge_store *store, int picture, int y, size_t begin,
+                                  size_t end, void *other, float *to, size_t plane, struct error *error)
 {
     const struct merge_frame *frame = &store->frame;
-    const size_t width = frame->width, channels = frame->channels;
-    const uint32_t *counts = frame->counts + (size_t)y * width;
-    const double factor = store->brightness[store->fullest].ratio;
+    const size_t channels = frame->channels;
+    const int fullest = (int)store->fullest, step = picture < fullest ? 1 : -1;
     double pixel[4]; /* images have at most four channels */
-    bool has_fuller = false;
+    bool is_missing = true;
+    for (int i = picture; is_missing && i != fullest;) {
+        i += step;
+        if (focus_fetch(store, i, (size_t)y * frame->width + begin, end - begin, other, error) != STATUS_OK)
+            return STATUS_FAILED;
+        is_missing = false;
+        for (size_t x = begin; x < end; x++) {
+            if (!isnan(to[x]))
+                continue;
+            merge_values(frame, other, x - begin, 1, pixel);
+            const bool covers = merge_covers(frame, pixel);
+            is_missing = is_missing || !covers;
+            for (size_t c = 0; covers && c < channels; c++)
+                to[c * plane + x] =
+                    (float)(pixel[c] * (frame->alpha && c + 1 == channels ? 1 : store->brightness[i].ratio));
+        }
+    }
+    for (size_t x = begin; is_missing && x < end; x++)
+        for (size_t c = channels; isnan(to[x]) && c-- > 0;)
+            to[c * plane + x] = 0;
+    return STATUS_OK;
+}
+
+/* Replaces pixels of a row that do not count by pixels of the next picture that has them, in the direction of
+ * the fullest one, or by 0: else their border would look like detail. `samples` is the picture's row, `other`
+ * has room for a row. `to` is the first channel's row, others follow at a distance of `plane`.
+ *
+ * The next picture differs least in focus. Pixels of the fullest one made borders of sharp pictures visible:
+ * near them the PSNR was 0.4 dB less. Tried and lost: adding the difference at the border, which fades within
+ * 16 pixels, replicated or mirrored (1.1 dB less), or within 4 (0.1 dB less). */
+static enum status focus_fill(const struct merge_store *store, int picture, int y, const void *samples,
+                              void *other, float *to, size_t plane, struct error *error)
+{
+    const struct merge_frame *frame = &store->frame;
+    const size_t width = frame->width;
+    const uint32_t *counts = frame->counts + (size_t)y * width;
+    double pixel[4];
+    /* Mark the pixels by NaN. */
     for (size_t x = 0; x < width; x++) {
         if (counts[x] == frame->pictures)
             continue;
         merge_values(frame, samples, x, 1, pixel);
-        if (merge_covers(frame, pixel))
+        to[x] = merge_covers(frame, pixel) ? to[x] : NAN;
+    }
+    for (size_t begin = 0, end; begin < width; begin = end) {
+        end = begin + 1;
+        if (!isnan(to[begin]))
             continue;
-        if (!has_fuller &&
-            focus_fetch(store, store->fullest, (struct rows){y, y + 1}, fuller, error) != STATUS_OK)
+        for (size_t x = end; x < width && x < end + FILL_GAP; x++)
+            end = isnan(to[x]) ? x + 1 : end;
+        if (focus_fill_run(store, picture, y, begin, end, other, to, plane, error) != STATUS_OK)
             return STATUS_FAILED;
-        has_fuller = true;
-        merge_values(frame, fuller, x, 1, pixel);
-        const bool covers = merge_covers(frame, pixel);
-        for (size_t c = 0; c < channels; c++)
-            to[c * plane + x] =
-                !covers ? 0 : (float)(pixel[c] * (frame->alpha && c + 1 == channels ? 1 : factor));
     }
     return STATUS_OK;
 }
@@ -167,8 +203,9 @@ static enum status focus_load(void *context, int picture, struct rows rows, floa
             return STATUS_FAILED;
         store->room = count + 1;
     }
-    unsigned char *fuller = store->piece + count * row;
-    enum status status = focus_fetch(store, (size_t)picture, rows, store->piece, error);
+    unsigned char *other = store->piece + count * row;
+    enum status status =
+        focus_fetch(store, picture, (size_t)rows.begin * width, count * width, store->piece, error);
     for (size_t y = 0; status == STATUS_OK && y < count; y++) {
         const unsigned char *samples = store->piece + y * row;
         merge_values(frame, samples, 0, width, store->row);
@@ -179,8 +216,8 @@ static enum status focus_load(void *context, int picture, struct rows rows, floa
                 own[x] = (float)(store->row[x * channels + c] * factor);
         }
         if (frame->counts)
-            status = focus_fill(store, samples, rows.begin + (int)y, fuller, to + y * pitch, spacing * pitch,
-                                error);
+            status = focus_fill(store, picture, rows.begin + (int)y, samples, other, to + y * pitch,
+                                spacing * pitch, error);
     }
     return status;
 }

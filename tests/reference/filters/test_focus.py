@@ -115,6 +115,30 @@ def test_uncovered_pixels(tmp_path, rng):
     assert quality[1] > quality[0] - 1, quality
 
 
+def test_borders_of_sharp_pictures(tmp_path, rng):
+    """Pixels that a picture does not have are taken from its neighbour, here as sharp as itself, and not from the one that has most
+    pixels: its blurred ones would look like an edge, at the right of the first picture and at the bottom of the last."""
+    sharp = np.stack([align_pairs.picture(align_pairs.mixed, rng, 128)] * 3, axis=2) / 255
+    height, width = sharp.shape[:2]
+    soft = ndimage.gaussian_filter(sharp, (4, 4, 0))
+    pictures = np.stack([sharp, sharp, soft, sharp, sharp])
+    pictures[0, :, -50:] = np.nan
+    pictures[1, :, -8:] = np.nan
+    pictures[3, -8:] = np.nan
+    pictures[4, -50:] = np.nan
+    harness.run(*write(tmp_path, pictures), "--stack", "focus,noise=0", tmp_path / "out.tiff")
+    assert psnr(read(tmp_path / "out.tiff")[:height - 24, :width - 24], sharp[:height - 24, :width - 24]) > 60
+
+
+def test_scattered_pixels(tmp_path, rng):
+    """Each missing pixel is replaced, whatever its distance to the next one."""
+    pictures = np.stack([rng.random((40, 700, 1))] * 3)
+    for picture in pictures[:2]:
+        picture[rng.random(picture.shape) < rng.choice([0, 0.01, 0.03, 0.5], 40)[:, None, None]] = np.nan
+    harness.run(*write(tmp_path, pictures), "--stack", "focus", tmp_path / "out.tiff")
+    assert np.abs(read(tmp_path / "out.tiff") - pictures[2]).max() < 1e-5
+
+
 def test_crop(tmp_path, rng):
     """To what all pictures cover."""
     pictures = np.concatenate([rng.random((2, 60, 70, 3)), np.ones((2, 60, 70, 1))], axis=3)
