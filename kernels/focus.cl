@@ -1,6 +1,7 @@
 /* Merges pictures of different focus (src/wavelet/focus.h): the weighted mean of their subbands, picture by picture.
  *
  *     focus_energy    brightness of a picture's coefficients, squared and divided by the noise
+ *     focus_follow    adds half of the next finer level's energies of the same orientation, 2x2 of them
  *     focus_halve     mean of 2x2 energies and of all orientations, for the next coarser level
  *     focus_add       adds the coefficients with the weight exp(t), where t is the weighted mean of 3x3 of these energies
  *     focus_divide    divides the sums by the sums of weights
@@ -29,6 +30,23 @@ __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, fl
         im += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * z + 1, c, subbands_at.channels));
     }
     store(PLANES_ARG(dst), x, y, z, factor * mad(re, re, im * im));
+}
+
+/* Order of the sum: rows, columns. Rows that `finer` does not have are next to rows that nobody reads. Lanes are computed one by one. */
+__kernel void focus_follow(PLANES_IN(finer), PLANES_OUT(dst))
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    float line[LANES];
+    for (int i = 0; i < LANES; i++) {
+        line[i] = 0.0f;
+        for (int row = 0; row < 2; row++)
+            for (int column = 0; column < 2; column++)
+                line[i] += finer[offset(finer_at, min(2 * (x + i) + column, finer_at.width - 1),
+                                        clamp(2 * y + row, finer_at.first_row, finer_at.first_row + finer_at.rows - 1), z)];
+    }
+    store(PLANES_ARG(dst), x, y, z, mad(0.5f, VLOAD(line), load(PLANES_ARG(dst), x, y, z)));
 }
 
 /* All orientations of dst are equal. Order of the sum: orientations, rows, columns. Lanes are computed one by one. */

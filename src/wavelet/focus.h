@@ -5,8 +5,9 @@
  * z are the coefficients of all pictures at one place, level and orientation. E is their energy, |z|^2 of the
  * brightness, averaged over 3x3 with the weights 1 3 1; s is the standard deviation of white noise that is as
  * strong on the level (wavelet/noise.h). So without noise the sharpest picture alone counts, and where there
- * is nothing but noise it is averaged away. All channels have the brightness' weights. Levels above 4 and the
- * lowpass have the mean energy of level 4: they follow the finer detail.
+ * is nothing but noise it is averaged away. All channels have the brightness' weights. To E of levels 2 and 3
+ * half of the energies of the next finer level is added, 2x2 of the same orientation. Levels above 4 and the
+ * lowpass have the mean energy of level 4. So they follow the finer detail.
  *
  * A. Forster et al., "Complex wavelets for extended depth-of-field", Microscopy Research and Technique 65
  * (2004), took the coefficient with the largest energy. docs/stacking.md compares methods. */

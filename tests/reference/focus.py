@@ -6,7 +6,7 @@ from scipy import ndimage
 import dualtree
 
 WINDOW = np.array([1, 3, 1]) / 5
-OWN_LEVELS = 4
+OWN_LEVELS, FINE_LEVELS = 4, 3
 
 
 def levels_of(height, width):
@@ -55,16 +55,26 @@ def halved(energy, height, width):
     return np.repeat(energy, 6, axis=3)
 
 
+def followed(energy, finer):
+    """Returns energies plus half of 2x2 of the next finer level's."""
+    height, width = energy.shape[1:3]
+    y, x = np.arange(2 * height).clip(max=finer.shape[1] - 1), np.arange(2 * width).clip(max=finer.shape[2] - 1)
+    return energy + finer[:, y][:, :, x].reshape(len(finer), height, 2, width, 2, 6).sum((2, 4)) / 2
+
+
 def merged(pictures, noise, levels=None):
-    """Returns the weighted mean of subbands, exp(energy / noise^2), and of lowpasses. From level 5 on energies are those of level 4.
+    """Returns the weighted mean of subbands, exp(energy / noise^2), and of lowpasses. Levels 2 and 3, unless they are the last, follow the
+    finer ones; from level 5 on energies are those of level 4.
     The last channel of two or four is alpha."""
     height, width, channels = pictures[0].shape
     levels, colours = levels or levels_of(height, width), 3 if channels > 2 else 1
     pyramids = [[dualtree.forward(picture[..., c], levels, at_end=True) for c in range(channels)] for picture in pictures]
-    weights = []
+    weights, energy = [], None
     for level in range(levels):
         bright = np.array([sum(planes[c].highpasses[level] for c in range(colours)) for planes in pyramids]) / np.sqrt(colours)
-        energy = np.abs(bright)**2 if level < OWN_LEVELS else halved(energy, *bright.shape[1:3])
+        finer, energy = energy, np.abs(bright)**2 if level < OWN_LEVELS else halved(energy, *bright.shape[1:3])
+        if 0 < level < min(FINE_LEVELS, levels - 1):
+            energy = followed(energy, finer)
         weights.append(shares(window(energy), noise))
     lowpass_weight = weights[-1][..., 0] if levels > OWN_LEVELS else shares(window(energy).mean(3), noise)
     lowpass_weight = lowpass_weight.repeat(2, axis=1).repeat(2, axis=2)
