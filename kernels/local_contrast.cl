@@ -1,5 +1,5 @@
 /* Contrast-limited adaptive histogram equalisation (CLAHE): each tile of the picture has a table that spreads its
- * histogram, and a pixel becomes the mean of what the tables of the four nearest tiles give, weighted by their distance.
+ * histogram, and a pixel becomes the mean of its values in the tables of the four nearest tiles, weighted by their distance.
  *
  *     count_tiles    histograms of the tiles, of brightness; `bins` counts from 0 to full scale
  *     make_tables    histograms become tables of new brightness, in the same memory
@@ -120,7 +120,7 @@ __kernel void count_tiles(PLANES_IN(src), __global uint *tables, const struct ti
 }
 
 /* Clips a histogram at `limit` (0: not), adds what is clipped to all bins alike, and replaces counts by their running sum,
- * scaled to 0 ... bins - 1. `limit` is meant for all pixels of a tile; if fewer were counted, it is lowered. A tile without
+ * scaled to 0 ... bins - 1. `limit` is for a tile whose pixels are all counted; if fewer were, it is lowered. A tile without
  * pixels changes nothing. Grid: x counts tiles. */
 __kernel void make_tables(__global uint *tables, const struct tiles tiles, uint limit)
 {

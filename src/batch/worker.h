@@ -68,7 +68,7 @@ struct worker {
     struct run run;
 
     /* Measurements. worker_add sums them up. */
-    atomic_bool has_device_name; /* device.name and run.memory are known: its device was open, or that of a
+    atomic_bool has_device_name; /* device.name and run.memory are known: the device was open, here or in a
                                   * worker that was added */
     struct event_log event_log;
     struct frame_times frames;
@@ -80,8 +80,8 @@ struct worker {
 void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
                  const char *wanted);
 
-/* Starts a thread that finds and opens the device, a follower that of its leader; worker_open waits for it.
- * Does nothing if the device is open or being opened. */
+/* Starts a thread that finds and opens the device (a follower: its leader's device); worker_open waits for
+ * it. Does nothing if the device is open or being opened. */
 void worker_begin_open(struct worker *worker);
 
 /* True while the device is being opened, by any worker on it. */
