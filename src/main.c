@@ -140,9 +140,8 @@ static enum status begin(const struct command *command, const struct list *list,
         pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
-    /* To process files, batch_run calls device_select_drivers itself when it knows the work; the work of
-     * --info
-     * --measure is small. */
+    /* To process files, batch_run calls device_select_drivers itself when it knows the work. --info --measure
+     * has little work. */
     if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
         device_select_drivers(settings, list ? &none : NULL);
     return status;

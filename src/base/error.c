@@ -122,8 +122,9 @@ static size_t whole_pages(size_t size)
     return (size + page - 1) / page * page;
 }
 
-/* Huge pages: page faults of 4 KiB pages were half of the time of an unsliced image (2048x2048 wavelet and back:
- * 230 ms, in huge pages 110). Large blocks are mapped and unmapped: on the heap they would leave holes. */
+/* Huge pages: page faults of 4 KiB pages were half of the time of an unsliced image (2048x2048 wavelet and
+ * back: 230 ms, in huge pages 110). Large blocks are mapped and unmapped: on the heap they would leave holes.
+ */
 void *allocate_pages(size_t size)
 {
     if (size < HUGE_PAGE)

@@ -47,7 +47,8 @@ void timing_begin(struct timing *timing, bool keeps_events)
 
 /* Returns the sum of a kernel in one stage; adds it if it is missing. Returns NULL if memory is out. Called
  * with the lock held. Owners are compared by address: they are the names of stages. */
-static struct timing_sum *find_or_add_kernel(struct timing *timing, const char *name, const char *owner, int index)
+static struct timing_sum *find_or_add_kernel(struct timing *timing, const char *name, const char *owner,
+                                             int index)
 {
     for (size_t i = 0; i < timing->kernel_count; i++) {
         struct timing_sum *kernel = &timing->kernels[i];
@@ -249,8 +250,9 @@ enum status timing_write_trace(struct timing *timing, const char *path, struct e
     enum status status = aux_close(file, path, "the trace", error);
     if (status != STATUS_OK)
         return status;
-    return timing->is_incomplete ? fail_memory(error, "%s: the trace is incomplete: out of memory", aux_name(path))
-                                 : STATUS_OK;
+    return timing->is_incomplete
+               ? fail_memory(error, "%s: the trace is incomplete: out of memory", aux_name(path))
+               : STATUS_OK;
 }
 
 void timing_free(struct timing *timing)

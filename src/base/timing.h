@@ -1,4 +1,5 @@
-/* Timing: sums of events of host and device for --timing and --report, and with --trace the list of all events.
+/* Timing: sums of events of host and device for --timing and --report, and with --trace the list of all
+ * events.
  *
  * Reader, device and writer work at the same time, so the seconds of the parts do not add up to the wall
  * clock. Out of memory is no error here: sums and events are dropped, and timing_write_trace reports it.

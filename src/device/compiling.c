@@ -1,3 +1,4 @@
+/* Periods in which threads compile: overlapping calls count as one. */
 #include "device/compiling.h"
 
 #include "base/timing.h"

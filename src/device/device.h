@@ -39,7 +39,7 @@ struct device {
     /* Identity, set by device_choose. */
     cl_device_id id;
     cl_platform_id platform;
-    enum kernel_variant variant; /* kernel variant: by the type, unless CLIMG_CLASS overrides it */
+    enum kernel_variant variant; /* by the type, unless CLIMG_CLASS overrides it */
     cl_device_type type;         /* CL_DEVICE_TYPE */
     char name[256], platform_name[256], version[256], driver[256]; /* for messages and cache entries */
     bool simulator;     /* a simulator such as Oclgrind: correct results, thousands of times slower */

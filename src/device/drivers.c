@@ -160,6 +160,7 @@ static void allow_library(void *context, const char *library)
         else if (home)
             cache = text_print(&ignored, "%s/%s", home, caches[i].folder);
         if (cache) {
+            make_folders_above(cache); /* also climg's own, if the path contains it */
             mkdir(cache, 0700);
             confine_allow(cache, ALL_RIGHTS);
         }
@@ -173,12 +174,12 @@ void drivers_allow(const struct environment *environment)
     Dl_info loader;
 
     /* Allow climg's caches for this user and for all users, and PoCL's cache, which pocl_cache_open has
-     * chosen. A rule needs an existing folder. */
+     * chosen. A rule needs an existing folder, but climg's own is created only to store programs. */
     char *own = cache_path(environment->cache, environment->home, "", &ignored);
-    if (own) {
+    if (own && environment->stores_programs)
         make_folders_above(own);
+    if (own)
         confine_allow(own, ALL_RIGHTS);
-    }
     free(own);
     const char *pocl = getenv("POCL_CACHE_DIR");
     char pocl_cache[PATH_MAX];

@@ -24,7 +24,7 @@ void drivers_find(const struct environment *environment, struct drivers *drivers
 bool drivers_load_only(const char *library);
 
 /* Adds the rules of drivers to the confinement (base/confine.h): libraries and data that they read, and the
- * caches that they and climg write. Creates missing folders of caches. */
+ * caches that they and climg write. Creates missing folders of the drivers' caches. */
 void drivers_allow(const struct environment *environment);
 
 /* A file to which a driver has no access, with the reason; "" if there is none. */

@@ -103,9 +103,9 @@ static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const s
     return code;
 }
 
-/* Enqueues the kernel when the serializer permits. *seconds receives the time spent without executing the
- * kernel: the duration of the call. An exclusive launch compiles while it runs and has finished on return, so
- * for it all time is counted except the kernel's. */
+/* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call. An
+ * exclusive launch has finished on return; for it *seconds is the time until then without the kernel's
+ * execution, which is compilation. */
 static cl_int enqueue_serialized(const struct device *device, const char *name, cl_kernel kernel,
                                  const size_t grid[3], const size_t group[3], cl_event *event,
                                  double *seconds)

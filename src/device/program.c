@@ -162,9 +162,7 @@ static char *program_text(const struct compiled_program *compiled, bool builtins
     return NULL;
 }
 
-/* Loads the program from the cache or compiles it. *is_rejected receives true if the compiler rejects the
- * text.
- */
+/* Loads the program from the cache, or compiles it. *is_rejected: the compiler rejects the text. */
 static enum status load_or_build(struct compiled_program *compiled, struct device *device, const char *text,
                                  const char *options, bool *is_rejected, struct error *error)
 {

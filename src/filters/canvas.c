@@ -149,7 +149,7 @@ static enum status canvas_upload_fill(struct run *run, const struct canvas *canv
 {
     const enum sample_type type = (enum sample_type)raster->sample;
     const bool is_light = shape->linear && shape->floats && shape->space == NULL;
-    double channels[4];
+    double channels[4] = {0};
     float pixel[4] = {0}; /* 16 bytes: a pixel of any type, as the floats of run_constants */
     canvas_fill_channels(&canvas->fill, shape, is_light, channels);
     for (int c = 0; c < shape->channels; c++) {
@@ -186,7 +186,7 @@ enum status canvas_image(struct run *run, const void *params, const struct value
     const struct affine affine = canvas_inverse_map(params, &in->shape);
     struct warp_options copying = {.copies = true,
                                    .outside = canvas->fill.kind == FILL_EDGE ? OUTSIDE_EDGE : OUTSIDE_ZERO};
-    double channels[4];
+    double channels[4] = {0};
     if (out->raster) /* unchanged samples of the file */
         return canvas_move_samples(run, canvas, in, out, error);
     canvas_fill_channels(&canvas->fill, &out->shape, out->shape.linear, channels);

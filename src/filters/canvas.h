@@ -1,7 +1,7 @@
 /* A larger canvas around the picture, for --extend and --border.
  *
- * struct canvas is plain data, owns nothing, and is read-only once it was parsed. The functions are
- * the callbacks of a stage whose params are a struct canvas; canvas_image() only enqueues work. */
+ * struct canvas is plain data, owns nothing, and is read-only once it was parsed. The functions are the
+ * callbacks of a stage whose params are a struct canvas; canvas_image() only enqueues work. */
 #ifndef CLIMG_FILTERS_CANVAS_H
 #define CLIMG_FILTERS_CANVAS_H
 
