@@ -157,4 +157,4 @@ def test_auto_leaves_out_what_failed_the_selftest(machine):
     assert ON_GPU in said and "left out" not in said
     listed = harness.run("--list-devices", cwd=machine.folder, env=machine.env).out.decode()
     gpu, cpu = sorted(listed.replace("\n   ", "").splitlines(), key=lambda line: "Imagined" not in line)
-    assert "auto takes" in cpu and "auto takes" not in gpu
+    assert "auto uses" in cpu and "auto uses" not in gpu
