@@ -236,29 +236,24 @@ static void on_end(j_compress_ptr out)
 
 /* ---------------------------------------------------------------- begin, run, end */
 
-/* Step: creates the decoder. */
-static enum status create_read(void *context, struct error *error)
+/* Step: creates the decoder, or the encoder if there is no source. */
+static enum status create_object(void *context, struct error *error)
 {
     (void)error;
     struct jpeg_session *session = context;
-    jpeg_create_decompress(&session->jpeg.in);
-    session->jpeg.in.src = &session->source;
-    session->jpeg.in.progress = &session->progress;
-    return STATUS_OK;
-}
-
-/* Step: creates the encoder. */
-static enum status create_write(void *context, struct error *error)
-{
-    (void)error;
-    struct jpeg_session *session = context;
-    jpeg_create_compress(&session->jpeg.out);
-    session->jpeg.out.dest = &session->sink;
+    if (session->source.fill_input_buffer != NULL) {
+        jpeg_create_decompress(&session->jpeg.in);
+        session->jpeg.in.src = &session->source;
+        session->jpeg.in.progress = &session->progress;
+    } else {
+        jpeg_create_compress(&session->jpeg.out);
+        session->jpeg.out.dest = &session->sink;
+    }
     return STATUS_OK;
 }
 
 /* Sets the callbacks of both directions, then creates libjpeg's object in a step of its own. */
-static enum status open_session(struct jpeg_session *session, jpeg_step create, struct error *error)
+static enum status open_session(struct jpeg_session *session, struct error *error)
 {
     session->jpeg.common.err = jpeg_std_error(&session->errors); /* jpeg_create_... keeps both members */
     session->jpeg.common.client_data = session;
@@ -267,7 +262,7 @@ static enum status open_session(struct jpeg_session *session, jpeg_step create, 
     session->errors.output_message = on_output;
     session->progress.progress_monitor = on_progress;
     session->buffer = allocate(JPEG_BUFFER_SIZE, "JPEG", error);
-    return session->buffer == NULL ? STATUS_FAILED : jpeg_session_run(session, create, session, error);
+    return session->buffer == NULL ? STATUS_FAILED : jpeg_session_run(session, create_object, session, error);
 }
 
 enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
@@ -280,7 +275,7 @@ enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned 
                                                .resync_to_restart = jpeg_resync_to_restart,
                                                .term_source = on_source};
     set_data(session, head, size);
-    return open_session(session, create_read, error);
+    return open_session(session, error);
 }
 
 enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error)
@@ -289,7 +284,7 @@ enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, st
     *session = (struct jpeg_session){.file = file, .skipped = 2};
     session->sink = (struct jpeg_destination_mgr){
         .init_destination = on_sink, .empty_output_buffer = on_full, .term_destination = on_end};
-    return open_session(session, create_write, error);
+    return open_session(session, error);
 }
 
 void jpeg_session_close(struct jpeg_session *session)
