@@ -131,11 +131,10 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
     return transform;
 }
 
-/* Positions of nodes along an axis of the grid, 0 to 1. The device computes the position of a value by the
- * link's curve; a node's position determines the value for Little CMS.
+/* Positions along an axis of the grid, 0 to 1; nodes are equally spaced. A node has positions of the target.
  *
- *     value of the chain ─▶ position: the link's `decode`, for the target inverse: `encode`
- *     position ─▶ value of the profile: what Little CMS gets, for the target inverse: what it returns
+ *     source   value of the chain ─▶ position (link->decode)    position of a node ─▶ value for Little CMS
+ *     target   value from Little CMS ─▶ position, in the node   position ─▶ value of the chain (link->encode)
  *
  * For a profile of tables the position is the profile's own value. For curves and a matrix it is light
  * encoded by sRGB's curve, as positions in linear light would be too coarse in the dark. */

@@ -193,16 +193,16 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
 {
     enum { SAMPLES = 1024 };
     const cmsUInt32Number type = space->channels == 1 ? TYPE_GRAY_FLT : TYPE_RGB_FLT;
+    float *table = allocate(SAMPLES * sizeof *table, "a tone curve", error);
+    if (table == NULL)
+        return STATUS_FAILED;
     cmsHPROFILE xyz = cmsCreateXYZProfileTHR(context);
     cmsHTRANSFORM transform = xyz == NULL ? NULL
                                           : cmsCreateTransformTHR(context, profile, type, xyz, TYPE_XYZ_DBL,
                                                                   INTENT_RELATIVE_COLORIMETRIC,
                                                                   cmsFLAGS_NOOPTIMIZE | cmsFLAGS_NOCACHE);
-    float *table = malloc(SAMPLES * sizeof *table);
     const double begin = lcms_seconds();
-    enum status status = table == NULL       ? fail_memory(error, "out of memory for a tone curve")
-                         : transform == NULL ? lcms_fail(text, error)
-                                             : STATUS_OK;
+    enum status status = transform != NULL ? STATUS_OK : lcms_fail(text, error);
     for (int i = 0; status == STATUS_OK && i < SAMPLES; i++) {
         if (lcms_seconds() - begin > LCMS_SECONDS_MAX)
             status = lcms_fail("it takes too long", error);
@@ -225,11 +225,11 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
         space->luminance[c] = fmax(rint(light.Y * 0x1p14) * 0x1p-14, 0x1p-14);
         sum += space->luminance[c];
         *curve = (struct tone_curve){.kind = TONE_TABLE, .count = SAMPLES};
-        curve->table = malloc(SAMPLES * sizeof *table);
+        curve->table = allocate(SAMPLES * sizeof *table, "a tone curve", error);
         if (curve->table != NULL)
             memcpy(curve->table, table, SAMPLES * sizeof *table);
         else
-            status = fail_memory(error, "out of memory for a tone curve");
+            status = STATUS_FAILED;
     }
     for (int c = 0; status == STATUS_OK && c < space->channels; c++)
         space->luminance[c] /= sum;

@@ -1,7 +1,7 @@
 /* Runs libjpeg in steps that return a status: its error handler leaves a step by longjmp.
  *
- *     reading: the file's first bytes, which the caller has read, then file ─▶ buffer ─▶ libjpeg
- *     writing:                                                      libjpeg ─▶ buffer ─▶ file
+ *     reading: bytes that the caller has read ─▶ libjpeg, then file ─▶ buffer ─▶ libjpeg
+ *     writing: libjpeg ─▶ buffer ─▶ file
  *
  * libjpeg replaces pixels of damaged data by gray and prints a warning. Here a warning is an error unless it
  * costs no pixel. After the end of a file libjpeg gets an end marker, as the pixels may be complete;
