@@ -229,6 +229,7 @@ $(OBJ)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) tests/torture/calls.h $
 # Replacements of functions of libc and OpenCL.
 WRAPPED = $(shell $(CC) -E -D_GNU_SOURCE $(PACKAGE_CFLAGS) tests/unit/failing_calls.h | grep -o '\b__wrap_\w*' | sort -u)
 $(OBJ)/unit/test_faults: ALL_LDFLAGS += $(WRAPPED:__wrap_%=-Wl,--wrap=%)
+$(OBJ)/unit/test_profile: ALL_LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc
 
 check-unit: $(UNIT_TESTS)
 	@status=0; for test in $(UNIT_TESTS); do \

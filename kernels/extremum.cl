@@ -1,29 +1,29 @@
 /* Running minimum or maximum along an axis (gray-scale erosion or dilation by a line):
  *
- *     dst[i] = min over k of src[i + first + min(k step, last)],  k = 0 ... count - 1
+ *     dst[i] = min over k of src[i + first + min(k step, reach)],  k = 0 ... count - 1
  *
  * A pass combines few samples, each of which already has the minimum of a run. Passes with step 1, 8, 64, ... make runs of
  * 8, 64, 512, ... samples; the last pass covers the window with runs that may overlap (src/filters/extrema.c):
  *
  *     window of 11        |. . . . . . . . . . .|
  *     runs of 8           |---------------|             first run, at `first`
- *                               |---------------|       last run, at first + last
+ *                               |---------------|       last run, at first + reach
  *
- * Grid: x counts vecs, y rows, z planes. A minimum does not depend on the order of its operands; NaN is larger than all
- * numbers, as in a rank filter. */
+ * Grid: x counts vecs, y rows, z planes. A minimum does not depend on the order of its operands, but for the sign of 0;
+ * all devices use the same order. NaN is larger than all numbers, as in a rank filter. */
 #include "planes.h"
 
 struct window {
-    int down;                     /* not 0: along y, else along x */
-    int first, step, count, last; /* in samples: the formula above */
-    int largest;                  /* not 0: maximum, else minimum */
-    int wraps;                    /* not 0: border rule wrap */
-    int zero_margin;              /* border rule zero: samples closer to the border have zeros in their window; else 0 */
-    int alpha_channel;            /* copied, not filtered; -1: no alpha */
+    int down;                      /* not 0: along y, else along x */
+    int first, step, count, reach; /* in samples: the formula above */
+    int largest;                   /* not 0: maximum, else minimum */
+    int wraps;                     /* not 0: border rule wrap */
+    int zero_margin;               /* with border rule zero: radius of the window; else 0 */
+    int alpha_channel;             /* copied, not filtered; -1: no alpha */
 };
 
-/* Returns the index of the sample for position i of an axis of n samples. Clamping is right for all border rules but wrap:
- * beyond the border they repeat samples that are in the window anyway, or zeros (include_zero). */
+/* Returns the index of the sample for position i of an axis of n samples. With every border rule but wrap, samples beyond
+ * the border are copies of samples in the window, so that clamping is right, or zeros (include_zero). */
 static inline int map_index(int i, int n, int wraps)
 {
     if (!wraps)
@@ -41,7 +41,7 @@ static inline vec extreme(vec a, vec b, int largest)
 /* Loads the vec at x, any part of which may be beyond the border. */
 static inline vec load_mapped(PLANES_IN(s), int x, int y, int z, int wraps)
 {
-#if LANES == 16
+#if LANES == 16 /* CPU devices, buffers */
     float line[LANES];
     if (x >= 0 && x + LANES <= s_at.width)
         return VLOAD(s + offset(s_at, x, y, z));
@@ -65,7 +65,7 @@ static inline vec include_zero(vec v, const struct window window, int x, int y, 
     const vec zeros = extreme(v, (vec)(0.0f), window.largest);
     if (window.down)
         return has_zero(y, at.height, window.zero_margin) ? zeros : v;
-#if LANES == 16
+#if LANES == 16 /* CPU devices, buffers */
     float line[LANES], others[LANES];
     store_sixteen(v, line);
     store_sixteen(zeros, others);
@@ -87,7 +87,7 @@ NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window 
             return;
         vec v = 0.0f;
         for (int k = 0; k < window.count; k++) {
-            const int from = window.first + min(k * window.step, window.last);
+            const int from = window.first + min(k * window.step, window.reach);
             const int row = window.down ? map_index(y + from, src_at.height, window.wraps) : y;
             const vec next = load_mapped(PLANES_ARG(src), window.down ? x : x + from, clamp_row(src_at, row), z, window.wraps);
             v = k == 0 ? next : extreme(v, next, window.largest);

@@ -213,8 +213,8 @@ struct analysis {
     bool (*needed)(const void *params, const struct shape *in);
     /* Returns the input rows that a part needs, before clipping to the image. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows part);
-    /* Enqueue work before the first part, for a part whose rows are in `in`, and after the last part.
-     * They never wait. */
+    /* Enqueue work before the first part, for a part whose rows are in `in`, and after the last part. Only
+     * `end` may wait, for counts that determine the result. */
     enum status (*begin)(struct run *run, const void *params, const struct shape *in,
                          struct analysis_result *analysis_result, struct error *error);
     enum status (*add)(struct run *run, const void *params, const struct value *in, struct rows part,

@@ -9,7 +9,7 @@ enum { RADIX = 8 };
 
 /* The same layout as struct window of kernels/extremum.cl. */
 struct window {
-    cl_int down, first, step, count, last, largest, wraps, zero_margin, alpha_channel;
+    cl_int down, first, step, count, reach, largest, wraps, zero_margin, alpha_channel;
 };
 
 struct rows extrema_source_rows(int radius, struct rows out)
@@ -47,7 +47,7 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
     for (; length * RADIX <= radius + 1; length *= RADIX) {
         window.step = length;
         window.count = RADIX;
-        window.last = (RADIX - 1) * length;
+        window.reach = (RADIX - 1) * length;
         if (allocate_like(run, src, held, &next, error) != STATUS_OK ||
             run_pass(run, &window, &at, &next, error) != STATUS_OK)
             return STATUS_FAILED;
@@ -58,8 +58,8 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
     /* The last pass covers the window of 2 * radius + 1 samples; its last two runs may overlap. */
     window.first = -radius;
     window.step = length;
-    window.last = 2 * radius + 1 - length;
-    window.count = ceil_div(window.last, length) + 1;
+    window.reach = 2 * radius + 1 - length;
+    window.count = ceil_div(window.reach, length) + 1;
     window.zero_margin = run->edge == EDGE_ZERO ? radius : 0;
     const enum status status = run_pass(run, &window, &at, dst, error);
     if (length > 1)

@@ -5,8 +5,8 @@
  * Bins: integer samples have 2^17 bins on each side of 0. Floats are counted by the upper bits of their
  * distance from the origin, which gives each distance 11 significant bits in 2^18 bins on each side.
  *
- * A large picture is counted in COPIES copies, one for every nth row. On CPU devices each copy has its own
- * thread; on GPUs fewer work-items compete for one counter. */
+ * A large picture is counted in COPIES copies: copy i counts rows i, i + COPIES, and so on. On CPU devices
+ * each copy has its own thread; on GPUs fewer work-items compete for one counter. */
 #include "filters/histogram.h"
 
 #include <math.h>
@@ -14,8 +14,9 @@
 #include <string.h>
 
 /* Layout of a histogram in words, the same as in kernels/point.cl: bins, the number of missing values at
- * index bins, the origin at index bins + ORIGIN. SHIFT is the number of float bits that are dropped. */
-enum { INTEGER_BINS = 1 << 18, FLOAT_BINS = 1 << 19, ORIGIN = 8, SHIFT = 13 };
+ * index bins, the origin at index bins + ORIGIN, the next histogram at index bins + SPARE. SHIFT is the
+ * number of float bits that are dropped. */
+enum { INTEGER_BINS = 1 << 18, FLOAT_BINS = 1 << 19, ORIGIN = 8, SPARE = 16, SHIFT = 13 };
 
 /* Number of copies of the histogram of a picture with more than LARGE pixels. */
 enum { COPIES = 4, LARGE = 1 << 20 };
@@ -78,13 +79,14 @@ float amount_value(const struct shape *shape, const struct amount *amount)
 
 /* ---------------------------------------------------------------- counting */
 
-/* True for float pictures, whose full scale is 1. */
+/* True for pictures from float files, whose full scale is 1. A stack of integer files is counted as integers,
+ * although its samples are floats (shape->floats). */
 static bool holds_floats(const struct shape *shape)
 {
     return shape->full == 1;
 }
 
-static int count_bins(const struct shape *shape)
+static int bin_count(const struct shape *shape)
 {
     return holds_floats(shape) ? FLOAT_BINS : INTEGER_BINS;
 }
@@ -92,11 +94,11 @@ static int count_bins(const struct shape *shape)
 /* Distance between two histograms in words. */
 static int histogram_spacing(const struct shape *shape)
 {
-    return count_bins(shape) + 2 * ORIGIN;
+    return bin_count(shape) + SPARE;
 }
 
 /* Returns the number of histograms: one per colour channel, or one. */
-static int count_histograms(const struct histogram_search_params *search, const struct shape *shape)
+static int histogram_count(const struct histogram_search_params *search, const struct shape *shape)
 {
     return search->each ? shape->channels - shape->alpha : 1;
 }
@@ -104,28 +106,28 @@ static int count_histograms(const struct histogram_search_params *search, const 
 int histogram_copies(const struct shape *shape)
 {
     const int64_t pixels = (int64_t)shape->width * shape->height,
-                  least = pixels * shape->channels / MAX_SAMPLES + 1;
-    const int usual = pixels > LARGE ? COPIES : 1;
-    return least > usual ? (int)least : usual;
+                  needed = pixels * shape->channels / MAX_SAMPLES + 1;
+    const int preferred = pixels > LARGE ? COPIES : 1;
+    return needed > preferred ? (int)needed : preferred;
 }
 
 /* Allocates zeroed counters for all copies of all histograms. */
-static enum status histogram_begin(struct run *run, const struct histogram_search_params *search,
-                                   const struct shape *shape, cl_mem *counters, struct error *error)
+static enum status histogram_begin(struct run *run, const void *params, const struct shape *shape,
+                                   struct analysis_result *result, struct error *error)
 {
-    const int count = count_histograms(search, shape) * histogram_copies(shape);
-    return counters_create(run->device, (size_t)count * (size_t)histogram_spacing(shape), counters, error);
+    const int count = histogram_count(params, shape) * histogram_copies(shape);
+    return counters_create(run->device, (size_t)count * (size_t)histogram_spacing(shape), &result->words,
+                           error);
 }
 
 /* Enqueues the counting of some rows. On CPU devices one work-item counts all rows of a copy. */
-static enum status histogram_add_rows(struct run *run, const struct histogram_search_params *search,
-                                      const struct value *image, struct rows rows, cl_mem counters,
-                                      struct error *error)
+static enum status histogram_add(struct run *run, const void *params, const struct value *image,
+                                 struct rows rows, struct analysis_result *result, struct error *error)
 {
     const struct shape *shape = &image->shape;
     const struct planes *src = &image->planes[0];
     const cl_int2 range = {{rows.begin, rows.end}};
-    const cl_int copies = histogram_copies(shape), histograms = count_histograms(search, shape),
+    const cl_int copies = histogram_copies(shape), histograms = histogram_count(params, shape),
                  colours = shape->channels - shape->alpha, alpha = shape_alpha(shape),
                  floats = holds_floats(shape);
     /* The origin must be known before the first float is counted. */
@@ -134,7 +136,7 @@ static enum status histogram_add_rows(struct run *run, const struct histogram_se
         find.config = (struct launch_config){1, {1, 1}};
         find.width = histograms * launch_lanes(run->device, run->memory, find.vector_width);
         find.height = find.depth = 1;
-        enum status status = LAUNCH(run->device, &find, error, ARG_PLANES(src), ARG_MEMORY(counters),
+        enum status status = LAUNCH(run->device, &find, error, ARG_PLANES(src), ARG_MEMORY(result->words),
                                     ARG(histograms), ARG(alpha));
         if (status != STATUS_OK)
             return status;
@@ -142,13 +144,13 @@ static enum status histogram_add_rows(struct run *run, const struct histogram_se
     struct work work = run_work(run, "point", "count", src);
     work.depth = 1; /* a work-item counts all channels of a pixel */
     work.height = rows.end - rows.begin;
-    if (run_is_cpu(run)) { /* a work-item counts every nth row */
+    if (run_is_cpu(run)) {
         work.config = (struct launch_config){1, {1, 1}};
         work.width = 1;
         work.height = copies;
     }
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(counters), ARG(range), ARG(copies),
-                  ARG(histograms), ARG(colours), ARG(alpha), ARG(floats));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(result->words), ARG(range),
+                  ARG(copies), ARG(histograms), ARG(colours), ARG(alpha), ARG(floats));
 }
 
 /* ---------------------------------------------------------------- searching */
@@ -168,6 +170,9 @@ void histogram_ends(const struct histogram *histogram, double percent, float fou
 {
     const uint64_t cut = (uint64_t)(percent / 100 * (double)histogram->total);
     int low = 0, high = histogram->bins - 1;
+    found[0] = found[1] = 0;
+    if (histogram->total == 0)
+        return;
     /* Skip bins from both ends while they are within the share. */
     for (uint64_t sum = histogram->counts[low]; sum <= cut && low < high; sum += histogram->counts[low])
         low++;
@@ -177,17 +182,16 @@ void histogram_ends(const struct histogram *histogram, double percent, float fou
     found[1] = (float)histogram_value(histogram, high);
 }
 
-/* Reads the copies of histogram number `index` and adds them up in `sums`, an array of all bins. `counts` is
- * scratch for one word more. Adds the number of NaN and infinities to *missing. */
-static enum status read_histogram(struct run *run, const struct histogram_search_params *search,
-                                  const struct shape *shape, cl_mem counters, int index, cl_uint *counts,
-                                  uint64_t *sums, struct histogram *histogram, uint64_t *missing,
-                                  struct error *error)
+/* Reads the copies of histogram number `index` of `histograms` and adds them up in `sums`, an array of all
+ * bins. `counts` is scratch of bins + 1 words. Adds the number of NaN and infinities to *missing. */
+static enum status histogram_read(struct run *run, const struct shape *shape, cl_mem counters, int index,
+                                  int histograms, cl_uint *counts, uint64_t *sums,
+                                  struct histogram *histogram, uint64_t *missing, struct error *error)
 {
-    const int bins = count_bins(shape), step = count_histograms(search, shape);
+    const int bins = bin_count(shape);
     memset(sums, 0, (size_t)bins * sizeof *sums);
     *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = holds_floats(shape)};
-    for (int i = index; i < step * histogram_copies(shape); i += step) {
+    for (int i = index; i < histograms * histogram_copies(shape); i += histograms) {
         const size_t first = (size_t)i * (size_t)histogram_spacing(shape);
         if (words_read(run->device, counters, first, (size_t)bins + 1, counts, true, error) != STATUS_OK)
             return STATUS_FAILED;
@@ -203,12 +207,13 @@ static enum status read_histogram(struct run *run, const struct histogram_search
 }
 
 /* Searches all counted histograms, and waits for them. A result for all colours is copied to each channel. */
-static enum status histogram_find(struct run *run, const void *params, const struct shape *shape,
-                                  cl_mem counters, float found[8], struct error *error)
+static enum status histogram_end(struct run *run, const void *params, const struct shape *shape,
+                                 struct analysis_result *result, struct error *error)
 {
     const struct histogram_search_params *search = params;
-    const int count = count_histograms(search, shape);
-    const size_t bins = (size_t)count_bins(shape);
+    const int count = histogram_count(search, shape);
+    const size_t bins = (size_t)bin_count(shape);
+    float *found = result->numbers;
     struct histogram histogram;
     uint64_t missing = 0;
     if (device_is_dry_run(run->device))
@@ -217,7 +222,8 @@ static enum status histogram_find(struct run *run, const void *params, const str
     uint64_t *sums = allocate(bins * sizeof *sums, "a histogram", error);
     enum status status = counts && sums ? STATUS_OK : STATUS_FAILED;
     for (int i = 0; status == STATUS_OK && i < count; i++) {
-        status = read_histogram(run, search, shape, counters, i, counts, sums, &histogram, &missing, error);
+        status =
+            histogram_read(run, shape, result->words, i, count, counts, sums, &histogram, &missing, error);
         if (status == STATUS_OK)
             search->find(params, &histogram, found + 2 * i);
     }
@@ -237,23 +243,8 @@ static bool needs_analysis(const void *params, const struct shape *in)
     return ((const struct histogram_search_params *)params)->find != NULL;
 }
 
-static enum status analysis_begin(struct run *run, const void *params, const struct shape *in,
-                                  struct analysis_result *result, struct error *error)
-{
-    return histogram_begin(run, params, in, &result->words, error);
-}
-
-static enum status analysis_add(struct run *run, const void *params, const struct value *in, struct rows part,
-                                struct analysis_result *result, struct error *error)
-{
-    return histogram_add_rows(run, params, in, part, result->words, error);
-}
-
-static enum status analysis_end(struct run *run, const void *params, const struct shape *in,
-                                struct analysis_result *result, struct error *error)
-{
-    return histogram_find(run, params, in, result->words, result->numbers, error);
-}
+const struct analysis histogram_analysis = {needs_analysis, rows_same, histogram_begin, histogram_add,
+                                            histogram_end};
 
 void histogram_report(struct run *run, const char *stage, const struct histogram_search_params *search,
                       const struct value *in, const float found[8], int numbers)
@@ -262,30 +253,27 @@ void histogram_report(struct run *run, const char *stage, const struct histogram
     const double scale = shape->full - shape->zero;
     char text[sizeof run->results.text] = "";
     text_append(text, sizeof text, "--%s", stage);
-    for (int i = 0; i < numbers * count_histograms(search, shape); i++)
+    for (int i = 0; i < numbers * histogram_count(search, shape); i++)
         text_append(text, sizeof text, "%c%.6g", i == 0 ? ' ' : ',',
                     shape->zero + scale * found[2 * (i / numbers) + i % numbers]);
     run_report(run, text);
 }
 
-const struct analysis histogram_analysis = {needs_analysis, rows_same, analysis_begin, analysis_add,
-                                            analysis_end};
-
 enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
                              struct error *error)
 {
     const struct analysis_result *result = run_analysis_result(run, params);
-    cl_mem counters = NULL;
-    memset(found, 0, 8 * sizeof *found);
-    if (result) {
-        memcpy(found, result->numbers, sizeof result->numbers);
-        return STATUS_OK;
+    struct analysis_result own = {.words = NULL};
+    enum status status = STATUS_OK;
+    if (!result) {
+        result = &own;
+        status = histogram_begin(run, params, &in->shape, &own, error);
+        if (status == STATUS_OK)
+            status = histogram_add(run, params, in, rows_full(in->shape.height), &own, error);
+        if (status == STATUS_OK)
+            status = histogram_end(run, params, &in->shape, &own, error);
     }
-    enum status status = histogram_begin(run, params, &in->shape, &counters, error);
-    if (status == STATUS_OK)
-        status = histogram_add_rows(run, params, in, rows_full(in->shape.height), counters, error);
-    if (status == STATUS_OK)
-        status = histogram_find(run, params, &in->shape, counters, found, error);
-    memory_release(counters);
+    memcpy(found, result->numbers, sizeof result->numbers);
+    memory_release(own.words);
     return status;
 }

@@ -53,15 +53,15 @@ struct histogram {
     float origin; /* floats only */
 };
 
-/* Returns the number n of copies of each histogram, each for every nth row. So no 32-bit count overflows, and
- * in large pictures fewer work-items wait for each other. */
+/* Returns the number n of copies of each histogram; copy i counts rows i, i + n, and so on. So no 32-bit
+ * count overflows, and in large pictures fewer work-items wait for each other. */
 int histogram_copies(const struct shape *shape);
 
 /* Returns the value of a bin on the 0..1 scale. */
 double histogram_value(const struct histogram *histogram, int bin);
 
 /* Finds two values with at most `percent` of the samples below the first and as many above the second: the
- * rule of Pillow's ImageOps.autocontrast. */
+ * rule of Pillow's ImageOps.autocontrast. Both are 0 if nothing was counted. */
 void histogram_ends(const struct histogram *histogram, double percent, float found[2]);
 
 /* Must be the first member of the params of a stage that searches histograms. */

@@ -2,8 +2,8 @@
  *
  *     add ─▶ file: picture after picture     read ─▶ a piece: some pixels of all pictures ─▶ threads
  *
- * Sums of values and of squares are doubles, in the order of the inputs, without fma. Memory does not grow
- * with the number of pictures: more of them have smaller pieces. */
+ * Sums of values and of squares are doubles, in the order of the inputs, without fma. A piece has the same
+ * size for any number of pictures: more pictures mean fewer pixels. */
 #include "filters/merge_store.h"
 
 #include "base/files.h"
@@ -14,11 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of samples that are read from the file at a time; a pixel of all pictures may take more. */
+/* Bytes of a piece; one pixel of all pictures may take more. */
 enum { PIECE_BYTES = 16 << 20 };
 
-/* Pixels of a task for one thread, and of a block, whose samples are converted to doubles together. */
-enum { PIECE_PIXELS = 1024, BLOCK_PIXELS = 16 };
+/* Pixels of a piece that are one task for a thread, and pixels of a block, which are converted to doubles
+ * together. */
+enum { TASK_PIXELS = 1024, BLOCK_PIXELS = 16 };
 
 void merge_store_free(void *state)
 {
@@ -58,10 +59,10 @@ enum status merge_store_begin(const void *params, const struct merge_input *inpu
 
 enum status merge_store_fail(const struct merge_store *store, const char *what, struct error *error)
 {
-    fail(error, STATUS_FAILED,
-         "cannot %s the temporary file in %s that has all pictures: %s; set TMPDIR to a folder with room for "
-         "them",
-         what, store->folder, strerror(errno));
+    const int code = errno != 0 ? errno : EIO; /* 0: fewer bytes were read, as somebody truncated the file */
+    fail(error, STATUS_FAILED, "cannot %s the temporary file in %s that has all pictures: %s%s", what,
+         store->folder, strerror(code),
+         strcmp(what, "write") == 0 ? "; set TMPDIR to a folder with room for them" : "");
     error->scope = SCOPE_ALL;
     return STATUS_FAILED;
 }
@@ -90,45 +91,48 @@ static enum status store_finish(void *state, struct run *run, struct merge_resul
                                 struct error *error)
 {
     struct merge_store *store = state;
-    const size_t pixel = store->size / (store->frame.width * store->frame.height) * store->frame.pictures;
+    const size_t pixel_bytes = store->size / (store->frame.width * store->frame.height);
+    const size_t all_bytes = pixel_bytes * store->frame.pictures; /* of one pixel of all pictures */
     (void)run;
-    store->room = PIECE_BYTES / pixel > 0 ? PIECE_BYTES / pixel : 1;
-    store->piece = allocate(store->room * pixel, "the samples of a stack", error);
+    store->room = PIECE_BYTES / all_bytes > 0 ? PIECE_BYTES / all_bytes : 1;
+    store->piece = allocate(store->room * all_bytes, "the samples of a stack", error);
     return store->piece ? merge_frame_finish(&store->frame, result, error) : STATUS_FAILED;
 }
 
-/* Merges pixels of one piece: a piece_work. */
+/* Merges the pixels of one task (for workers_each). */
 static enum status store_merge(void *context, int index, struct error *error)
 {
     struct merge_store *store = context;
     const struct merge_frame *frame = &store->frame;
     const size_t channels = frame->channels, pictures = frame->pictures;
-    const size_t begin = (size_t)index * PIECE_PIXELS, pixel = store->size / (frame->width * frame->height);
-    const size_t end = begin + PIECE_PIXELS < store->count ? begin + PIECE_PIXELS : store->count;
-    /* The values of a block, picture by picture; the samples that count; a copy that the median reorders. */
+    const size_t pixel_bytes = store->size / (frame->width * frame->height);
+    const size_t begin = (size_t)index * TASK_PIXELS;
+    const size_t end = begin + TASK_PIXELS < store->count ? begin + TASK_PIXELS : store->count;
     const size_t block = BLOCK_PIXELS * channels;
     double *values = allocate((block + 2) * pictures * sizeof *values, "the samples of a stack", error);
     if (!values)
         return STATUS_FAILED;
-    double *samples = values + block * pictures, *scratch = samples + pictures;
+    /* `values` has a block of each picture, `counted` one sample of the pictures in which it counts. */
+    double *counted = values + block * pictures, *scratch = counted + pictures;
     unsigned long long tested = 0, rejected = 0;
     for (size_t first = begin; first < end; first += BLOCK_PIXELS) {
-        const size_t some = end - first < BLOCK_PIXELS ? end - first : BLOCK_PIXELS;
+        const size_t pixels = end - first < BLOCK_PIXELS ? end - first : BLOCK_PIXELS;
         for (size_t i = 0; i < pictures; i++)
-            merge_values(frame, store->piece + i * store->count * pixel, first, some, values + i * block);
-        for (size_t at = 0; at < some * channels; at++) {
+            merge_values(frame, store->piece + i * store->count * pixel_bytes, first, pixels,
+                         values + i * block);
+        for (size_t sample = 0; sample < pixels * channels; sample++) {
             size_t count = 0;
             for (size_t i = 0; i < pictures; i++) {
-                const double *sample = values + i * block + at;
-                if (!frame->counts || merge_covers(frame, sample - at % channels))
-                    samples[count++] = *sample;
+                const double *value = values + i * block + sample;
+                if (!frame->counts || merge_covers(frame, value - sample % channels))
+                    counted[count++] = *value;
             }
             tested += count;
             const size_t left =
-                store->sigma > 0 ? merge_reject(samples, count, store->sigma, scratch) : count;
+                store->sigma > 0 ? merge_reject(counted, count, store->sigma, scratch) : count;
             rejected += count - left;
-            store->pixels[first * channels + at] =
-                store->sigma > 0 ? merge_mean(samples, left) : merge_median(samples, count);
+            store->pixels[first * channels + sample] =
+                store->sigma > 0 ? merge_mean(counted, left) : merge_median(counted, count);
         }
     }
     free(values);
@@ -137,24 +141,24 @@ static enum status store_merge(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-/* Computes `count` pixels from `first` on, in pieces that fit the memory. */
+/* Computes `count` pixels from `first` on, piece by piece. */
 static enum status store_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
 {
     struct merge_store *store = state;
-    const size_t pixel = store->size / (store->frame.width * store->frame.height);
+    const size_t pixel_bytes = store->size / (store->frame.width * store->frame.height);
     enum status status = STATUS_OK;
     for (size_t done = 0; status == STATUS_OK && done < count; done += store->count) {
         store->count = count - done < store->room ? count - done : store->room;
         store->pixels = pixels + done * store->frame.channels;
         for (size_t i = 0; status == STATUS_OK && i < store->frame.pictures; i++) {
             errno = 0;
-            const size_t size = store->count * pixel;
+            const size_t size = store->count * pixel_bytes;
             const ssize_t got = pread(fileno(store->file), store->piece + i * size, size,
-                                      (off_t)(i * store->size + (first + done) * pixel));
+                                      (off_t)(i * store->size + (first + done) * pixel_bytes));
             status = got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
         }
         if (status == STATUS_OK)
-            status = workers_each(&store->workers, (int)((store->count + PIECE_PIXELS - 1) / PIECE_PIXELS),
+            status = workers_each(&store->workers, (int)((store->count + TASK_PIXELS - 1) / TASK_PIXELS),
                                   store_merge, store, error);
     }
     return status;

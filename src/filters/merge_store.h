@@ -22,7 +22,7 @@ struct merge_store {
     struct workers workers;
     bool has_workers;
     atomic_ullong tested, rejected;      /* samples, with sigma=K */
-    size_t covered, fullest;             /* most covered pixels of a picture, and its index; with focus */
+    size_t covered, fullest;             /* most covered pixels of a picture; index of that picture */
     struct focus_brightness *brightness; /* with focus, of each picture; owned */
     float *sharp;                        /* the result of focus: all samples, colour multiplied by alpha */
     const char *depth;                   /* path of the map of focus; may be NULL */
@@ -39,7 +39,8 @@ enum status merge_store_begin(const void *params, const struct merge_input *inpu
 enum status merge_store_add(void *state, struct run *run, const void *samples, struct error *error);
 void merge_store_free(void *state);
 
-/* Fails for all inputs, as they share the file. `what` is "read" or "write". */
+/* Fails for all inputs, as they share the file. `what` is "read" or "write"; errno is the cause, 0 for a
+ * short read. */
 enum status merge_store_fail(const struct merge_store *store, const char *what, struct error *error);
 
 #endif

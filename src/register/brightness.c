@@ -1,13 +1,14 @@
-/* Brightness of pictures: luma of display values, reduced by a power of two to 0.4 to 1.5 million pixels.
+/* Brightness of pictures: luma of display values, reduced by a power of two up to 64, to at most 1.6 million
+ * pixels if possible.
  *
  *     file           read a row ─▶ luma ─▶ halve ─▶ … ─▶ halve ─▶ gray plane
  *     device image   reduce on the device ─▶ download ─▶ luma ─▶ gray plane
  *
  * Rows of a file are halved while they are decoded. Only a picture that must be turned is whole in memory.
- * Both ways filter by a triangle two result pixels wide.
+ * The filter is a triangle two result pixels wide, or nearly that after repeated halvings.
  *
- * Known limit: levels.c limits hot pixels after the reduction, when they are blobs in large pictures. As they
- * do not move, they may outweigh a true shift of a few pixels. */
+ * Known limit: hot pixels are suppressed only after the reduction (levels.c), when they are blobs in large
+ * pictures. As they do not move, they may outweigh a true shift of a few pixels. */
 #include "register/registration.h"
 
 #include "base/exact.h"
@@ -22,7 +23,7 @@
 
 enum {
     MAX_PIXELS = 3 << 19, /* of the result */
-    TEXEL = 4             /* channels of a texel, the largest number of a pixel */
+    TEXEL = 4             /* floats of a texel; no pixel has more channels */
 };
 
 /* Luma of display values (ITU-R BT.601). */
@@ -34,30 +35,22 @@ static double luma(const double *pixel, int colours)
     return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
 }
 
-/* Pixels above this magnitude, and NaN, get a weight of 0. So sums of squares fit a float. */
+/* Values above this magnitude, and NaN, get a weight of 0. So sums of squares fit a float. */
 static const double MAX_MAGNITUDE = 1e15;
 
-/* Converts `count` pixels without alpha. The weight is 1, or 0 if the value is not usable. */
-static void set_opaque(const double *pixels, size_t channels, size_t count, float *values, float *weights)
-{
-    for (size_t i = 0; i < count; i++) {
-        double value = luma(pixels + i * channels, (int)channels);
-        bool is_usable = fabs(value) < MAX_MAGNITUDE;
-        values[i] = is_usable ? (float)value : 0;
-        weights[i] = is_usable ? 1 : 0;
-    }
-}
-
-/* Converts pixels with alpha and premultiplied colour. The value is the luma of the straight colour, the
- * weight is alpha, clipped to 1. Alpha below 0.001 counts as 0: the quotient would be mostly rounding. */
-static void set_blended(const double *pixels, size_t channels, size_t count, float *values, float *weights)
+/* Converts `count` pixels, premultiplied if they have alpha. The value is the luma of the straight colour,
+ * the weight is alpha, clipped to 1, or 1 without alpha. Alpha below 0.001 counts as 0: the quotient would be
+ * mostly rounding. */
+static void set_values(const double *pixels, size_t channels, bool alpha, size_t count, float *values,
+                       float *weights)
 {
     for (size_t i = 0; i < count; i++) {
         const double *pixel = pixels + i * channels;
-        double weight = pixel[channels - 1], value = luma(pixel, (int)channels - 1);
-        bool is_usable = weight > 1e-3 && fabs(value) < MAX_MAGNITUDE;
-        values[i] = is_usable ? (float)(value / weight) : 0;
-        weights[i] = is_usable ? (float)(weight < 1 ? weight : 1) : 0;
+        const double weight = alpha ? pixel[channels - 1] : 1;
+        const double value = luma(pixel, (int)channels - alpha) / weight;
+        const bool is_usable = weight > 1e-3 && fabs(value) < MAX_MAGNITUDE;
+        values[i] = is_usable ? (float)value : 0;
+        weights[i] = is_usable ? (float)fmin(weight, 1) : 0;
     }
 }
 
@@ -82,7 +75,7 @@ static void convert_row(const struct image_info *info, const void *row, float *v
         sample_values(info->type, row, x * channels, count * channels, pixels);
         if (info->alpha && !info->premultiplied)
             multiply_by_alpha(pixels, count, channels);
-        (info->alpha ? set_blended : set_opaque)(pixels, channels, count, values + x, weights + x);
+        set_values(pixels, channels, info->alpha, count, values + x, weights + x);
     }
 }
 
@@ -108,29 +101,36 @@ struct halving {
     } steps[MAX_HALVINGS];
 };
 
+/* Returns the next row of samples of the upright picture in halving->samples. */
+static enum status read_upright_row(struct halving *halving, struct error *error)
+{
+    const struct image_info *info = &halving->info;
+    if (!halving->stored)
+        return reader_read(halving->reader, halving->samples, row_size(info), 1, error);
+
+    /* Gather the row from the stored picture. */
+    const size_t pixel = pixel_size(info), pitch = row_size(reader_info(halving->reader));
+    const struct affine *map = &halving->map;
+    const double y = halving->row++;
+    for (uint32_t x = 0; x < info->width; x++) {
+        const double stored_x = map->xx * x + map->xy * y + map->x,
+                     stored_y = map->yx * x + map->yy * y + map->y;
+        memcpy(halving->samples + x * pixel,
+               halving->stored + (size_t)stored_y * pitch + (size_t)stored_x * pixel, pixel);
+    }
+    return STATUS_OK;
+}
+
 /* Computes the next row of the picture after `halvings` halvings. Calls itself for the source rows: three for
  * the first row, two for each later one. */
 static enum status next_row(struct halving *halving, int halvings, float *values, float *weights,
                             struct error *error)
 {
     if (halvings == 0) {
-        const struct image_info *info = &halving->info;
-        if (halving->stored) {
-            /* Gather the row from the stored picture. */
-            const size_t pixel = pixel_size(info), pitch = row_size(reader_info(halving->reader));
-            const struct affine *map = &halving->map;
-            const double y = halving->row++;
-            for (uint32_t x = 0; x < info->width; x++) {
-                const double column = map->xx * x + map->xy * y + map->x,
-                             line = map->yx * x + map->yy * y + map->y;
-                memcpy(halving->samples + x * pixel,
-                       halving->stored + (size_t)line * pitch + (size_t)column * pixel, pixel);
-            }
-        } else if (reader_read(halving->reader, halving->samples, row_size(info), 1, error) != STATUS_OK) {
-            return STATUS_FAILED;
-        }
-        convert_row(info, halving->samples, values, weights);
-        return STATUS_OK;
+        const enum status status = read_upright_row(halving, error);
+        if (status == STATUS_OK)
+            convert_row(&halving->info, halving->samples, values, weights);
+        return status;
     }
     struct step *step = &halving->steps[halvings - 1];
     for (; step->rows_in < row_filter_end(&step->filter, step->rows_out); step->rows_in++) {
@@ -203,13 +203,13 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     *width = (int)info.width;
     *height = (int)info.height;
     /* Halve until the result has at most MAX_PIXELS. */
+    const double pixels = (double)*width * *height;
     int halvings = 0;
-    for (*reduction = 1;
-         *reduction < MAX_FACTOR && (double)*width * *height > (double)MAX_PIXELS * *reduction * *reduction;
-         *reduction *= 2)
+    while (halvings < MAX_HALVINGS && pixels > (double)MAX_PIXELS * (1 << 2 * halvings))
         halvings++;
+    *reduction = 1 << halvings;
     status = info.type == SAMPLE_COMPLEX
-                 ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)
+                 ? fail(error, STATUS_FAILED, "%s: contains wavelet coefficients, not a picture", path)
                  : gray_plane_make(gray, ceil_div(*width, *reduction), ceil_div(*height, *reduction), error);
     if (status == STATUS_OK) {
         struct halving halving;
@@ -284,8 +284,8 @@ static void convert_downloaded_row(const struct download *download, size_t y)
                 pixels[i * channels + c] = (double)from[c * download->plane + i * download->pixel];
         if (download->linear)
             encode_pixels(pixels, count, download->channels, download->alpha);
-        (download->alpha ? set_blended : set_opaque)(pixels, channels, count, download->gray->values + at,
-                                                     download->gray->weights + at);
+        set_values(pixels, channels, download->alpha, count, download->gray->values + at,
+                   download->gray->weights + at);
     }
 }
 

@@ -78,8 +78,8 @@ static enum status denoise_shape(const void *params, const struct shape *in, str
     (void)out;
     if (levels > most)
         return fail(error, STATUS_FAILED,
-                    "--denoise: levels=%d: an image of %dx%d pixels has at most %d levels", levels, in->width,
-                    in->height, most);
+                    "--denoise: levels=%d: an image of %dx%d pixels allows at most %d levels", levels,
+                    in->width, in->height, most);
     return STATUS_OK;
 }
 

@@ -1,11 +1,12 @@
 /* Multiplies levels of a pyramid by factors: subbands of level n by factors[n], the lowpass by factors[0].
  *
  *     check           "1:1.5,low:0" -> factors: 1.5 for level 1, 0 for the lowpass, else 1
- *     run, by level   factor 1: the planes move from `in` to `out` without a copy
+ *     run, by level   factor 1: `in` and `out` share the planes; the run frees them once
  *                     other factors: the point operation `linear` (kernels/point.cl) into new planes
  *
- * Alpha is copied. A level beyond the last one is an error, as it would silently have no effect. Factors
+ * Alpha is copied. A factor other than 1 for a missing level is an error, as it would have no effect. Factors
  * scale real and imaginary parts alike, so phases, and thereby the positions of edges, stay. */
+#include "base/text.h"
 #include "engine/run.h"
 
 #include <math.h>
@@ -34,27 +35,29 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Parses one pair, "1:1.5" or "low:0". `seen` has a flag for each level, to detect repetitions. */
-static enum status gain_parse_pair(struct gain *gain, const char *pair, bool *seen, struct error *error)
+/* Parses one pair, "1:1.5" or "low:0", and cuts it at the colon. `seen` has a flag for each level, to detect
+ * repetitions. */
+static enum status gain_parse_pair(struct gain *gain, char *pair, bool *seen, struct error *error)
 {
-    const char *colon = strchr(pair, ':');
-    char *end = NULL;
-    long level = colon == pair + 3 && strncmp(pair, "low", 3) == 0 ? 0 : strtol(pair, &end, 10);
-    if (!colon || (end && (end != colon || end == pair || level < 1 || level > MAX_LEVELS)))
+    char *text = pair;
+    const char *name = strsep(&text, ":");
+    long long level = 0;
+    double factor;
+    if (!text ||
+        (strcmp(name, "low") != 0 && (!text_to_integer(name, &level) || level < 1 || level > MAX_LEVELS)))
         return fail(error, STATUS_USAGE,
-                    "'%s': expected LEVEL:FACTOR, as in 1:1.5 or low:0, with levels from 1 to %d", pair,
-                    MAX_LEVELS);
-    double factor = strtod(colon + 1, &end);
-    if (end == colon + 1 || *end || !isfinite(factor) || fabs(factor) > 1e6)
-        return fail(error, STATUS_USAGE, "'%s' is not a factor", colon + 1);
+                    "'%s%s%s': expected LEVEL:FACTOR, as in 1:1.5 or low:0, with levels from 1 to %d", name,
+                    text ? ":" : "", text ? text : "", MAX_LEVELS);
+    if (!text_to_real(text, &factor) || fabs(factor) > 1e6)
+        return fail(error, STATUS_USAGE, "'%s' is not a number from -1e6 to 1e6", text);
     if (seen[level])
-        return fail(error, STATUS_USAGE, "'%s' is there twice", pair);
+        return fail(error, STATUS_USAGE, "level %s is there twice", name);
     seen[level] = true;
     gain->factors[level] = (float)factor;
     return STATUS_OK;
 }
 
-/* Parses the list. A TEXT option is only split here, because its commas belong to the primary value. */
+/* Parses the list. The option parser leaves the commas of a TEXT option to the stage. */
 static enum status gain_check(void *params, struct error *error)
 {
     struct gain *gain = params;
@@ -77,7 +80,8 @@ static enum status gain_shape(const void *params, const struct shape *in, struct
     (void)out;
     for (int level = in->levels + 1; level <= MAX_LEVELS; level++)
         if (gain->factors[level] != 1)
-            return fail(error, STATUS_FAILED, "--gain %s: the pyramid has %d levels", gain->text, in->levels);
+            return fail(error, STATUS_FAILED, "--gain %s: level %d is missing; the pyramid has %d levels",
+                        gain->text, level, in->levels);
     return STATUS_OK;
 }
 
@@ -109,7 +113,8 @@ static enum status run_gain(struct run *run, const void *params, const struct va
     return STATUS_OK;
 }
 
-/* A factor for the lowpass changes the mean, so values get another meaning. */
+/* A factor for the lowpass changes the mean, so values get another meaning. Any factor of a level, also 0,
+ * may cause overshoot at edges. */
 static struct stage_caps gain_caps(const void *params)
 {
     return (struct stage_caps){

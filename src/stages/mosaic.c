@@ -8,17 +8,12 @@
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
  *
- * A coefficient z of a level whose largest magnitude is m becomes
+ * kernels/mosaic.cl has the formulas of the views. The square root in them shows weak detail: most
+ * coefficients are far below the largest one of their level. That is found on the device and stays there. The
+ * lowpass is divided by its DC gain, 2^(levels - 1).
  *
- *     magnitude         sqrt(gain |z| / m), at most 1
- *     real, imaginary   0.5 + 0.5 sign(part) sqrt(gain |part| / m)
- *     phase             hue: arg z, brightness: the magnitude, of the mean of the colours
- *
- * The square root shows weak detail: most coefficients are far below the largest one. m is found on the
- * device by a kernel, level by level, and stays there. The lowpass is divided by its DC gain, 2^(levels - 1).
- *
- * The stage needs all rows of the pyramid, as m depends on all of them, and has no groups. The chain inserts
- * it between --wavelet and a stage for images. */
+ * The stage needs all rows of the pyramid, as the largest coefficient depends on all of them, and has no
+ * groups. The chain inserts it between --wavelet and a stage for images. */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
@@ -100,14 +95,15 @@ static struct layout layout_make(const struct shape *pyramid)
     return layout;
 }
 
-/* Sets the size of the layout, and three colours for hues. Fails beyond 2^30 pixels along an axis. */
+/* Sets the size of the layout, and three colours for hues. Fails if the image has more than 2^29 columns: the
+ * layout is up to 2.25 times as wide, and sizes are ints. */
 static enum status mosaic_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {
-    const int widest = 1 << 29; /* level 1 is 1.5 times as wide, and the others are next to it */
-    if (in->width > widest)
-        return fail(error, STATUS_FAILED, "--mosaic of %dx%d pixels is beyond 2^30 along an axis", in->width,
-                    in->height);
+    const int max_columns = 1 << 29;
+    if (in->width > max_columns)
+        return fail(error, STATUS_FAILED, "--mosaic: the image has %d columns; at most %d are possible",
+                    in->width, max_columns);
     struct layout layout = layout_make(in);
     out->kind = KIND_IMAGE;
     out->width = layout.width;
@@ -117,7 +113,7 @@ static enum status mosaic_shape(const void *params, const struct shape *in, stru
     return STATUS_OK;
 }
 
-/* Enqueues all kernels. A work-item of VIEW_PHASE writes all channels of a pixel, of the other views one. */
+/* Enqueues all kernels. With VIEW_PHASE a work-item writes all channels of a pixel, else one channel. */
 static enum status run_mosaic(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
@@ -176,7 +172,8 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
                   ARG(colours), ARG(alpha));
 }
 
-/* The picture shows coefficients at positions of the layout. */
+/* Positions and values of the picture are no longer the image's. A pixel shows a coefficient of a direction,
+ * so that the picture cannot be turned later: needs_upright. */
 static struct stage_caps mosaic_caps(const void *params)
 {
     (void)params;

@@ -15,8 +15,8 @@
  *     slice of the image --dtcwt_inverse_rows()--> rows of subbands and lowpass
  *                        --dtcwt_forward_rows()--> rows of the image that the forward transform reads
  *
- * Each level doubles the reach of the filters. So slices are worth it only if the whole image does not fit
- * into memory (caps.large_halo). */
+ * Each level doubles the reach of the filters. So slices are used only if the whole image does not fit into
+ * memory (caps.large_halo). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
@@ -46,7 +46,7 @@ static const struct option options[] = {
      .offset = offsetof(struct wavelet, qshift),
      .fallback = "qshift_a",
      .choices = QSHIFT_CHOICES,
-     .help = "quarter-shift filters of the levels below"},
+     .help = "quarter-shift filters of the coarser levels"},
     {.type = OPTION_END},
 };
 
@@ -66,7 +66,7 @@ static enum status wavelet_shape(const void *params, const struct shape *in, str
     const struct wavelet *wavelet = params;
     int most = dtcwt_max_levels(in->width, in->height);
     if (wavelet->levels > most)
-        return fail(error, STATUS_FAILED, "--wavelet=%d: an image of %dx%d pixels has at most %d levels",
+        return fail(error, STATUS_FAILED, "--wavelet=%d: an image of %dx%d pixels allows at most %d levels",
                     wavelet->levels, in->width, in->height, most);
     out->kind = KIND_PYRAMID;
     out->levels = wavelet->levels;
@@ -81,7 +81,7 @@ static struct rows wavelet_rows(const void *params, const struct shape *in, stru
     const struct wavelet *wavelet = params;
     struct shape pyramid = {
         .height = in->height, .levels = wavelet->levels, .biort = wavelet->biort, .qshift = wavelet->qshift};
-    struct dtcwt_rows needed = {.places = 0}; /* all rows of a slice, not only sampled ones */
+    struct dtcwt_rows needed = {.places = 0}; /* 0: all rows; the noise estimate samples some */
     dtcwt_inverse_rows(&pyramid, out, &needed);
     dtcwt_forward_rows(&pyramid, &needed);
     return needed.image;

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-/* Copy i counts every nth row, so that the first one has the most samples: of one value, if the picture has
- * one colour. */
+/* Copy i counts rows i, i + n, and so on, so that the first one has the most samples: of one value, if the
+ * picture has one colour. */
 static void test_no_counter_wraps(void **state)
 {
     static const int sizes[][2] = {{1, 1},           {2048, 2048},   {65536, 65536},
@@ -23,8 +23,21 @@ static void test_no_counter_wraps(void **state)
         }
 }
 
+static void test_ends_of_no_samples(void **state)
+{
+    static const uint64_t counts[1 << 19] = {0};
+    (void)state;
+    for (int floats = 0; floats < 2; floats++) {
+        const struct histogram histogram = {.counts = counts, .bins = 1 << (18 + floats), .floats = floats};
+        float found[2];
+        histogram_ends(&histogram, 1, found);
+        assert_true(found[0] == 0 && found[1] == 0);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_counter_wraps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_counter_wraps),
+                                       cmocka_unit_test(test_ends_of_no_samples)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -571,9 +571,15 @@ static void tables_are_sound(void **state)
 static void values_of_stages_are_checked(void **state)
 {
     (void)state;
-    refuse("a|--wavelet=2|--gain|1:x|b.png", "--gain 1:x: 'x' is not a factor");
-    refuse("a|--wavelet=2|--gain|1:2000000|b.png", "--gain 1:2000000: '2000000' is not a factor");
-    refuse("a|--wavelet=2|--gain|1:2,low:0,1:3|b.png", "--gain 1:2,low:0,1:3: '1:3' is there twice");
+    refuse("a|--wavelet=2|--gain|1:x|b.png", "--gain 1:x: 'x' is not a number from -1e6 to 1e6");
+    refuse("a|--wavelet=2|--gain|1:2000000|b.png",
+           "--gain 1:2000000: '2000000' is not a number from -1e6 to 1e6");
+    refuse("a|--wavelet=2|--gain|1:2,low:0,1:3|b.png", "--gain 1:2,low:0,1:3: level 1 is there twice");
+    refuse("a|--wavelet=2|--gain|low:2,low:0|b.png", "--gain low:2,low:0: level low is there twice");
+    refuse("a|--wavelet=2|--gain|1:0x2|b.png", "--gain 1:0x2: '0x2' is not a number from -1e6 to 1e6");
+    refuse("a|--wavelet=2|--gain| 1:2|b.png",
+           "--gain  1:2: ' 1:2': expected LEVEL:FACTOR, as in 1:1.5 or low:0, "
+           "with levels from 1 to 16");
     refuse("a|--resize|0.25|b.png", "--resize 0.25: not a size; did you mean 25%?");
     refuse("a|--scale|65536|b.png", "--scale 65536: beyond 1/64 to 64; use --scale twice");
     refuse("a|--rotate|out.png", "--rotate needs a value: --rotate DEGREES|auto");

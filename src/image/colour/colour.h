@@ -51,7 +51,7 @@ struct colour_space {
     double peak;                 /* light of full scale, in units of white: 1, or more for PQ and HLG */
     double exponent;             /* of the power law of all curves; 0: they are nearly sRGB's; -1: others */
     bool is_srgb;                /* nearly sRGB, or gray with nearly its curve */
-    const struct colour_space *gray; /* of RGB: gray with the curve of green; may be NULL */
+    const struct colour_space *gray; /* of RGB: gray with the curve of green; else NULL */
     char name[80];                   /* description of the profile, printable */
     struct blob icc;                 /* an ICC profile of the space; of PQ and HLG an approximation */
 };

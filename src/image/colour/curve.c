@@ -35,7 +35,7 @@ struct tone_curve curve_srgb(void)
 }
 
 /* Reads a curveType: nothing (linear), an exponent, or a table. */
-static bool parse_table(const unsigned char *tag, size_t size, struct tone_curve *curve)
+static bool parse_table(const unsigned char *tag, size_t size, struct tone_curve *curve, bool *out_of_memory)
 {
     enum { HEAD = 12, ENTRY = 2 };
     const uint32_t count = size >= HEAD ? get_number(tag + 8, 4) : UINT32_MAX;
@@ -45,6 +45,7 @@ static bool parse_table(const unsigned char *tag, size_t size, struct tone_curve
     if (count <= 1)
         return curve->g > 0;
     float *table = malloc(count * sizeof *table);
+    *out_of_memory = table == NULL;
     for (uint32_t i = 0; table != NULL && i < count; i++) {
         table[i] = (float)(get_number(tag + HEAD + (size_t)ENTRY * i, 2) / 65535.0);
         if (i > 0 && table[i] < table[i - 1]) {
@@ -84,9 +85,9 @@ static bool parse_parameters(const unsigned char *tag, size_t size, struct tone_
     return curve->c >= 0;
 }
 
-bool curve_parse(const unsigned char *tag, size_t size, struct tone_curve *curve)
+bool curve_parse(const unsigned char *tag, size_t size, struct tone_curve *curve, bool *out_of_memory)
 {
-    return size >= 8 && (memcmp(tag, "curv", 4) == 0   ? parse_table(tag, size, curve)
+    return size >= 8 && (memcmp(tag, "curv", 4) == 0   ? parse_table(tag, size, curve, out_of_memory)
                          : memcmp(tag, "para", 4) == 0 ? parse_parameters(tag, size, curve)
                                                        : false);
 }

@@ -5,8 +5,9 @@
 
 #include "image/colour/colour.h"
 
-/* Reads a curveType or parametricCurveType. False: it is damaged, of another type, or does not increase. */
-bool curve_parse(const unsigned char *tag, size_t size, struct tone_curve *curve);
+/* Reads a curveType or parametricCurveType. False: it is damaged, of another type, or does not increase; or
+ * memory is out, which sets *out_of_memory. */
+bool curve_parse(const unsigned char *tag, size_t size, struct tone_curve *curve, bool *out_of_memory);
 
 /* Makes the curve of a transfer function of ITU-T H.273, table 3. False: it is not supported. */
 bool curve_of_cicp(int transfer, struct tone_curve *curve);

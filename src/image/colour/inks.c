@@ -89,13 +89,12 @@ enum status inks_open(const struct image_info *info, const struct colour_space *
         return STATUS_FAILED;
     conversion->inks = info->inks;
     conversion->size = sample_size(info->type);
-    conversion->context = lcms_open(conversion->text);
+    conversion->context = lcms_open(conversion->text, error);
     conversion->lab = allocate((size_t)info->width * 3 * sizeof(float), "a row of colours", error);
-    if (conversion->lab == NULL)
+    if (conversion->context == NULL || conversion->lab == NULL)
         return STATUS_FAILED;
-    if (conversion->context != NULL)
-        open_ink_transform(conversion, open_source(conversion, &info->metadata.icc), target);
-    if (conversion->context != NULL && conversion->transform == NULL && inks_are_lab(conversion))
+    open_ink_transform(conversion, open_source(conversion, &info->metadata.icc), target);
+    if (conversion->transform == NULL && inks_are_lab(conversion))
         open_lab_transform(conversion, info->white, target);
     return conversion->transform == NULL && inks_are_lab(conversion) ? lcms_fail(conversion->text, error)
                                                                      : STATUS_OK;

@@ -1,9 +1,10 @@
 /* Links: conversions from one space to another, as tables and numbers for kernels/colour.cl.
  *
  * Between spaces of curves and matrices the conversion is computed here, in doubles and without libm's pow
- * and exp. All others are a grid of Little CMS's results, rounded to 2^-20 so that the last bits of a libm do
- * not matter. From a gray space that only Little CMS reads, each output channel depends on one value: a curve
- * per channel, after a matrix of ones. A curve is exact at 24 * 1024 places, a grid at 33. */
+ * and exp. All others are a grid of Little CMS's results, rounded to 2^-20 so that they do not depend on
+ * libm. From a gray space each output channel depends on one value: instead of the grid there is a curve per
+ * channel, after a matrix of ones. A curve has 1024 samples an octave, a grid 33 nodes an axis; values
+ * between them are interpolated. */
 #include "image/colour/lcms.h"
 
 #include <math.h>
@@ -61,8 +62,18 @@ static enum status add_curves(struct colour_link *link, const struct colour_spac
     return STATUS_OK;
 }
 
-/* Computes the matrix from light to light: the inverse of the target's matrix times the source's. Gray is the
- * luminance. */
+/* Appends a table of a function to the floats. Returns its start. */
+static int32_t add_table(struct colour_link *link, bool is_mirrored,
+                         double (*function)(const void *context, double v), const void *context)
+{
+    const int32_t start = (int32_t)link->count;
+    curve_fill(link->floats + start, is_mirrored, function, context);
+    link->count += CURVE_TABLE_SIZE;
+    return start;
+}
+
+/* Computes the matrix from light to light: the inverse of the target's matrix times the source's. For a gray
+ * target it is the row of Y: the luminance. */
 static enum status set_matrix(struct link_entry *entry, struct error *error)
 {
     const struct colour_space *from = entry->from.space, *to = entry->to.space;
@@ -70,7 +81,7 @@ static enum status set_matrix(struct link_entry *entry, struct error *error)
     const double gain = from->peak / to->peak;
     double back[3][3] = {{0, 1, 0}}, copy[3][3];
     memcpy(copy, to->to_xyz, sizeof copy);
-    if (to->channels == 3 && !lcms_invert(copy, back))
+    if (to->channels == 3 && !matrix_invert(copy, back))
         return lcms_fail("its primaries are on one line", error);
     for (int o = 0; o < to->channels; o++)
         for (int i = 0; i < from->channels; i++) {
@@ -80,7 +91,7 @@ static enum status set_matrix(struct link_entry *entry, struct error *error)
                     entry->intent == COLOUR_ABSOLUTE ? from->white[k] / to->white[k] : 1;
                 sum += back[o][k] * white_ratio * from->to_xyz[k][i];
             }
-            /* The profile's numbers are off by 2^-16, which would tint gray: sums near 1 become 1. */
+            /* Profiles round numbers to 2^-16, which would tint gray: sums near 1 become 1. */
             if (from->channels == 1 && fabs(sum - 1) < 0.001)
                 sum = 1;
             link->matrix[o][i] = (float)(gain * sum);
@@ -88,6 +99,7 @@ static enum status set_matrix(struct link_entry *entry, struct error *error)
     return STATUS_OK;
 }
 
+/* Rounds to 2^-20 (see the top). NaN and infinity become 0. */
 static float round_value(double v)
 {
     return isfinite(v) ? (float)(rint(v * 0x1p20) * 0x1p-20) : 0;
@@ -119,77 +131,80 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
     return transform;
 }
 
-/* Curves around a grid, whose axes are equally spaced in u. For a profile of tables u is its value. For
- * curves and a matrix u is light encoded with sRGB's curve, since linear light would be too coarse in the
- * dark. */
-struct shaper {
+/* Positions along an axis of the grid, 0 to 1; nodes are equally spaced. A node has positions of the target.
+ *
+ *     source   value of the chain ─▶ position (link->decode)    position of a node ─▶ value for Little CMS
+ *     target   value from Little CMS ─▶ position, in the node   position ─▶ value of the chain (link->encode)
+ *
+ * For a profile of tables the position is the profile's own value. For curves and a matrix it is light
+ * encoded by sRGB's curve, as positions in linear light would be too coarse in the dark. */
+struct node_scale {
     const struct tone_curve *curve;
-    bool u_is_srgb; /* u is light encoded with sRGB's curve; else a value of the profile */
-    bool is_linear; /* values of the chain are light */
+    bool is_srgb_encoded; /* positions are light encoded by sRGB's curve; else values of the profile */
+    bool is_linear;       /* values of the chain are light; else values of the profile */
 };
 
-static struct shaper shaper_of(const struct colour_end *end, int channel)
+static struct node_scale node_scale_of(const struct colour_end *end, int channel)
 {
-    return (struct shaper){&end->space->curves[channel], end->space->is_matrix, end->is_linear};
+    return (struct node_scale){&end->space->curves[channel], end->space->is_matrix, end->is_linear};
 }
 
-/* Returns u of a value of the chain. */
-static double shaper_u(const void *context, double v)
+/* Returns the position of a value of the chain. */
+static double node_from_chain(const void *context, double v)
 {
-    const struct shaper *s = context;
+    const struct node_scale *scale = context;
     const struct tone_curve srgb = curve_srgb();
-    if (s->u_is_srgb)
-        return curve_encode(&srgb, s->is_linear ? v : curve_decode(s->curve, v));
-    return s->is_linear ? curve_encode(s->curve, v) : v;
+    if (scale->is_srgb_encoded)
+        return curve_encode(&srgb, scale->is_linear ? v : curve_decode(scale->curve, v));
+    return scale->is_linear ? curve_encode(scale->curve, v) : v;
 }
 
-/* Returns the chain's value of u. */
-static double shaper_value(const void *context, double u)
+/* Returns the chain's value at a position. */
+static double chain_from_node(const void *context, double position)
 {
-    const struct shaper *s = context;
+    const struct node_scale *scale = context;
     const struct tone_curve srgb = curve_srgb();
-    if (s->u_is_srgb)
-        return s->is_linear ? curve_decode(&srgb, u) : curve_encode(s->curve, curve_decode(&srgb, u));
-    return s->is_linear ? curve_decode(s->curve, u) : u;
+    if (scale->is_srgb_encoded) {
+        const double light = curve_decode(&srgb, position);
+        return scale->is_linear ? light : curve_encode(scale->curve, light);
+    }
+    return scale->is_linear ? curve_decode(scale->curve, position) : position;
 }
 
-/* Returns u of a value of the profile. Little CMS's floats may be below 0. */
-static double shaper_from_profile(struct shaper s, double v)
+/* Returns the position of a value of the profile: of a chain that has values of the profile. Little CMS's
+ * floats may be below 0. */
+static double node_from_profile(struct node_scale scale, double v)
 {
-    s.is_linear = false;
-    return copysign(shaper_u(&s, fabs(v)), v);
+    scale.is_linear = false;
+    return copysign(node_from_chain(&scale, fabs(v)), v);
 }
 
-/* Returns the profile's value of u. */
-static double shaper_to_profile(struct shaper s, double u)
+/* Returns the profile's value at a position. */
+static double profile_from_node(struct node_scale scale, double position)
 {
-    s.is_linear = false;
-    return shaper_value(&s, u);
+    scale.is_linear = false;
+    return chain_from_node(&scale, position);
 }
 
 /* Fills the curves of a grid, and the grid, a row of nodes along the last channel at a time. */
 static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, struct error *error)
 {
     struct colour_link *link = &entry->link;
-    struct shaper from[3], to[3];
+    struct node_scale from[3], to[3];
     for (int c = 0; c < 3; c++) {
-        from[c] = shaper_of(&entry->from, c);
-        to[c] = shaper_of(&entry->to, c < link->out ? c : 0);
+        from[c] = node_scale_of(&entry->from, c);
+        to[c] = node_scale_of(&entry->to, c < link->out ? c : 0);
     }
-    for (int c = 0; c < 3 && (from[0].u_is_srgb || from[0].is_linear); c++, link->count += CURVE_TABLE_SIZE) {
-        link->decode[c] = (int32_t)link->count;
-        curve_fill(link->floats + link->count, true, shaper_u, &from[c]);
-    }
-    for (int c = 0; c < link->out && (to[0].u_is_srgb || to[0].is_linear);
-         c++, link->count += CURVE_TABLE_SIZE) {
-        link->encode[c] = (int32_t)link->count;
-        curve_fill(link->floats + link->count, true, shaper_value, &to[c]);
-    }
+    /* Curves, unless values of the chain are positions. */
+    for (int c = 0; c < 3 && (from[0].is_srgb_encoded || from[0].is_linear); c++)
+        link->decode[c] = add_table(link, true, node_from_chain, &from[c]);
+    for (int c = 0; c < link->out && (to[0].is_srgb_encoded || to[0].is_linear); c++)
+        link->encode[c] = add_table(link, true, chain_from_node, &to[c]);
     link->grid = (int32_t)link->count;
     float axis[3][GRID_NODES];
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < GRID_NODES; i++)
-            axis[c][i] = (float)shaper_to_profile(from[c], (double)i / (GRID_NODES - 1));
+            axis[c][i] = (float)profile_from_node(from[c], (double)i / (GRID_NODES - 1));
     const double begin = lcms_seconds();
     for (int row = 0; row < GRID_NODES * GRID_NODES; row++) {
         if (lcms_seconds() - begin > LCMS_SECONDS_MAX)
@@ -204,7 +219,7 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
         for (int b = 0; b < GRID_NODES; b++, link->count += 4)
             for (int c = 0; c < link->out; c++)
                 link->floats[link->count + (size_t)c] =
-                    round_value(shaper_from_profile(to[c], out[b * link->out + c]));
+                    round_value(node_from_profile(to[c], out[b * link->out + c]));
     }
     return STATUS_OK;
 }
@@ -214,7 +229,7 @@ struct gray_channel {
     const struct link_entry *entry;
     cmsHTRANSFORM transform;
     int channel;
-    double deadline; /* a time of lcms_seconds; values after it are 0 */
+    double deadline; /* a time of lcms_seconds; after it gray_value returns 0 and fill_gray fails */
 };
 
 static double gray_value(const void *context, double v)
@@ -235,11 +250,10 @@ static enum status fill_gray(struct link_entry *entry, cmsHTRANSFORM transform, 
 {
     struct colour_link *link = &entry->link;
     const double deadline = lcms_seconds() + LCMS_SECONDS_MAX;
-    for (int c = 0; c < link->out; c++, link->count += CURVE_TABLE_SIZE) {
+    for (int c = 0; c < link->out; c++) {
         const struct gray_channel gray = {entry, transform, c, deadline};
         link->matrix[c][0] = 1;
-        link->encode[c] = (int32_t)link->count;
-        curve_fill(link->floats + link->count, false, gray_value, &gray);
+        link->encode[c] = add_table(link, false, gray_value, &gray);
     }
     return lcms_seconds() > deadline ? lcms_fail("it takes too long", error) : STATUS_OK;
 }
@@ -262,7 +276,7 @@ static enum status compute_link(struct link_entry *entry, struct error *error)
     enum status status = STATUS_OK;
     if (link_is_matrix(entry)) {
         status = set_matrix(entry, error);
-        link->count = 1; /* in linear light there are no curves, and a buffer cannot be empty */
+        link->count = 1; /* at least one float: an OpenCL buffer cannot be empty */
         if (status == STATUS_OK && !from->is_linear)
             status = add_curves(link, from->space, false, link->decode, error);
         if (status == STATUS_OK && !to->is_linear)
@@ -270,16 +284,17 @@ static enum status compute_link(struct link_entry *entry, struct error *error)
         return status;
     }
     char text[LCMS_TEXT];
-    cmsContext context = lcms_open(text);
-    cmsHTRANSFORM transform = context ? open_transform(entry, context) : NULL;
+    cmsContext context = lcms_open(text, error);
+    if (context == NULL)
+        return STATUS_FAILED;
+    cmsHTRANSFORM transform = open_transform(entry, context);
     if (transform == NULL)
         status = lcms_fail(text, error);
     else
         status = (link->in == 1 ? fill_gray : fill_grid)(entry, transform, error);
     if (transform != NULL)
         cmsDeleteTransform(transform);
-    if (context != NULL)
-        cmsDeleteContext(context);
+    cmsDeleteContext(context);
     return status;
 }
 

@@ -1,6 +1,6 @@
-/* Reads ICC profiles: the curves and the matrix of matrix profiles, or for Little CMS alone the light of
- * grays; primaries, luminance, white, name. A profile with tables (A2B, D2B) is left to Little CMS, as is one
- * whose curves do not increase. */
+/* Reads ICC profiles into struct colour_space. A profile of curves and a matrix is read completely. A profile
+ * with tables (A2B, D2B), or with a curve that decreases, is left to Little CMS: only the light of grays and
+ * of each channel is sampled. */
 #include "image/colour/profile.h"
 
 #include <math.h>
@@ -10,19 +10,21 @@
 
 enum { MANY_ELEMENTS = 16 /* of a multiProcessElements tag (lcms.h) */ };
 
-/* Reads the curve of a tag. */
-static bool read_curve(cmsHPROFILE profile, cmsTagSignature tag, struct tone_curve *curve)
+/* Reads the curve of a tag. False: there is no increasing curve, or memory is out. */
+static bool read_curve(cmsHPROFILE profile, cmsTagSignature tag, struct tone_curve *curve,
+                       bool *out_of_memory)
 {
     const cmsUInt32Number size = cmsReadRawTag(profile, tag, NULL, 0);
     unsigned char *bytes = size > 0 ? malloc(size) : NULL;
-    const bool read =
-        bytes != NULL && cmsReadRawTag(profile, tag, bytes, size) == size && curve_parse(bytes, size, curve);
+    const bool is_read = bytes != NULL && cmsReadRawTag(profile, tag, bytes, size) == size &&
+                         curve_parse(bytes, size, curve, out_of_memory);
+    *out_of_memory = *out_of_memory || (size > 0 && bytes == NULL);
     free(bytes);
-    return read;
+    return is_read;
 }
 
-/* Solves a 3x3 system by Cramer's rule. False: the matrix is singular. */
-bool lcms_invert(double m[3][3], double inverse[3][3])
+/* Inverts by cofactors. */
+bool matrix_invert(double m[3][3], double inverse[3][3])
 {
     double cofactor[3][3], determinant = 0;
     for (int i = 0; i < 3; i++)
@@ -61,11 +63,11 @@ void profile_adapt_white(const double white[3], double adapt[3][3])
         for (int j = 0; j < 3; j++)
             scaled[i][j] = bradford[i][j] * target / source;
     }
-    lcms_invert(bradford, back);
+    matrix_invert(bradford, back);
     multiply(back, scaled, adapt);
 }
 
-/* Sets luminances and primaries by the matrix before its adaptation to D50. */
+/* Sets luminances and primaries from the matrix to XYZ before its adaptation to D50. */
 static void set_native(struct colour_space *space, double native[3][3])
 {
     const double white = native[1][0] + native[1][1] + native[1][2];
@@ -77,9 +79,9 @@ static void set_native(struct colour_space *space, double native[3][3])
     }
 }
 
-/* Sets the luminance of the channels. XYZ in a profile are adapted to D50: `chad` is undone first, or else
- * Bradford's transform from the white of a version 2 profile. */
-static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
+/* Sets luminances and primaries from to_xyz, whose values are adapted to D50. Inverts the adaptation: the tag
+ * chad, or without it Bradford's from the profile's white (version 2). */
+static void set_native_from_profile(struct colour_space *space, cmsHPROFILE profile)
 {
     const cmsCIEXYZ *chad = cmsReadTag(profile, cmsSigChromaticAdaptationTag);
     const cmsCIEXYZ *white = cmsReadTag(profile, cmsSigMediaWhitePointTag);
@@ -91,7 +93,7 @@ static void set_luminance(struct colour_space *space, cmsHPROFILE profile)
     }
     if (chad == NULL && white != NULL)
         profile_adapt_white((double[3]){white->X, white->Y, white->Z}, adapt);
-    if (lcms_invert(adapt, back))
+    if (matrix_invert(adapt, back))
         multiply(back, space->to_xyz, native);
     else
         memcpy(native, space->to_xyz, sizeof native);
@@ -106,7 +108,7 @@ void profile_set_primaries(struct colour_space *space, const double *xy)
         for (int i = 0; i < 3; i++)
             *(c == 0 ? &white[i] : &columns[i][c - 1]) = xyz[i];
     }
-    if (!lcms_invert(columns, back))
+    if (!matrix_invert(columns, back))
         return;
     for (int c = 0; c < 3; c++) {
         const double light = back[c][0] * white[0] + back[c][1] * white[1] + back[c][2] * white[2];
@@ -125,11 +127,12 @@ void profile_recognise(struct colour_space *space)
                                      {0.01392, 0.09708, 0.71410}},
                         luminance[3] = {0.2126, 0.7152, 0.0722};
     const struct tone_curve srgb = curve_srgb(), *first = &space->curves[0];
-    bool has_primaries = space->is_matrix, has_curves = true, is_power = true;
+    const bool is_gray = space->is_matrix && space->channels == 1;
+    bool is_rec709 = space->is_matrix && space->channels == 3, has_curves = true, is_power = true;
     for (int i = 0; i < 3; i++)
-        for (int c = 0; c < 3 && space->channels == 3; c++)
-            has_primaries = has_primaries && fabs(space->to_xyz[i][c] - xyz[i][c]) < 0.003;
-    if (has_primaries && space->channels == 3)
+        for (int c = 0; c < 3; c++)
+            is_rec709 = is_rec709 && fabs(space->to_xyz[i][c] - xyz[i][c]) < 0.003;
+    if (is_rec709)
         memcpy(space->luminance, luminance, sizeof luminance);
     for (int c = 0; c < space->channels; c++) {
         const struct tone_curve *curve = &space->curves[c];
@@ -137,12 +140,12 @@ void profile_recognise(struct colour_space *space)
         is_power = is_power && curve->kind == TONE_PARAMETERS && curve->a == 1 && curve->b == 0 &&
                    curve->d <= 0 && curve->e == 0 && curve->g == first->g;
     }
-    space->is_srgb = has_primaries && has_curves;
+    space->is_srgb = (is_rec709 || is_gray) && has_curves;
     space->exponent = has_curves ? 0 : is_power ? first->g : -1;
 }
 
-/* Reads curves and matrix; false: the profile has tables, or other curves than increasing ones. */
-static bool read_matrix(struct colour_space *space, cmsHPROFILE profile)
+/* Reads curves and matrix. False: Little CMS must convert, or memory is out. */
+static bool read_matrix(struct colour_space *space, cmsHPROFILE profile, bool *out_of_memory)
 {
     static const cmsTagSignature tables[] = {cmsSigAToB0Tag, cmsSigAToB1Tag, cmsSigAToB2Tag, cmsSigBToA0Tag,
                                              cmsSigBToA1Tag, cmsSigBToA2Tag, cmsSigDToB0Tag, cmsSigDToB1Tag,
@@ -160,19 +163,19 @@ static bool read_matrix(struct colour_space *space, cmsHPROFILE profile)
         for (int i = 0; i < 3; i++)
             space->to_xyz[i][0] = D50[i];
         space->luminance[0] = 1;
-        return read_curve(profile, cmsSigGrayTRCTag, &space->curves[0]);
+        return read_curve(profile, cmsSigGrayTRCTag, &space->curves[0], out_of_memory);
     }
     for (int c = 0; c < 3; c++) {
         const cmsCIEXYZ *xyz = cmsReadTag(profile, columns[c]);
-        if (xyz == NULL || !read_curve(profile, curves[c], &space->curves[c]))
+        if (xyz == NULL || !read_curve(profile, curves[c], &space->curves[c], out_of_memory))
             return false;
         space->to_xyz[0][c] = xyz->X;
         space->to_xyz[1][c] = xyz->Y;
         space->to_xyz[2][c] = xyz->Z;
     }
     double inverse[3][3];
-    set_luminance(space, profile);
-    return lcms_invert(space->to_xyz, inverse);
+    set_native_from_profile(space, profile);
+    return matrix_invert(space->to_xyz, inverse);
 }
 
 void profile_free_curves(struct colour_space *space)
@@ -183,53 +186,59 @@ void profile_free_curves(struct colour_space *space)
     }
 }
 
-/* Samples the light of grays, and the luminance of the channels, of a space that only Little CMS reads. */
+/* Samples the light of grays as a table for each channel, and the luminance of the channels, of a space that
+ * only Little CMS converts. */
 static enum status sample_light(struct colour_space *space, cmsContext context, cmsHPROFILE profile,
                                 const char *text, struct error *error)
 {
     enum { SAMPLES = 1024 };
     const cmsUInt32Number type = space->channels == 1 ? TYPE_GRAY_FLT : TYPE_RGB_FLT;
+    float *table = allocate(SAMPLES * sizeof *table, "a tone curve", error);
+    if (table == NULL)
+        return STATUS_FAILED;
     cmsHPROFILE xyz = cmsCreateXYZProfileTHR(context);
     cmsHTRANSFORM transform = xyz == NULL ? NULL
                                           : cmsCreateTransformTHR(context, profile, type, xyz, TYPE_XYZ_DBL,
                                                                   INTENT_RELATIVE_COLORIMETRIC,
                                                                   cmsFLAGS_NOOPTIMIZE | cmsFLAGS_NOCACHE);
-    float *table = malloc(SAMPLES * sizeof *table);
     const double begin = lcms_seconds();
-    bool works = transform != NULL && table != NULL;
-    for (int i = 0; works && i < SAMPLES; i++) {
-        works = lcms_seconds() - begin < LCMS_SECONDS_MAX;
+    enum status status = transform != NULL ? STATUS_OK : lcms_fail(text, error);
+    for (int i = 0; status == STATUS_OK && i < SAMPLES; i++) {
+        if (lcms_seconds() - begin > LCMS_SECONDS_MAX)
+            status = lcms_fail("it takes too long", error);
         const float v = (float)i / (SAMPLES - 1), value[3] = {v, v, v};
         cmsCIEXYZ light = {0, 0, 0};
         cmsDoTransform(transform, value, &light, 1);
-        const float y = (float)(rint(light.Y * 0x1p20) * 0x1p-20); /* libm's last bits do not matter */
-        table[i] = y > 0 && y < 1 ? y : y > 0;
+        /* Round, so that results do not depend on libm, and clip to 0..1. NaN becomes 0. */
+        const float y = (float)(rint(light.Y * 0x1p20) * 0x1p-20);
+        table[i] = y > 0 ? fminf(y, 1) : 0;
         if (i > 0 && table[i] < table[i - 1])
             table[i] = table[i - 1];
     }
-    for (int c = 0; works && c < 3; c++) {
+    double sum = 0;
+    for (int c = 0; status == STATUS_OK && c < space->channels; c++) {
         struct tone_curve *curve = &space->curves[c];
         float value[3] = {0};
         cmsCIEXYZ light = {0, 0, 0};
         value[c] = 1;
         cmsDoTransform(transform, value, &light, 1);
         space->luminance[c] = fmax(rint(light.Y * 0x1p14) * 0x1p-14, 0x1p-14);
+        sum += space->luminance[c];
         *curve = (struct tone_curve){.kind = TONE_TABLE, .count = SAMPLES};
-        curve->table = malloc(SAMPLES * sizeof *table);
+        curve->table = allocate(SAMPLES * sizeof *table, "a tone curve", error);
         if (curve->table != NULL)
             memcpy(curve->table, table, SAMPLES * sizeof *table);
         else
-            *curve = curve_power(1);
+            status = STATUS_FAILED;
     }
-    const double sum = space->luminance[0] + space->luminance[1] + space->luminance[2];
-    for (int c = 0; works && c < 3; c++)
+    for (int c = 0; status == STATUS_OK && c < space->channels; c++)
         space->luminance[c] /= sum;
     free(table);
     if (transform != NULL)
         cmsDeleteTransform(transform);
     if (xyz != NULL)
         cmsCloseProfile(xyz);
-    return works ? STATUS_OK : lcms_fail(text, error);
+    return status;
 }
 
 /* Copies the profile's description; what is not printable ASCII becomes "?". */
@@ -248,18 +257,23 @@ enum status profile_read(struct colour_space *space, const void *icc, size_t siz
     char text[LCMS_TEXT];
     if (size > PROFILE_MAX)
         return fail(error, STATUS_FAILED, "ICC profile cannot be used: it has more than 64 MiB");
-    cmsContext context = lcms_open(text);
-    cmsHPROFILE profile = context ? cmsOpenProfileFromMemTHR(context, icc, (cmsUInt32Number)size) : NULL;
+    cmsContext context = lcms_open(text, error);
+    if (context == NULL)
+        return STATUS_FAILED;
+    cmsHPROFILE profile = cmsOpenProfileFromMemTHR(context, icc, (cmsUInt32Number)size);
     enum status status = profile != NULL ? STATUS_OK : lcms_fail(text, error);
     if (status == STATUS_OK) {
         const cmsColorSpaceSignature colours = cmsGetColorSpace(profile);
         const cmsProfileClassSignature class = cmsGetDeviceClass(profile);
-        const cmsCIEXYZ *white = cmsReadTag(profile, cmsSigMediaWhitePointTag);
-        const bool has_white = white != NULL && white->X > 0 && white->Y > 0 && white->Z > 0 &&
+        const cmsCIEXYZ *media = cmsReadTag(profile, cmsSigMediaWhitePointTag);
+        /* Version 2 display profiles have the monitor's white, which absolute colorimetry ignores (Little CMS
+           does so, too). */
+        const bool has_white = media != NULL && media->X > 0 && media->Y > 0 && media->Z > 0 &&
                                (class != cmsSigDisplayClass || cmsGetProfileVersion(profile) >= 4);
-        const double whites[3] = {has_white ? white->X : D50[0], has_white ? white->Y : D50[1],
-                                  has_white ? white->Z : D50[2]};
-        memcpy(space->white, whites, sizeof whites);
+        const double white[3] = {has_white ? media->X : D50[0], has_white ? media->Y : D50[1],
+                                 has_white ? media->Z : D50[2]};
+        bool out_of_memory = false;
+        memcpy(space->white, white, sizeof white);
         space->peak = 1;
         space->channels = colours == cmsSigGrayData   ? 1
                           : colours == cmsSigRgbData  ? 3
@@ -268,22 +282,24 @@ enum status profile_read(struct colour_space *space, const void *icc, size_t siz
         read_name(space, profile);
         if (space->channels == 0 || class == cmsSigLinkClass || class == cmsSigAbstractClass ||
             class == cmsSigNamedColorClass)
-            status = lcms_fail("it is not of gray, RGB or CMYK", error);
+            status = lcms_fail("it is not a profile of a gray, RGB or CMYK device", error);
         else if (lcms_has_many_elements(profile, MANY_ELEMENTS))
             status = lcms_fail("it has too many processing elements", error);
-        space->is_matrix = status == STATUS_OK && space->channels != 4 && read_matrix(space, profile);
+        space->is_matrix =
+            status == STATUS_OK && space->channels != 4 && read_matrix(space, profile, &out_of_memory);
+        if (out_of_memory)
+            status = fail_memory(error, "out of memory for a tone curve");
         if (!space->is_matrix)
             profile_free_curves(space);
         if (status == STATUS_OK && !space->is_matrix && space->channels != 4)
             status = sample_light(space, context, profile, text, error);
-        if (space->channels != 4)
+        if (status == STATUS_OK && space->channels != 4)
             profile_recognise(space);
     }
     if (status == STATUS_OK)
         status = metadata_set_blob(&space->icc, icc, size, error);
     if (profile != NULL)
         cmsCloseProfile(profile);
-    if (context != NULL)
-        cmsDeleteContext(context);
+    cmsDeleteContext(context);
     return status;
 }

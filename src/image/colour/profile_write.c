@@ -17,12 +17,14 @@ static void log_error(cmsContext context, cmsUInt32Number code, const char *text
         snprintf(to, LCMS_TEXT, "%s", text);
 }
 
-cmsContext lcms_open(char text[LCMS_TEXT])
+cmsContext lcms_open(char text[LCMS_TEXT], struct error *error)
 {
     text[0] = '\0';
     cmsContext context = cmsCreateContext(NULL, text);
     if (context != NULL)
         cmsSetLogErrorHandlerTHR(context, log_error);
+    else
+        fail_memory(error, "out of memory for Little CMS");
     return context;
 }
 
@@ -120,11 +122,13 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
     enum { DATE_AT = 24, DATE_SIZE = 12 };
     static const unsigned char date[DATE_SIZE] = {0x07, 0xea, 0, 1, 0, 1}; /* 2026-01-01 */
     char text[LCMS_TEXT];
-    cmsContext context = lcms_open(text);
-    cmsToneCurve *made = context ? make_curve(context, curve, peak) : NULL, *curves[] = {made, made, made};
+    *icc = (struct blob){NULL, 0};
+    cmsContext context = lcms_open(text, error);
+    if (context == NULL)
+        return STATUS_FAILED;
+    cmsToneCurve *made = make_curve(context, curve, peak), *curves[] = {made, made, made};
     cmsHPROFILE profile = NULL;
     cmsUInt32Number size = 0;
-    *icc = (struct blob){NULL, 0};
     if (made != NULL && xy != NULL) {
         const cmsCIExyY white = {xy[0], xy[1], 1};
         const cmsCIExyYTRIPLE primaries = {{xy[2], xy[3], 1}, {xy[4], xy[5], 1}, {xy[6], xy[7], 1}};
@@ -151,7 +155,6 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
         cmsCloseProfile(profile);
     if (made != NULL)
         cmsFreeToneCurve(made);
-    if (context != NULL)
-        cmsDeleteContext(context);
+    cmsDeleteContext(context);
     return status;
 }

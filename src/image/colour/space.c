@@ -81,10 +81,11 @@ static const struct colour_space *make_gray(const struct colour_space *rgb)
     space->curves[0] = *curve;
     if (curve->kind == TONE_TABLE) {
         space->curves[0].table = malloc(curve->count * sizeof *curve->table);
-        if (space->curves[0].table == NULL)
-            space->curves[0] = curve_srgb();
-        else
-            memcpy(space->curves[0].table, curve->table, curve->count * sizeof *curve->table);
+        if (space->curves[0].table == NULL) {
+            free(entry);
+            return NULL;
+        }
+        memcpy(space->curves[0].table, curve->table, curve->count * sizeof *curve->table);
     }
     snprintf(space->name, sizeof space->name, "gray of %.60s", rgb->name);
     profile_recognise(space);
@@ -119,7 +120,12 @@ static enum status open_space(const void *icc, size_t size, const double *xy, co
         if (status == STATUS_OK) {
             entry->curve = number;
             entry->space.peak = peak;
-            entry->space.gray = entry->space.channels == 3 ? make_gray(&entry->space) : NULL;
+        }
+        if (status == STATUS_OK && entry->space.channels == 3) {
+            entry->space.gray = make_gray(&entry->space);
+            status = entry->space.gray ? STATUS_OK : fail_memory(error, "out of memory for a colour space");
+        }
+        if (status == STATUS_OK) {
             free_unused();
             entry->next = spaces.first;
             spaces.first = entry;

@@ -55,6 +55,7 @@ struct jpeg_session {
     /* Reading. */
     struct jpeg_source_mgr source;
     const unsigned char *start;     /* first byte of the current input: bytes in memory, or the buffer */
+    size_t zeros;                   /* number of successive zeros directly before it in the file */
     struct jpeg_segments *segments; /* collects metadata; may be NULL */
     bool in_header;                 /* the header is not complete; stray bytes in it cost no pixel */
     bool complete;                  /* all pixels are decoded; later bytes are not needed */
@@ -63,7 +64,7 @@ struct jpeg_session {
 
     /* Writing. */
     struct jpeg_destination_mgr sink;
-    size_t passed; /* bytes at the front of the buffer that are not written: libjpeg's SOI at first, then 0 */
+    size_t skipped; /* bytes at the front of the buffer that are not written: first libjpeg's SOI, then 0 */
 };
 
 /* Begins to decode `size` bytes at `head` and then the rest of the file. The bytes must stay valid until the
@@ -95,8 +96,7 @@ int jpeg_session_byte(struct jpeg_session *session);
  * needs the missing bytes. */
 enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error);
 
-/* Only in a step, after jpeg_has_multiple_scans returned true and all scans were read: true if they contain
- * all bits of all coefficients, so that no scan is missing. */
+/* Only in a step: true if the scans so far, including the current one, have all bits of all coefficients. */
 bool jpeg_session_has_all_scans(const struct jpeg_session *session);
 
 /* Warns in `trailing` if the end marker is missing. */

@@ -4,8 +4,8 @@
  *                     ─▶ Huffman decoding, inverse DCT, upsampling, RGB ─▶ rows of the caller
  *                     ─▶ end marker ─▶ bytes after it: further pictures, videos
  *
- * Every row is decoded into the caller's memory, at 1/2, 1/4 or 1/8 if the caller wants a small picture: most
- * of the time is then Huffman decoding. Files of several scans (all progressive ones) need all of
+ * Every row is decoded into the caller's memory, at 1/2, 1/4 or 1/8 if the caller wants a small picture;
+ * then Huffman decoding takes most of the time. Files of several scans (all progressive ones) need all of
  * their coefficients in memory before the first row; `memory` of the reader says so. Damage that costs a
  * pixel is an error (session.c). Further pictures and videos are left out with a warning.
  *
@@ -27,7 +27,7 @@ struct jpeg_reader {
     bool begun; /* jpeg_start_decompress was called */
 };
 
-/* The step that reads the header: metadata, layout, and memory for decoding. */
+/* Step: reads the header: metadata, layout, and memory for decoding. */
 static enum status jpeg_parse_header(void *context, struct error *error)
 {
     struct jpeg_reader *reader = context;
@@ -97,7 +97,6 @@ static void jpeg_reduce(struct reader *base, int factor)
     info->height = (info->height - 1) / in->scale_denom + 1;
 }
 
-/* Arguments of the step that reads rows. */
 struct row_request {
     struct jpeg_reader *reader;
     unsigned char *data; /* of the first row */
@@ -105,7 +104,7 @@ struct row_request {
     uint32_t count;      /* rows */
 };
 
-/* The step that reads rows. */
+/* Step: reads rows. */
 static enum status jpeg_read_rows(void *context, struct error *error)
 {
     const struct row_request *request = context;
@@ -127,7 +126,7 @@ static enum status jpeg_read_rows(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* The step after the last row: reads to the end marker. */
+/* Step: reads to the end marker. */
 static enum status read_end_marker(void *context, struct error *error)
 {
     struct jpeg_reader *reader = context;
@@ -137,16 +136,18 @@ static enum status read_end_marker(void *context, struct error *error)
 }
 
 /* Reads the end marker after the last row. Some cameras, panoramas and interrupted downloads lack it, or have
- * other data in its place. All pixels are there, so that is a warning. Bytes before an end marker are an
- * error, as they may be pixels. */
+ * other data in its place. All pixels are there, so that is a warning. Bytes other than zeros before an
+ * end marker are an error, as they may be pixels. */
 static enum status check_end_marker(struct jpeg_reader *reader, struct error *error)
 {
     struct jpeg_session *session = &reader->session;
     session->complete = true;
     enum status status = jpeg_session_run(session, read_end_marker, reader, error);
+    /* libjpeg's last message, which is the one that failed. */
     const bool is_stray_data = session->errors.msg_code == JWRN_EXTRANEOUS_DATA;
     if (status != STATUS_OK && (error->is_out_of_memory || is_stray_data || ferror(reader->base.file)))
         return status;
+    /* After other failures something else is in place of the marker. */
     session->has_no_end = session->has_no_end || status != STATUS_OK;
     jpeg_session_warn_of_end(session, &reader->base.trailing);
     return STATUS_OK;
@@ -169,8 +170,8 @@ static enum status jpeg_read(struct reader *base, void *data, size_t pitch, uint
     return status;
 }
 
-/* Looks for pictures and videos after the end marker, in what is buffered and, if the file is regular, up to
- * a whole buffer. A pipe is not read, as its writer may keep it open. */
+/* Searches the bytes after the end marker for pictures and videos: a whole buffer of a regular file. A pipe
+ * is not read further than it is buffered, as its writer may keep it open. */
 static void jpeg_check_trailing_data(struct reader *base)
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
@@ -183,10 +184,10 @@ static void jpeg_check_trailing_data(struct reader *base)
     memmove(session->buffer, session->source.next_input_byte, have);
     if (fstat(fileno(base->file), &file) == 0 && S_ISREG(file.st_mode))
         more = fread(session->buffer + have, 1, JPEG_BUFFER_SIZE - have, base->file);
-    const struct jpeg_companions *in_header = &reader->segments.left_out; /* was warned of */
+    const struct jpeg_companions *listed = &reader->segments.left_out; /* the header warned of them */
     struct jpeg_companions found = jpeg_companions_find(session->buffer, have + more);
-    found.pictures = found.pictures && !in_header->is_known;
-    if (!in_header->gain_map && !in_header->video && !in_header->pictures)
+    found.pictures = found.pictures && !listed->is_known;
+    if (!listed->gain_map && !listed->video && !listed->pictures)
         jpeg_companions_warn(&found, &base->trailing);
 }
 

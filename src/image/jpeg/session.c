@@ -1,11 +1,11 @@
 /* Runs libjpeg in steps that return a status: its error handler leaves a step by longjmp.
  *
- *     reading: bytes in memory, then the file ─▶ buffer ─▶ libjpeg
- *     writing:                                  libjpeg ─▶ buffer ─▶ file
+ *     reading: bytes that the caller has read ─▶ libjpeg, then file ─▶ buffer ─▶ libjpeg
+ *     writing: libjpeg ─▶ buffer ─▶ file
  *
  * libjpeg replaces pixels of damaged data by gray and prints a warning. Here a warning is an error unless it
- * costs no pixel. A file that ends early gets an end marker, as libjpeg may already have the last row; the
- * session remembers that, and jpeg_session_check_end decides.
+ * costs no pixel. After the end of a file libjpeg gets an end marker, as the pixels may be complete;
+ * jpeg_session_check_end fails if they are not.
  *
  * The functions on_... are libjpeg's callbacks; they run inside a step. */
 #include "image/jpeg/jpeg.h"
@@ -58,16 +58,25 @@ static void on_error(j_common_ptr jpeg)
     jpeg_session_fail(session);
 }
 
-/* JWRN_EXTRANEOUS_DATA: libjpeg found bytes before a marker that belong to no segment and no scan, and its
- * source is at that marker. Returns true if they cost no pixel:
+/* Returns the number of successive zeros that end before `end`, a position in the current input. */
+static size_t zeros_before(const struct jpeg_session *session, const unsigned char *end)
+{
+    const unsigned char *first = end;
+    while (first > session->start && first[-1] == 0)
+        first--;
+    return (size_t)(end - first) + (first == session->start ? session->zeros : 0);
+}
+
+/* Checks stray bytes (JWRN_EXTRANEOUS_DATA): bytes that belong to no segment and no scan. libjpeg has skipped
+ * them and found a marker, to which source.next_input_byte points. Returns true if they cost no pixel:
  * - in the header;
- * - after all pixels, before another marker than EOI: some cameras write data of their own in place of EOI;
+ * - after all pixels, if the marker is not EOI, or the file has ended: some cameras write data of their own
+ *   in place of EOI. Notes in the session that the end marker is missing;
  * - zeros: cameras pad with them after the picture.
  * Other bytes before EOI mean that damage made the entropy decoder stop too early. */
-static bool is_padding(struct jpeg_session *session)
+static bool accept_stray_bytes(struct jpeg_session *session)
 {
     const struct jpeg_decompress_struct *in = &session->jpeg.in;
-    const unsigned char *end = session->source.next_input_byte;
     const size_t count = (size_t)session->errors.msg_parm.i[0];
     const bool at_end_marker = session->errors.msg_parm.i[1] == JPEG_EOI && !session->ended;
     if (session->in_header)
@@ -76,12 +85,7 @@ static bool is_padding(struct jpeg_session *session)
         session->complete = true;
     if (session->complete && !at_end_marker)
         return session->has_no_end = true;
-    if ((size_t)(end - session->start) < count) /* the buffer was filled again since they began */
-        return false;
-    for (size_t i = 1; i <= count; i++)
-        if (end[-(ptrdiff_t)i] != 0)
-            return false;
-    return true;
+    return !session->ended && zeros_before(session, session->source.next_input_byte) >= count;
 }
 
 /* emit_message. Level -1 is a warning, after which libjpeg continues with gray pixels; others are traces. */
@@ -90,7 +94,7 @@ static void on_message(j_common_ptr jpeg, int level)
     const int code = jpeg->err->msg_code;
     const bool harmless = code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM ||
                           code == JWRN_NOT_SEQUENTIAL ||
-                          (code == JWRN_EXTRANEOUS_DATA && is_padding(jpeg->client_data));
+                          (code == JWRN_EXTRANEOUS_DATA && accept_stray_bytes(jpeg->client_data));
     if (level < 0 && !harmless)
         on_error(jpeg);
 }
@@ -106,11 +110,9 @@ static void on_progress(j_common_ptr jpeg)
 {
     struct jpeg_session *session = jpeg->client_data;
     if (session->jpeg.in.input_scan_number > SCANS_MAX) {
-        fail(
-            session->error, STATUS_FAILED,
-            "has more than %d scans, which no honest JPEG needs; if this one does, convert it first, as with "
-            "libjpeg: jpegtran IN.jpg > OUT.jpg",
-            SCANS_MAX);
+        fail(session->error, STATUS_FAILED,
+             "has more than %d scans, which would take too long; rewrite it first: jpegtran IN.jpg > OUT.jpg",
+             SCANS_MAX);
         jpeg_session_fail(session);
     }
 }
@@ -134,7 +136,12 @@ static boolean on_more(j_decompress_ptr in)
 {
     static const unsigned char end[] = {0xff, JPEG_EOI};
     struct jpeg_session *session = in->client_data;
+    struct jpeg_source_mgr *source = &session->source;
+    session->zeros = zeros_before(session, source->next_input_byte + source->bytes_in_buffer);
     size_t size = session->file == NULL ? 0 : fread(session->buffer, 1, JPEG_BUFFER_SIZE, session->file);
+    /* A marker must not begin in one input and end in the next: accept_stray_bytes needs its position. */
+    if (size > 1 && session->buffer[size - 1] == 0xff && ungetc(0xff, session->file) != EOF)
+        size--;
     if (size == 0 && session->file != NULL && ferror(session->file)) {
         fail(session->error, STATUS_FAILED, "cannot read: %s", strerror(errno));
         jpeg_session_fail(session);
@@ -179,13 +186,15 @@ void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadat
 bool jpeg_session_has_all_scans(const struct jpeg_session *session)
 {
     const struct jpeg_decompress_struct *in = &session->jpeg.in;
-    if (in->coef_bits == NULL) /* not progressive: one scan, or one for each component */
-        return in->comps_in_scan == in->num_components || in->input_scan_number >= in->num_components;
-    /* coef_bits is the number of low bits that are still missing, -1 if all are. */
-    for (int i = 0; i < in->num_components; i++)
-        for (int k = 0; k < DCTSIZE2; k++)
+    /* Not progressive: each component is in one scan, and gets its quantization table at the beginning of
+       that scan. Progressive: coef_bits is the number of low bits that are still missing, -1 if all are. */
+    for (int i = 0; i < in->num_components; i++) {
+        if (in->coef_bits == NULL && in->comp_info[i].quant_table == NULL)
+            return false;
+        for (int k = 0; in->coef_bits != NULL && k < DCTSIZE2; k++)
             if (in->coef_bits[i][k] != 0)
                 return false;
+    }
     return true;
 }
 
@@ -199,15 +208,15 @@ static void on_sink(j_compress_ptr out)
     session->sink.free_in_buffer = JPEG_BUFFER_SIZE;
 }
 
-/* Writes the first `size` bytes of the buffer, less those that are passed over, and empties it. */
+/* Writes the first `size` bytes of the buffer, without the first `skipped` of them, and empties it. */
 static void flush_buffer(struct jpeg_session *session, size_t size)
 {
-    size -= session->passed;
-    if (fwrite(session->buffer + session->passed, 1, size, session->file) != size) {
+    size -= session->skipped;
+    if (fwrite(session->buffer + session->skipped, 1, size, session->file) != size) {
         fail_writing(session->error, errno);
         jpeg_session_fail(session);
     }
-    session->passed = 0;
+    session->skipped = 0;
     on_sink(&session->jpeg.out);
 }
 
@@ -227,29 +236,24 @@ static void on_end(j_compress_ptr out)
 
 /* ---------------------------------------------------------------- begin, run, end */
 
-/* A step: creates the decoder. */
-static enum status create_read(void *context, struct error *error)
+/* Step: creates the decoder, or the encoder if there is no source. */
+static enum status create_object(void *context, struct error *error)
 {
     (void)error;
     struct jpeg_session *session = context;
-    jpeg_create_decompress(&session->jpeg.in);
-    session->jpeg.in.src = &session->source;
-    session->jpeg.in.progress = &session->progress;
-    return STATUS_OK;
-}
-
-/* A step: creates the encoder. */
-static enum status create_write(void *context, struct error *error)
-{
-    (void)error;
-    struct jpeg_session *session = context;
-    jpeg_create_compress(&session->jpeg.out);
-    session->jpeg.out.dest = &session->sink;
+    if (session->source.fill_input_buffer != NULL) {
+        jpeg_create_decompress(&session->jpeg.in);
+        session->jpeg.in.src = &session->source;
+        session->jpeg.in.progress = &session->progress;
+    } else {
+        jpeg_create_compress(&session->jpeg.out);
+        session->jpeg.out.dest = &session->sink;
+    }
     return STATUS_OK;
 }
 
 /* Sets the callbacks of both directions, then creates libjpeg's object in a step of its own. */
-static enum status open_session(struct jpeg_session *session, jpeg_step create, struct error *error)
+static enum status open_session(struct jpeg_session *session, struct error *error)
 {
     session->jpeg.common.err = jpeg_std_error(&session->errors); /* jpeg_create_... keeps both members */
     session->jpeg.common.client_data = session;
@@ -258,7 +262,7 @@ static enum status open_session(struct jpeg_session *session, jpeg_step create, 
     session->errors.output_message = on_output;
     session->progress.progress_monitor = on_progress;
     session->buffer = allocate(JPEG_BUFFER_SIZE, "JPEG", error);
-    return session->buffer == NULL ? STATUS_FAILED : jpeg_session_run(session, create, session, error);
+    return session->buffer == NULL ? STATUS_FAILED : jpeg_session_run(session, create_object, session, error);
 }
 
 enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
@@ -271,15 +275,16 @@ enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned 
                                                .resync_to_restart = jpeg_resync_to_restart,
                                                .term_source = on_source};
     set_data(session, head, size);
-    return open_session(session, create_read, error);
+    return open_session(session, error);
 }
 
 enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error)
 {
-    *session = (struct jpeg_session){.file = file, .passed = 2 /* libjpeg's SOI */};
+    /* Drops libjpeg's SOI: the metadata in the file begin with one. */
+    *session = (struct jpeg_session){.file = file, .skipped = 2};
     session->sink = (struct jpeg_destination_mgr){
         .init_destination = on_sink, .empty_output_buffer = on_full, .term_destination = on_end};
-    return open_session(session, create_write, error);
+    return open_session(session, error);
 }
 
 void jpeg_session_close(struct jpeg_session *session)

@@ -63,7 +63,7 @@ static void find_obstacle(const struct jpeg_decompress_struct *in, const struct 
                  (unsigned long long)(memory_limit >> 20));
 }
 
-/* The step that reads all coefficients of the input, unless there is an obstacle. */
+/* Step: reads all coefficients of the input, unless there is an obstacle. */
 static enum status read_blocks(void *context, struct error *error)
 {
     struct turn_job *job = context;
@@ -133,7 +133,7 @@ static void turn_component(struct turn_job *job, int component)
     }
 }
 
-/* The step that writes the output after its metadata. */
+/* Step: writes the output after its metadata. */
 static enum status write_blocks(void *context, struct error *error)
 {
     (void)error;

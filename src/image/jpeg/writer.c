@@ -186,7 +186,7 @@ static void advise_arrays(struct jpeg_writer *writer)
     }
 }
 
-/* The step that writes the header of the frame. */
+/* Step: writes the header of the frame. */
 static enum status encode_start(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
@@ -218,7 +218,7 @@ static enum status encode_start(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* The step that encodes writer->count rows. */
+/* Step: encodes writer->count rows. */
 static enum status encode_rows(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
@@ -230,7 +230,7 @@ static enum status encode_rows(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* The step after the last row. Optimised Huffman coding happens here. */
+/* Step: finishes the file after the last row. Optimised Huffman coding happens here. */
 static enum status encode_finish(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;

@@ -41,7 +41,7 @@ static enum status open_stream(struct output *output, int descriptor, struct err
 {
     if (descriptor < 0)
         return fail_writing(error, errno);
-    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* main opens a closed one read-only */
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* main reopens closed standard streams so */
         close(descriptor);
         return fail(error, STATUS_FAILED, "cannot write: it is closed, or open for reading only");
     }
@@ -53,7 +53,8 @@ static enum status open_stream(struct output *output, int descriptor, struct err
     return open_descriptor(output, descriptor, "wb", error);
 }
 
-/* Does not use realpath, which refuses a link to a file that does not exist yet. */
+/* Does not use realpath, which refuses a link to a file that does not exist yet. The callers' stat() refuses
+ * more than LINKS_MAX links. */
 char *resolve_links(const char *path, struct error *error)
 {
     char *target = copy_text(path, error);
@@ -81,10 +82,12 @@ static enum status folder_failed(const char *target, int code, struct error *err
     return STATUS_FAILED;
 }
 
-/* Copies owner, group, permissions, access control list and extended attributes (user.*) from the file at
- * `path`, whose stat is `replaced`, to the open file. Only root can change the owner, and users can only
+/* Copies owner, group, permissions and extended attributes from the file at `path`, whose stat is `replaced`,
+ * to the open file: user.*, and system.* (access control lists; NFS has its own).
+ *
+ * Never gives anybody more rights than the old file. Only root can change the owner, and users can only
  * choose groups that they are in. If the group cannot be kept, the new group gets no more rights than
- * everybody, and the list is not copied. Attributes that the file system refuses are left out; only missing
+ * everybody, and system.* is not copied. Attributes that the file system refuses are left out; only missing
  * memory is an error. */
 static enum status inherit_access(int file, const char *path, const struct stat *replaced,
                                   struct error *error)
@@ -118,7 +121,7 @@ static enum status inherit_access(int file, const char *path, const struct stat 
     return STATUS_OK;
 }
 
-/* Opens a temporary file in the folder of the target. `replaced`: of an existing target, or NULL. */
+/* Opens a temporary file in the folder of the target. `replaced`: stat of the file to replace, or NULL. */
 static enum status open_temporary(struct output *output, const struct stat *replaced, const char *path,
                                   struct error *error)
 {
@@ -129,8 +132,8 @@ static enum status open_temporary(struct output *output, const struct stat *repl
     if (replaced != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
         return fail_writing(error, errno);
 
-    /* Only formats that seek read what they have written. A confined process may be unable to read the
-     * folder. */
+    /* Only formats that seek read what they have written. For others a confined process may have no right to
+       read files in the folder, which O_RDWR needs. */
     const bool reads = output->spool != NULL;
     int descriptor = temporary_create(output->target, reads ? O_RDWR : O_WRONLY,
                                       replaced == NULL ? 0666 : 0600, &output->temporary);
@@ -200,7 +203,7 @@ enum status output_check(const char *path, struct error *error)
 /* Writes all buffered bytes, and syncs to disk if the output is durable. */
 static enum status flush_output(const struct output *output, struct error *error)
 {
-    errno = EIO; /* for an earlier failure whose errno is lost */
+    errno = EIO; /* in case ferror reports an earlier failure */
     if (fflush(output->file) != 0 || ferror(output->file))
         return fail_writing(error, errno);
     bool sync = output->durable && output->temporary != NULL;
@@ -217,8 +220,7 @@ enum status output_commit(struct output *output, struct error *error)
     if (status == STATUS_OK && copy_to >= 0)
         status = spool_drain(output->spool, file, copy_to, error);
 
-    /* Close, also after an error, of which the first one is reported. Network file systems report many errors
-       only here. */
+    /* Close, also after an error; report the first error. Network file systems report many only here. */
     output->file = NULL;
     output->copy_to = -1;
     if (fclose(file) != 0 && status == STATUS_OK)

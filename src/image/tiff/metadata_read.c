@@ -74,7 +74,7 @@ static void read_resolution(TIFF *tiff, struct metadata *metadata)
         !isfinite(x) || !isfinite(y) || x <= 0 || y <= 0)
         return;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_RESOLUTIONUNIT, &unit);
-    const double scale = unit == RESUNIT_INCH ? TIFF_INCHES : unit == RESUNIT_CENTIMETER ? 100 : 1;
+    const double scale = unit == RESUNIT_INCH ? INCHES_PER_METRE : unit == RESUNIT_CENTIMETER ? 100 : 1;
     metadata->resolution_unit = unit == RESUNIT_NONE ? RESOLUTION_RATIO : RESOLUTION_PER_METRE;
     metadata->x_resolution = x * scale;
     metadata->y_resolution = y * scale;
@@ -121,19 +121,22 @@ enum status tiff_text_read(struct tiff_file *file, uint16_t tag, char **text, st
     return status;
 }
 
-/* Replaces XML's five entities in place; other references stay unchanged. */
+const char tiff_xml_characters[TIFF_XML_REFERENCES + 1] = "&<>\"'\r";
+const char *const tiff_xml_references[TIFF_XML_REFERENCES] = {"&amp;",  "&lt;",   "&gt;",
+                                                              "&quot;", "&apos;", "&#13;"};
+
+/* Replaces the references of tiff_xml_references in place; others stay unchanged. */
 static void unescape(char *text)
 {
-    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
-    static const char characters[] = "&<>\"'";
     char *to = text;
 
     for (const char *from = text; *from != '\0';) {
         size_t i = 0;
-        while (i < 5 && strncmp(from, entities[i], strlen(entities[i])) != 0)
+        while (i < TIFF_XML_REFERENCES &&
+               strncmp(from, tiff_xml_references[i], strlen(tiff_xml_references[i])) != 0)
             i++;
-        *to++ = i < 5 ? characters[i] : *from;
-        from += i < 5 ? strlen(entities[i]) : 1;
+        *to++ = i < TIFF_XML_REFERENCES ? tiff_xml_characters[i] : *from;
+        from += i < TIFF_XML_REFERENCES ? strlen(tiff_xml_references[i]) : 1;
     }
     *to = '\0';
 }

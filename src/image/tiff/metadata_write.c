@@ -2,7 +2,7 @@
  * become items of GDAL's XML, as GDAL reads and writes them.
  *
  * libtiff copies all values, and writes them with the directory. EXIF's directories are appended to the file
- * at once, past libtiff, and their tags point to them. */
+ * at once, without libtiff, and the page's tags point to them. */
 #include "image/tiff/tiff.h"
 
 #include <ctype.h>
@@ -11,15 +11,15 @@
 #include <string.h>
 
 /* Converts a resolution. PNG stores whole pixels per metre: 300 dpi becomes 11811, which is 299.9994 dpi. So
- * a whole number of dpi is returned if PNG would store it as that number. */
+ * returns the whole number of dpi that PNG rounds to `per_metre`, if there is one. */
 static double per_inch(double per_metre)
 {
-    double exact = per_metre / TIFF_INCHES, whole = round(exact);
+    double exact = per_metre / INCHES_PER_METRE, whole = round(exact);
 
-    return round(whole * TIFF_INCHES) == per_metre ? whole : exact;
+    return round(whole * INCHES_PER_METRE) == per_metre ? whole : exact;
 }
 
-/* Writes the resolution; EXIF's if there is no other, as in some PNGs. */
+/* Writes the resolution, or else EXIF's: some PNGs have only that. */
 static void write_resolution(TIFF *tiff, const struct metadata *metadata)
 {
     const bool ratio = metadata->resolution_unit == RESOLUTION_RATIO;
@@ -65,7 +65,8 @@ static bool tag_fits(const struct tiff_text_tag *row, const char *text)
     return form[i] == '\0' && text[i] == '\0';
 }
 
-/* True if the entry is written as a tag of its own: only the first entry of a key can be. */
+/* True if the entry is written as a tag of its own, and not as an item. Of entries of one key only the first
+ * one is, the one that metadata_text returns: compared by address. */
 static bool has_tag(const struct metadata *metadata, const struct text_entry *entry)
 {
     bool has = strcmp(entry->key, XMP_KEY) == 0;
@@ -76,8 +77,8 @@ static bool has_tag(const struct metadata *metadata, const struct text_entry *en
     return has && metadata_text(metadata, entry->key) == entry->value;
 }
 
-/* Writes a text tag. If the metadata has no such text, writes EXIF's, as a TIFF has these tags in the page's
- * directory, outside of EXIF. */
+/* Writes a text tag. If the metadata have no such text that the tag can store, writes EXIF's, because a TIFF
+ * stores these tags in the page's directory, not in EXIF's. */
 static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
                                    const struct tiff_text_tag *row, struct error *error)
 {
@@ -95,35 +96,23 @@ static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
     return status;
 }
 
-/* Prints a text with XML's five entities. */
+/* Prints a text as XML. Other control characters than tab, LF and CR become spaces, as XML 1.0 (2.2) forbids
+ * them, also as references: a parser would refuse all items. */
 static void print_escaped(FILE *to, const char *text)
 {
-    for (; *text != '\0'; text++)
-        switch (*text) {
-        case '&':
-            fputs("&amp;", to);
-            break;
-        case '<':
-            fputs("&lt;", to);
-            break;
-        case '>':
-            fputs("&gt;", to);
-            break;
-        case '"':
-            fputs("&quot;", to);
-            break;
-        case '\'':
-            fputs("&apos;", to);
-            break;
-        default:
-            fputc(*text, to);
-        }
+    for (; *text != '\0'; text++) {
+        const char *special = strchr(tiff_xml_characters, *text);
+        if (special != NULL)
+            fputs(tiff_xml_references[special - tiff_xml_characters], to);
+        else
+            fputc((unsigned char)*text >= ' ' || *text == '\t' || *text == '\n' ? *text : ' ', to);
+    }
 }
 
 /* Writes the texts without a tag as GDAL's items. */
 static enum status write_items(TIFF *tiff, const struct metadata *metadata, struct error *error)
 {
-    /* libtiff has a number for the tag, but no type. */
+    /* libtiff defines the tag's number, but no field. */
     static const TIFFFieldInfo field = {TIFFTAG_GDAL_METADATA, -1, -1, TIFF_ASCII,
                                         FIELD_CUSTOM,          1,  0,  (char *)(uintptr_t) "GDALMetadata"};
     char *xml = NULL;
@@ -193,7 +182,7 @@ static enum status write_extras(struct tiff_file *file, const struct metadata *m
         else
             TIFFSetField(file->tiff, tag->number, (uint32_t)(tag->data.size / element), tag->data.data);
     }
-    return file->message[0] != '\0' ? tiff_file_not_written(file, error) : STATUS_OK;
+    return STATUS_OK;
 }
 
 /* Appends one of EXIF's directories to the file, and sets the page's tag that points to it. `ifd` is EXIF's
@@ -201,7 +190,7 @@ static enum status write_extras(struct tiff_file *file, const struct metadata *m
 static enum status append_sub(struct tiff_file *file, const struct ifd_source *source, uint64_t ifd,
                               uint16_t tag, struct error *error)
 {
-    /* libtiff appends all that it writes, so that the end of the file is free. */
+    /* libtiff appends what it writes to the file as it is then, so that these bytes stay. */
     struct ifd_sink sink = {.base = (file->size + 1) & ~(uint64_t)1, .big = TIFFIsBigTIFF(file->tiff)};
     uint64_t from, to;
     enum status status = STATUS_OK;
@@ -232,6 +221,9 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
     enum status status = write_texts(file->tiff, metadata, error);
     if (status == STATUS_OK)
         status = write_extras(file, metadata, error);
+    /* A refused value of any tag above. */
+    if (status == STATUS_OK && file->message[0] != '\0')
+        status = tiff_file_not_written(file, error);
 
     if (status != STATUS_OK || !ifd_source_of_blob(&metadata->exif, &source, &ifd))
         return status;

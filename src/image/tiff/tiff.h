@@ -289,6 +289,11 @@ struct tiff_text_tag {
 enum { TIFF_TEXT_TAGS = 8 };
 extern const struct tiff_text_tag tiff_text_tags[TIFF_TEXT_TAGS];
 
+/* Characters of texts and their references in GDAL's XML. Parsers read a literal CR as LF. */
+enum { TIFF_XML_REFERENCES = 6 };
+extern const char tiff_xml_characters[TIFF_XML_REFERENCES + 1];
+extern const char *const tiff_xml_references[TIFF_XML_REFERENCES];
+
 /* Tags that only TIFF can store, and that are copied unchanged; in the form that libtiff registers. */
 enum { TIFF_EXTRA_FIELDS = 17 };
 extern const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS];
@@ -299,8 +304,7 @@ const TIFFFieldInfo *tiff_extra_field(uint32_t tag);
 /* Returns the bytes of one element of a type that tiff_extra_fields uses. */
 size_t tiff_extra_element_size(TIFFDataType type);
 
-/* Inches per metre. */
-#define TIFF_INCHES (1 / 0.0254)
+#define INCHES_PER_METRE (1 / 0.0254)
 
 /* ---------------- reader.c */
 

@@ -98,6 +98,26 @@ def test_padding_is_no_damage(tmp_path, rng):
         assert np.array_equal(pngfile.read_png(tmp_path / "out.png").samples, jpegfile.decode(data))
 
 
+BUFFER = 1 << 16  # bytes that climg reads at a time, after a head of a few bytes
+
+
+def test_long_padding_is_no_damage(tmp_path, rng):
+    """Zeros and the marker after them at all positions relative to the end of a buffer, and zeros that fill whole buffers."""
+    data = jpegfile.encode(jpegfile.picture(rng, 40, 50))
+    tails = [(bytes(100) + b"\xff\xd9", True), (bytes(100) + b"\x12\0\xff\xd9", False)]
+    (tmp_path / "in").mkdir()
+    good = set()
+    for size in range(BUFFER, BUFFER + 125):
+        for i, (tail, is_good) in enumerate([*tails, (bytes(size) + b"\xff\xd9", True)] if size % 20 == 0 else tails):
+            texts = [(0xFE, b"x" * 500), (0xFE, b"x" * (size - len(data) - min(len(tail), 1000) - 506))]
+            (tmp_path / "in" / f"{size}-{i}.jpg").write_bytes(jpegfile.insert(data, *texts)[:-2] + tail)
+            good |= {f"{size}-{i}"} if is_good else set()
+    harness.run(tmp_path / "in", "-f", "png", tmp_path / "out", status=3)
+    assert {path.stem for path in (tmp_path / "out").iterdir()} == good
+    for path in (tmp_path / "out").iterdir():
+        assert np.array_equal(pngfile.read_png(path).samples, jpegfile.decode(data)), path
+
+
 TRAILER = b"SEFH" + bytes(range(1, 200)) * 20
 
 
@@ -121,6 +141,22 @@ def test_missing_end_marker(tmp_path, rng, channels, progressive):
     for left in (30, 100, len(data) // 2):
         (tmp_path / "in.jpg").write_bytes(data[:-left])
         assert "the file ends too early; decoded" in harness.run(tmp_path / "in.jpg", tmp_path / "out.png", "-y", status=1).err
+
+
+@pytest.mark.parametrize("scans", ["0; 1 2;", "0 1; 2;", "2; 0; 1;", "0 1 2;"])
+def test_missing_end_marker_of_sequential_scans(tmp_path, rng, scans):
+    """Any scans of a sequential picture; if one of them is missing, that is an error."""
+    (tmp_path / "scans.txt").write_text(scans)
+    plain = jpegfile.encode(jpegfile.picture(rng, 64, 80))
+    data = subprocess.run(["jpegtran", "-scans", tmp_path / "scans.txt"], input=plain, stdout=subprocess.PIPE, check=True).stdout
+    for tail in (b"", TRAILER):
+        (tmp_path / "in.jpg").write_bytes(data[:-2] + tail)
+        said = harness.run(tmp_path / "in.jpg", tmp_path / "out.png", "-y").err
+        assert said == f"climg: {tmp_path}/in.jpg: warning: lacks the marker at its end; all of its pixels were read\n"
+        assert np.array_equal(pngfile.read_png(tmp_path / "out.png").samples, jpegfile.decode(data))
+    for found in list(re.finditer(rb"\xff\xda", data))[1:]:
+        (tmp_path / "in.jpg").write_bytes(data[:found.start()])
+        assert "the file ends too early" in harness.run(tmp_path / "in.jpg", tmp_path / "out.png", "-y", status=1).err
 
 
 def test_missing_scans_are_an_error(tmp_path, rng):
@@ -154,7 +190,7 @@ def test_progressive_bombs(tmp_path):
     harness.run("-f", "png", "-o", tmp_path / "out.png", stdin=many_scans(64, 100))
     assert (pngfile.read_png(tmp_path / "out.png").samples == 128).all()
     said = harness.run("-f", "png", stdin=many_scans(64, 101), status=1).err
-    assert "has more than 100 scans, which no honest JPEG needs" in said
+    assert "has more than 100 scans, which would take too long" in said
     (tmp_path / "large.jpg").write_bytes(many_scans(16384, 1)[:2000])
     said = harness.run("--memory-limit", "256M", tmp_path / "large.jpg", "--scale", "1/2", tmp_path / "out.png", status=1).err
     assert "of memory" in said and "--memory-limit is 256 MiB" in said

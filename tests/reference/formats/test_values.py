@@ -54,6 +54,17 @@ def test_where_0_is_white(tmp_path, rng):
     assert "GDAL's item SCALE" in said and "GDAL's nodata" in said and not {42112, 42113} & set(harness.tiff_tags(tmp_path / "out.tif"))
 
 
+def test_control_characters(tmp_path, rng):
+    """XML forbids them. A parser, such as GDAL's, would refuse all items because of one."""
+    text = "".join(map(chr, range(1, 128))) + "\x85 end"
+    pngfile.write_png(tmp_path / "in.png", rng.integers(0, 256, (4, 5, 1), dtype=np.uint8), chunks=[pngfile.international_text_chunk("Notes", text)])
+    harness.run(tmp_path / "in.png", tmp_path / "out.tif")
+    expected = "".join(c if c >= " " or c in "\t\n\r" else " " for c in text)
+    assert items_of(tmp_path / "out.tif") == [({"name": "Notes"}, expected)]
+    harness.run(tmp_path / "out.tif", tmp_path / "back.png")
+    assert pngfile.read_png(tmp_path / "back.png").texts()["Notes"] == expected
+
+
 def test_many_large_items(tmp_path, rng):
     """1,024 items of 16 KB: each is looked at once, not once for each other one."""
     write(tmp_path / "in.tif", rng.integers(0, 256, (8, 8), dtype=np.uint8),

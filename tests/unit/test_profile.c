@@ -1,0 +1,91 @@
+/* Reading of ICC profiles while memory is out: an error, never other curves. The linker replaces climg's
+ * malloc and calloc. */
+#include "image/colour/profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+static int allocations_left = -1; /* until one fails; negative: none fails */
+
+static bool fails(void)
+{
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+/* Writes a profile of RGB with these samples of each curve. */
+static struct blob profile_of(const uint16_t *samples, unsigned count)
+{
+    const cmsCIExyY white = {REC709[0], REC709[1], 1};
+    const cmsCIExyYTRIPLE primaries = {
+        {REC709[2], REC709[3], 1}, {REC709[4], REC709[5], 1}, {REC709[6], REC709[7], 1}};
+    cmsToneCurve *curve = cmsBuildTabulatedToneCurve16(NULL, count, samples),
+                 *curves[] = {curve, curve, curve};
+    cmsHPROFILE profile = cmsCreateRGBProfile(&white, &primaries, curves);
+    struct blob icc = {NULL, 0};
+    cmsUInt32Number size = 0;
+    assert_true(cmsSaveProfileToMem(profile, NULL, &size));
+    icc = (struct blob){malloc(size), size};
+    assert_true(cmsSaveProfileToMem(profile, icc.data, &size));
+    cmsCloseProfile(profile);
+    cmsFreeToneCurve(curve);
+    return icc;
+}
+
+/* Fails each allocation once, until all of them succeed. */
+static void check_allocations(const struct blob *icc, bool is_matrix)
+{
+    enum status status = STATUS_FAILED;
+    int failed = 0;
+    for (; status != STATUS_OK; failed++) {
+        struct colour_space space = {0};
+        struct error error = {.text = ""};
+        allocations_left = failed;
+        status = profile_read(&space, icc->data, icc->size, &error);
+        if (status == STATUS_OK)
+            assert_true(allocations_left >= 0 && space.is_matrix == is_matrix &&
+                        space.curves[2].kind == TONE_TABLE);
+        else
+            assert_true(error.memory);
+        allocations_left = -1;
+        profile_free_curves(&space);
+        blob_free(&space.icc);
+    }
+    assert_in_range(failed, 4, 20);
+}
+
+static void missing_memory_is_an_error(void **state)
+{
+    static const uint16_t rising[] = {0, 9000, 20000, 65535}, falling[] = {0, 40000, 30000, 65535};
+    struct blob matrix = profile_of(rising, 4), other = profile_of(falling, 4);
+    (void)state;
+    check_allocations(&matrix, true);
+    check_allocations(&other, false);
+    blob_free(&matrix);
+    blob_free(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(missing_memory_is_an_error)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
