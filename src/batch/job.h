@@ -231,7 +231,8 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
 enum { NOISE_TEXT_SIZE = 448 };
 void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE]);
 
-/* Warns of NaN and infinite values that stages left out: of a page, or of image `image` of a group. */
+/* Adds the warnings of stages (run_warn), and one of NaN and infinite values that they left out: of a page,
+ * or of image `image` of a group. */
 void result_note_missing(const struct worker *worker, int image, struct result *result);
 
 /* Records the noise that a stage estimated: of a page, or of image `image` of a group. With --verbose prints

@@ -86,14 +86,15 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
         result_warn(result, text);
 }
 
-/* Warns of `--threshold 0.5` for 8-bit samples: the user probably means 50%, not 0.5 of 255. `full_scale` is
- * the sample value of white. */
+/* Warns of `--threshold 0.5` for 8-bit samples: the user probably means 50%, not 0.5 of 255. And of
+ * `--levels 0,65535`, which would make them black. `full_scale` is the sample value of white. */
 static void warn_of_fractions(const struct job *job, double full_scale, struct result *result)
 {
     for (size_t i = 0; i < job->chain.count && full_scale > 1; i++) {
         char text[128];
         const struct step *step = &job->chain.steps[i];
-        if (!step_caps(step).has_suspect_fraction)
+        const struct stage_caps caps = step_caps(step);
+        if (!caps.has_suspect_fraction && caps.largest_value <= full_scale)
             continue;
         snprintf(text, sizeof text,
                  "--%s takes sample values from 0 to %.15g; did you mean percent, as in 50%%?",
@@ -193,6 +194,8 @@ void result_note_missing(const struct worker *worker, int image, struct result *
              count == 1 ? "value is" : "values are", count == 1 ? "was" : "were");
     if (count > 0)
         result_warn(result, text);
+    if (worker->run.results.warned_images >> image & 1)
+        result_warn(result, worker->run.results.warning);
 }
 
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
@@ -263,7 +266,10 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
     const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
     const bool is_warned = !settings->range.given && (clips_floats || percent > CLIPPING_TOLERATED);
     char text[256] = "";
-    if (clipping->beyond > 0 && (settings->verbose || is_warned))
+    if (clipping->beyond > 0 && is_warned && !clips_floats && !settings->verbose)
+        text_append(text, sizeof text, "%.2g%% of the samples became pure black or white by the stages",
+                    percent);
+    else if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(
             text, sizeof text,
             "%llu of %llu values (%.3g%%) are outside the range of %s samples and were clipped%s",
