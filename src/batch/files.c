@@ -292,12 +292,18 @@ static bool is_folder(const char *path)
 
 /* Fails if the output exists and is named before the first stage: a shell pattern may have matched two files,
  * and neither may be overwritten. */
-static enum status check_output(const struct command *command, struct error *error)
+static enum status check_output(const struct command *command, bool is_merged, struct error *error)
 {
     struct stat there;
     if (!command->output_may_be_input || command->settings.yes || stat(command->output, &there) != 0 ||
         !S_ISREG(there.st_mode))
         return STATUS_OK;
+    if (is_merged)
+        return fail(
+            error, STATUS_USAGE,
+            "no output is named; name a file after the stages, such as out.png (%s exists, and counts as "
+            "an input)",
+            command->output);
     return fail(
         error, STATUS_USAGE,
         "%s: exists and comes before the first stage, like an input; to overwrite it, name it after the "
@@ -332,12 +338,12 @@ static enum status decide_output(struct list *list, const struct command *comman
         list->is_merged = true;
         list->output_is_directory = ends_in_slash(list->output) || is_folder(list->output);
         if (!list->output_is_directory)
-            return check_output(command, error);
+            return check_output(command, true, error);
         return fail(error, STATUS_USAGE, "%s: is a folder, and --%s makes one file of all inputs; name that",
                     list->output, command->chain.steps[merge].stage->name);
     }
     if (list->output_is_directory || !list->several)
-        return check_output(command, error);
+        return check_output(command, false, error);
     if (strcmp(list->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is a folder; name an output folder, too", input);
     if (format_by_path(list->output))
