@@ -225,9 +225,9 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 /* The same for a file that is copied. */
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Writes "about 1.3 of 255. Standard deviation of equally strong white noise, at details of 2, 4 pixels:
- * brightness 1.05 2.31; ..." to `text`: the standard deviation of a sample, and for each level, finest first,
- * the standard deviation of white noise that has the same energy at this level. In counts of 255. */
+/* Writes "about 1.3 of 255; by size of detail (2, 4 pixels), as the sigma of white noise that is as strong
+ * there: brightness 1.05 2.31; ..." to `text`: the standard deviation of a sample, and for each level, finest
+ * first, the standard deviation of white noise that has the same energy at this level. In counts of 255. */
 enum { NOISE_TEXT_SIZE = 448 };
 void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE]);
 

@@ -170,12 +170,10 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
         shares += share;
     }
     text[0] = '\0';
-    text_append(text, NOISE_TEXT_SIZE,
-                "about %.2g of 255. Standard deviation of equally strong white noise, at details of ",
-                sqrt(variance / shares));
+    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255; by size of detail (", sqrt(variance / shares));
     for (int level = 0; level < result->noise_levels; level++)
         text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
-    text_append(text, NOISE_TEXT_SIZE, " pixels: ");
+    text_append(text, NOISE_TEXT_SIZE, " pixels), as the sigma of white noise that is as strong there: ");
     for (int i = 0; i < result->noise_count; i++) {
         const char *name = result->noise_count == 3   ? colours[result->noise_separate][i]
                            : result->noise_count == 1 ? "gray"
