@@ -60,7 +60,7 @@ static void print_page(const struct job *job, const struct worker *worker, const
                   worker->context->settings->auto_orient ? ""
                                                          : "; --stored-orientation takes it as it is stored");
     if (out->metadata.left_out[0] != '\0')
-        job_print(job, "left out: %s", out->metadata.left_out);
+        job_print(job, "metadata left out: %s", out->metadata.left_out);
 }
 
 void result_warn(struct result *result, const char *text)
