@@ -87,14 +87,17 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
 }
 
 /* Warns of `--threshold 0.5` for 8-bit samples: the user probably means 50%, not 0.5 of 255. And of
- * `--levels 0,65535`, which would make them black. `full_scale` is the sample value of white. */
+ * values of another number of bits, 65535 for 8 or 128 for 16, which make the picture black or white.
+ * `full_scale` is the sample value of white. */
 static void warn_of_fractions(const struct job *job, double full_scale, struct result *result)
 {
     for (size_t i = 0; i < job->chain.count && full_scale > 1; i++) {
         char text[128];
         const struct step *step = &job->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
-        if (!caps.has_suspect_fraction && caps.largest_value <= full_scale)
+        const bool is_of_8_bit =
+            full_scale > UINT8_MAX && caps.largest_value > 1 && caps.largest_value <= UINT8_MAX;
+        if (!caps.has_suspect_fraction && !is_of_8_bit && caps.largest_value <= 2 * full_scale)
             continue;
         snprintf(text, sizeof text,
                  "--%s takes sample values from 0 to %.15g; did you mean percent, as in 50%%?",

@@ -157,7 +157,7 @@ static struct stage_caps levels_caps(const void *params)
         .has_suspect_fraction =
             levels->ends.count > 0 &&
             (fraction || (white->percent && amount_is_fraction(black) && black->number > 0)),
-        .largest_value = amounts_largest(&levels->ends) / 4}; /* -20,275 of 8 bit lowers the contrast */
+        .largest_value = amounts_largest(&levels->ends)};
 }
 
 const struct stage stage_levels = {

@@ -37,6 +37,10 @@ for name in film holder holes; do
 done
 try holder.png --crop 56x64+8+0 --negative
 try holes.png --crop 56x64+8+0 --negative
-for stage in "--threshold 300" "--levels 0,65535" "--levels 100%,4095" "--levels=-20,300" "--threshold 255" "--negative=60000"; do
+cp "$SAMPLES/gradient16.png" deep.png
+for stage in "--threshold 128" "--levels 10,245" "--levels 0,65535" "--threshold 32768" "--levels 500,2000" "--threshold 1"; do
+    try deep.png $stage
+done
+for stage in "--threshold 600" "--levels 0,65535" "--levels 100%,4095" "--levels=-20,300" "--threshold 255" "--negative=60000"; do
     try film.png $stage
 done
