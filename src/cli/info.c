@@ -299,6 +299,8 @@ static void print_metadata(FILE *out, const struct metadata *metadata)
         fprintf(out, "  resolution: %.6g x %.6g pixels an inch\n", pixels_an_inch(x), pixels_an_inch(y));
     else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != y)
         fprintf(out, "  resolution: %.6g to %.6g, of no unit\n", x, y);
+    else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != 1) /* ImageJ names the unit in the text */
+        fprintf(out, "  resolution: %.6g pixels a unit, which the description may name\n", x);
     if (metadata->orientation > 1)
         fprintf(out, "  orientation: %d (--auto-orient turns it)\n", metadata->orientation);
     /* Blobs and texts. */

@@ -174,6 +174,12 @@ def test_values_of_a_12_bit_camera(tmp_path, rng):
     assert (found["smallest"], found["largest"], found["mean"]) == ([-1], [2], [0.5])
 
 
+def test_pixels_of_imagej(tmp_path):
+    import tifffile
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.uint16), imagej=True, resolution=(5.5, 5.5), metadata={"unit": "um"})
+    assert "  resolution: 5.5 pixels a unit, which the description may name\n" in harness.run("--info", tmp_path / "a.tif").out.decode()
+
+
 def test_camera_date_and_exposure(tmp_path):
     """Of EXIF in either order of bytes; nothing of what is missing or damaged."""
     from PIL import Image
