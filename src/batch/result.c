@@ -268,7 +268,7 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
     const bool is_warned = !settings->range.given && (clips_floats || percent > CLIPPING_TOLERATED);
     char text[256] = "";
     if (clipping->beyond > 0 && is_warned && !clips_floats && !settings->verbose)
-        text_append(text, sizeof text, "%.2g%% of the samples became pure black or white by the stages",
+        text_append(text, sizeof text, "%.3g%% of the samples became pure black or white by the stages",
                     percent);
     else if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(

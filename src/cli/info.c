@@ -353,7 +353,7 @@ static void print_measured(FILE *out, const struct file_info *facts)
                 measured->largest[i], measured->mean[i]);
     fprintf(out, "; white is %.15g\n", sample_full_scale(facts->info->type));
     for (int i = 0; i < facts->info->channels; i++)
-        fprintf(out, "%s %s %.2g%% black and %.2g%% white", i == 0 ? "  clipped:" : ",",
+        fprintf(out, "%s %s %.3g%% black and %.3g%% white", i == 0 ? "  clipped:" : ",",
                 channel_name(facts->info, facts->info->video.part + i), 100 * measured->black[i],
                 100 * measured->white[i]);
     fputc('\n', out);
