@@ -388,7 +388,8 @@ lint: check-layers
 # Installed files, as from:to.
 ZSH_COMPLETIONS ?= share/zsh/site-functions
 INSTALLED := docs/climg.1:share/man/man1/climg.1 completions/climg.bash:share/bash-completion/completions/climg \
-             completions/climg.zsh:$(ZSH_COMPLETIONS)/_climg completions/climg.fish:share/fish/vendor_completions.d/climg.fish
+             completions/climg.zsh:$(ZSH_COMPLETIONS)/_climg completions/climg.fish:share/fish/vendor_completions.d/climg.fish \
+             $(foreach page,README.md CHANGELOG.md docs/help.schema.json $(wildcard docs/*.md),$(page):share/doc/climg/$(page))
 # So that no first use waits for a compiler: root compiles for all users, who copy what they need. WARM=no leaves it out.
 WARM ?= yes
 COMPILE_KERNELS = echo "compiling kernels for this processor, about half a minute on two cores (WARM=no leaves it out)"; \

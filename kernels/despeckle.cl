@@ -33,9 +33,10 @@ static inline bool is_object(PLANES_IN(src), int x, int y, int z, int white, int
     return (alpha < 0 || z % channels != alpha) && full > 0.0f && (white ? v >= 0.5f * full : v < 0.5f * full);
 }
 
-/* Labels the runs of a row, and zeroes their counts. */
+/* Labels the runs of a row, and zeroes their counts. Counts the samples between black and white in grays[] of the image; rounding
+ * and one count of 8 bit are allowed for. */
 __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geometry at, __global uint *counts,
-                         const struct geometry counts_at, int white, int channels, int alpha)
+                         const struct geometry counts_at, volatile __global uint *grays, int white, int channels, int alpha)
 {
     const int y = get_global_id(1) + at.first_row, z = get_global_id(2);
     if (get_global_id(0) > 0 || y >= at.first_row + at.rows)
@@ -43,8 +44,10 @@ __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geo
     const uint row = (uint)(y - at.first_row) * (uint)at.pitch;
     labels += offset(at, 0, at.first_row, z);
     counts += offset(at, 0, at.first_row, z);
-    uint label = NONE;
+    uint label = NONE, between = 0;
     for (int x = 0; x < at.width; x++) {
+        const float v = load(PLANES_ARG(src), x, y, z), full = alpha < 0 ? 1.0f : load(PLANES_ARG(src), x, y, alpha);
+        between += z % channels != alpha && v > 0.005f * full && v < 0.995f * full;
         if (!is_object(PLANES_ARG(src), x, y, z, white, channels, alpha))
             label = NONE;
         else if (label == NONE) {
@@ -53,6 +56,8 @@ __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geo
         }
         labels[row + (uint)x] = label;
     }
+    if (between > 0)
+        atomic_add(grays + z / channels, between);
 }
 
 /* Returns the root of a label. */

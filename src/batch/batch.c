@@ -275,13 +275,18 @@ static enum status begin_batch(const struct command *command, struct list *list,
     if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
         return STATUS_FAILED;
     list_keep_shard(list, &settings->part);
-    if (settings->verbose && list->skipped > 0)
-        fprintf(stderr, "climg: %zu files in folders are not images that climg reads; skipped\n",
-                list->skipped);
-    if (!settings->quiet && list->foreign > 0) {
-        struct list_note note = list_describe_foreign(list);
+    for (size_t i = 0; i < list->skipped && settings->verbose; i++) {
+        const char *name = foreign_name_by_path(list->skipped_paths[i]);
+        fputs("climg: ", stderr);
+        print_visible(stderr, list->skipped_paths[i]);
+        fprintf(stderr, ": left out: %s%s\n", name ? "climg does not read " : "not an image",
+                name ? name : "");
+    }
+    struct list_note note = list_describe_foreign(list);
+    if (!settings->quiet && note.text[0] != '\0') {
         text_make_visible(note.text);
-        fprintf(stderr, "climg: %s\n", note.text);
+        fprintf(stderr, "climg: %s%s\n", note.text,
+                note.formats > 1 && !settings->verbose ? "; -v names them" : "");
     }
     if (!settings->quiet && list->folders_left_out > 0)
         fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",

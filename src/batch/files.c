@@ -107,25 +107,58 @@ static enum status add_problem(struct builder *builder, const char *path, int co
     return STATUS_OK;
 }
 
-/* Counts an image in a format that climg does not read. The example is the first one by name, so that the
- * message does not depend on the order in a folder. */
-static enum status count_foreign(struct list *list, const char *path, struct error *error)
+/* Adds a file of a folder that is left out. */
+static enum status add_skipped(struct list *list, const char *path, struct error *error)
 {
-    list->foreign++;
-    if (list->foreign_example && strcmp(list->foreign_example, path) <= 0)
-        return STATUS_OK;
-    free(list->foreign_example);
-    list->foreign_example = copy_text(path, error);
-    return list->foreign_example ? STATUS_OK : STATUS_FAILED;
+    if ((list->skipped & (list->skipped - 1)) == 0) { /* the room doubles at each power of two */
+        const size_t room = list->skipped > 0 ? 2 * list->skipped : 1;
+        char **paths = realloc(list->skipped_paths, room * sizeof *paths);
+        if (!paths)
+            return fail_memory(error, "out of memory for the list of files");
+        list->skipped_paths = paths;
+    }
+    char *copy = copy_text(path, error);
+    if (!copy)
+        return STATUS_FAILED;
+    list->skipped_paths[list->skipped++] = copy;
+    return STATUS_OK;
 }
 
 struct list_note list_describe_foreign(const struct list *list)
 {
-    struct list_note note = {""};
-    if (list->foreign_example)
-        text_append(note.text, sizeof note.text, "%zu %s left out, such as %s: %s", list->foreign,
-                    list->foreign == 1 ? "file is" : "files are", list->foreign_example,
-                    foreign_reading(foreign_name_by_path(list->foreign_example), list->foreign_example).text);
+    enum { KINDS = 32 }; /* more than climg knows */
+    struct {
+        const char *name; /* a format that climg does not read */
+        size_t count;
+    } kinds[KINDS];
+    struct list_note note = {.text = ""};
+    const char *example = NULL;
+    size_t kind_count = 0, files = 0;
+    for (size_t i = 0; i < list->skipped; i++) {
+        const char *name = foreign_name_by_path(list->skipped_paths[i]);
+        size_t k = 0;
+        if (!name)
+            continue;
+        while (k < kind_count && strcmp(kinds[k].name, name) != 0)
+            k++;
+        if (k == kind_count && k < KINDS) {
+            kinds[kind_count].name = name;
+            kinds[kind_count++].count = 0;
+        }
+        kinds[k].count++;
+        example = example ? example : list->skipped_paths[i];
+        files++;
+    }
+    if (files == 0)
+        return note;
+    note.formats = kind_count;
+    text_append(note.text, sizeof note.text, "%zu %s left out", files, files == 1 ? "file is" : "files are");
+    if (kind_count == 1)
+        text_append(note.text, sizeof note.text, ", such as %s: %s", example,
+                    foreign_reading(kinds[0].name, example).text);
+    for (size_t k = 0; k < kind_count && kind_count > 1; k++)
+        text_append(note.text, sizeof note.text, "%s %s (%zu)", k == 0 ? ", as climg does not read" : ",",
+                    kinds[k].name, kinds[k].count);
     return note;
 }
 
@@ -155,8 +188,7 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     const struct format *foreign = named || unread ? NULL : format_by_content(path);
     if (named || foreign)
         return add_job(builder, path + root, path, &info, foreign, error);
-    builder->list->skipped++;
-    return unread ? count_foreign(builder->list, path, error) : STATUS_OK;
+    return add_skipped(builder->list, path, error);
 }
 
 /* Visits all entries of a folder that are not hidden. A folder that cannot be read becomes a job that fails.
@@ -183,6 +215,11 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
         status = add_problem(builder, path, errno, error);
     closedir(folder);
     return status;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int by_name(const void *a, const void *b)
@@ -292,12 +329,18 @@ static bool is_folder(const char *path)
 
 /* Fails if the output exists and is named before the first stage: a shell pattern may have matched two files,
  * and neither may be overwritten. */
-static enum status check_output(const struct command *command, struct error *error)
+static enum status check_output(const struct command *command, bool is_merged, struct error *error)
 {
     struct stat info;
     if (!command->output_may_be_input || command->settings.yes || stat(command->output, &info) != 0 ||
         !S_ISREG(info.st_mode))
         return STATUS_OK;
+    if (is_merged)
+        return fail(
+            error, STATUS_USAGE,
+            "no output is named; name a file after the stages, such as out.png (%s exists, and counts as "
+            "an input)",
+            command->output);
     return fail(
         error, STATUS_USAGE,
         "%s: exists and comes before the first stage, like an input; to overwrite it, name it after the "
@@ -332,12 +375,12 @@ static enum status decide_output(struct list *list, const struct command *comman
         list->is_merged = true;
         list->output_is_directory = ends_in_slash(list->output) || is_folder(list->output);
         if (!list->output_is_directory)
-            return check_output(command, error);
+            return check_output(command, true, error);
         return fail(error, STATUS_USAGE, "%s: is a folder, and --%s makes one file of all inputs; name that",
                     list->output, command->chain.steps[merge].stage->name);
     }
     if (list->output_is_directory || !list->several)
-        return check_output(command, error);
+        return check_output(command, false, error);
     if (strcmp(list->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is a folder; name an output folder, too", input);
     if (format_by_path(list->output))
@@ -354,9 +397,9 @@ static enum status reject_empty_list(const struct list *list, const struct comma
     const struct settings *settings = &command->settings;
     if (settings->files_from)
         return fail(error, STATUS_FAILED, "--files-from %s: the list is empty", settings->files_from);
-    if (list->foreign > 0)
-        return fail(error, STATUS_FAILED, "%s: no image that climg reads; %s", command->inputs[0],
-                    list_describe_foreign(list).text);
+    const struct list_note note = list_describe_foreign(list);
+    if (note.text[0] != '\0')
+        return fail(error, STATUS_FAILED, "%s: no image that climg reads; %s", command->inputs[0], note.text);
     return fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
                 settings->recursive ? " or below it" : "; --recursive looks into the folders in it");
 }
@@ -407,6 +450,8 @@ enum status list_make(struct list *list, const struct command *command, struct e
         status = reserve_stdin(&builder, error);
     if (status == STATUS_OK && names)
         status = names_each(&command->settings, add_argument, &builder, error);
+    if (list->skipped > 0)
+        qsort(list->skipped_paths, list->skipped, sizeof *list->skipped_paths, by_path);
     if (status == STATUS_OK && list->count == 0)
         status = reject_empty_list(list, command, error);
     if (status != STATUS_OK || settings_writes_no_output(&command->settings))
@@ -460,6 +505,8 @@ void list_free(struct list *list)
     for (size_t i = 0; i < list->count; i++)
         job_free(&list->jobs[i]);
     free(list->jobs);
-    free(list->foreign_example);
+    for (size_t i = 0; i < list->skipped; i++)
+        free(list->skipped_paths[i]);
+    free(list->skipped_paths);
     *list = (struct list){0};
 }

@@ -14,8 +14,7 @@ struct list {
 
     /* Numbers of files and folders that were left out. */
     size_t skipped;          /* files in folders that are no images for climg */
-    size_t foreign;          /* skipped files with an image's name, in formats that climg does not read */
-    char *foreign_example;   /* the first of them by name; may be NULL */
+    char **skipped_paths;    /* sorted */
     size_t folders_left_out; /* folders in folders, without --recursive */
 
     const char *output; /* of the command; NULL: each input's path */
@@ -40,9 +39,11 @@ void list_keep_shard(struct list *list, const struct shard *shard);
 
 struct list_note {
     char text[1024];
+    size_t formats; /* number of formats that it names */
 };
 
-/* Returns "2 files are left out, such as a.jp2: climg does not read ...", or "". */
+/* Returns "2 files are left out, such as a.jp2: climg does not read ...", or of several formats "2 files are
+ * left out, as climg does not read BMP (1), GIF (1)", or "" if no skipped file has an image's name. */
 struct list_note list_describe_foreign(const struct list *list);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""

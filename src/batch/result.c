@@ -60,7 +60,7 @@ static void print_page(const struct job *job, const struct worker *worker, const
                   worker->context->settings->auto_orient ? ""
                                                          : "; --stored-orientation takes it as it is stored");
     if (out->metadata.left_out[0] != '\0')
-        job_print(job, "left out: %s", out->metadata.left_out);
+        job_print(job, "metadata left out: %s", out->metadata.left_out);
 }
 
 void result_warn(struct result *result, const char *text)
@@ -86,14 +86,18 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
     }
 }
 
-/* Warns of `--threshold 0.5` for 8-bit samples: the user probably means 50%, not 0.5 of 255. `full_scale` is
- * the sample value of white. */
+/* Warns of `--threshold 0.5` for 8-bit samples: the user probably means 50%, not 0.5 of 255. And of
+ * values of another number of bits, 65535 for 8 or 128 for 16, which make the picture black or white.
+ * `full_scale` is the sample value of white. */
 static void warn_of_fractions(const struct job *job, double full_scale, struct result *result)
 {
     for (size_t i = 0; i < job->chain.count && full_scale > 1; i++) {
         char text[128];
         const struct step *step = &job->chain.steps[i];
-        if (!step_caps(step).has_suspect_fraction)
+        const struct stage_caps caps = step_caps(step);
+        const bool is_of_8_bit =
+            full_scale > UINT8_MAX && caps.largest_value > 1 && caps.largest_value <= UINT8_MAX;
+        if (!caps.has_suspect_fraction && !is_of_8_bit && caps.largest_value <= 2 * full_scale)
             continue;
         snprintf(text, sizeof text,
                  "--%s takes sample values from 0 to %.15g; did you mean percent, as in 50%%?",
@@ -166,12 +170,10 @@ void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE])
         shares += share;
     }
     text[0] = '\0';
-    text_append(text, NOISE_TEXT_SIZE,
-                "about %.2g of 255. Standard deviation of equally strong white noise, at details of ",
-                sqrt(variance / shares));
+    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255; by size of detail (", sqrt(variance / shares));
     for (int level = 0; level < noise->levels; level++)
         text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
-    text_append(text, NOISE_TEXT_SIZE, " pixels: ");
+    text_append(text, NOISE_TEXT_SIZE, " pixels), as the sigma of white noise that is as strong there: ");
     for (int i = 0; i < noise->count; i++) {
         const char *name = noise->count == 3   ? colours[noise->is_separate][i]
                            : noise->count == 1 ? "gray"
@@ -190,6 +192,8 @@ void result_note_missing(const struct worker *worker, int image, struct result *
              count == 1 ? "value is" : "values are", count == 1 ? "was" : "were");
     if (count > 0)
         result_warn(result, text);
+    if (worker->run.results.warned_images >> image & 1)
+        result_warn(result, worker->run.results.warning);
 }
 
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
@@ -254,7 +258,10 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
     const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
     const bool is_warned = !settings->range.given && (conversion_clips || percent > CLIPPING_TOLERATED);
     char text[256] = "";
-    if (clipping->beyond > 0 && (settings->verbose || is_warned))
+    if (clipping->beyond > 0 && is_warned && !conversion_clips && !settings->verbose)
+        text_append(text, sizeof text, "%.3g%% of the samples became pure black or white by the stages",
+                    percent);
+    else if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(
             text, sizeof text,
             "%llu of %llu values (%.3g%%) are outside the range of %s samples and were clipped%s",

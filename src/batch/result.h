@@ -61,13 +61,14 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 /* The same for a file that is copied. */
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Writes "about 1.3 of 255. Standard deviation of equally strong white noise, at details of 2, 4 pixels:
- * brightness 1.05 2.31; ..." to `text`: the standard deviation of a sample, and for each level, finest first,
- * the standard deviation of white noise that has the same energy at this level. In counts of 255. */
+/* Writes "about 1.3 of 255; by size of detail (2, 4 pixels), as the sigma of white noise that is as strong
+ * there: brightness 1.05 2.31; ..." to `text`: the standard deviation of a sample, and for each level, finest
+ * first, the standard deviation of white noise that has the same energy at this level. In counts of 255. */
 enum { NOISE_TEXT_SIZE = 448 };
 void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE]);
 
-/* Warns of NaN and infinite values that stages left out: of a page, or of image `image` of a group. */
+/* Adds the warnings of stages (run_warn), and one of NaN and infinite values that they left out: of a page,
+ * or of image `image` of a group. */
 void result_note_missing(const struct worker *worker, int image, struct result *result);
 
 /* Records the noise that a stage estimated: of a page, or of image `image` of a group. With --verbose prints

@@ -115,7 +115,7 @@ void wrap_entry(FILE *file, const char *term, const char *meaning);
 
 /* A name that other programs have for a stage or option. */
 struct alias {
-    const char *typed;
+    const char *typed;  /* words, divided by | */
     const char *answer; /* climg's name for it, or a sentence if climg has no such stage */
 };
 

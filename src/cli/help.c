@@ -1,4 +1,4 @@
-/* --help, in three lengths: eleven lines for a newcomer, all stages and options, or one stage or option with
+/* --help, in three lengths: twelve lines for a newcomer, all stages and options, or one stage or option with
  * its manual and examples. The eleven lines are written here; the rest comes from the tables of stages and
  * options. --help=json is in help_json.c. Also writes the other information: --version, --complete and
  * --generate. */
@@ -75,7 +75,7 @@ static void write_stages(FILE *file)
     }
 }
 
-/* Writes eleven lines for the first look at climg. They fit on a screen together with the command before. */
+/* Writes twelve lines for the first look at climg. They fit on a screen together with the command before. */
 static void write_first_words(FILE *file)
 {
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
@@ -86,7 +86,8 @@ static void write_first_words(FILE *file)
           "  climg -r photos/ --sharpen 0.5 sharper/        every picture of a folder\n\n"
           "Stages run in the order written, on the device expected to finish first.\n"
           "climg --help=all    every stage and option\n"
-          "climg --help=blur   one stage or option, with examples (man climg: the manual)\n",
+          "climg --help=blur   one stage or option, with examples (man climg: the manual)\n"
+          "Tutorial, recipes:  /usr/local/share/doc/climg (of a package: /usr/share/...)\n",
           file);
 }
 

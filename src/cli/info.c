@@ -27,6 +27,7 @@
 
 enum {
     VALUE_SHOWN = 200, /* most bytes of a value in text; JSON has all of it */
+    TAKEN_SIZE = 256,  /* bytes for the camera and its settings */
     DIGITS = 9         /* significant digits of numbers in JSON */
 };
 
@@ -166,6 +167,16 @@ static void put_measured(struct json_writer *out, const struct file_info *facts)
     static const struct page_measures none;
     const struct page_measures *measured = facts->measured ? facts->measured : &none;
     const int channels = facts->measured ? facts->info->channels : 0;
+    const double *const values[] = {measured->smallest, measured->largest, measured->mean};
+    static const char *const value_keys[] = {"smallest", "largest", "mean"};
+    json_begin(out, "values", '{');
+    for (int key = 0; key < 3; key++) {
+        json_begin(out, value_keys[key], '[');
+        for (int i = 0; i < channels; i++)
+            json_put_number(out, NULL, values[key][i], DIGITS);
+        json_end(out, ']');
+    }
+    json_end(out, '}');
     report_noise(out, facts->noise);
     json_put_number(out, "sharpness", sharpness(facts), DIGITS);
     json_begin(out, "clipped", '{');
@@ -209,6 +220,9 @@ static void print_json(FILE *file, const struct file_info *facts)
     put_resolution(&out, metadata);
     put_known(&out, "orientation", metadata->orientation);
     json_put_integer(&out, "exif_bytes", (long long)metadata->exif.size);
+    char taken[TAKEN_SIZE];
+    exif_describe(&metadata->exif, taken, sizeof taken);
+    json_put_string(&out, "taken", taken[0] ? taken : NULL);
     json_begin(&out, "texts", '[');
     for (size_t i = 0; i < metadata->text_count; i++) {
         json_begin(&out, NULL, '{');
@@ -285,9 +299,18 @@ static void print_metadata(FILE *out, const struct metadata *metadata)
         fprintf(out, "  resolution: %.6g x %.6g pixels an inch\n", pixels_an_inch(x), pixels_an_inch(y));
     else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != y)
         fprintf(out, "  resolution: %.6g to %.6g, of no unit\n", x, y);
+    else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != 1) /* ImageJ names the unit in the text */
+        fprintf(out, "  resolution: %.6g pixels a unit, which the description may name\n", x);
     if (metadata->orientation > 1)
         fprintf(out, "  orientation: %d (--auto-orient turns it)\n", metadata->orientation);
     /* Blobs and texts. */
+    char taken[TAKEN_SIZE];
+    exif_describe(&metadata->exif, taken, sizeof taken);
+    if (taken[0] != '\0') {
+        fputs("  taken: ", out);
+        print_visible(out, taken);
+        putc('\n', out);
+    }
     if (metadata->exif.size > 0)
         fprintf(out, "  EXIF: %zu bytes\n", metadata->exif.size);
     if (metadata->has_cicp)
@@ -311,14 +334,26 @@ static void print_measured(FILE *out, const struct file_info *facts)
     if (facts->noise->count > 0) {
         char text[NOISE_TEXT_SIZE];
         noise_text(facts->noise, text);
-        fprintf(out, "  noise: %s\n", text);
+        /* A line for each part. */
+        fputs("  noise: ", out);
+        for (const char *at = text; *at != '\0'; at++)
+            if (strncmp(at, "; ", 2) == 0 || strncmp(at, ": ", 2) == 0)
+                at += fputs(*at == ':' ? ":\n    " : "\n    ", out) >= 0;
+            else
+                putc(*at, out);
+        putc('\n', out);
     }
     if (!measured)
         return;
     if (isfinite(sharp))
-        fprintf(out, "  sharpness: %.3g, variance of the Laplacian over that of the noise\n", sharp);
+        fprintf(out, "  sharpness: %.2g (compare shots of one scene; higher is sharper)\n", sharp);
     for (int i = 0; i < facts->info->channels; i++)
-        fprintf(out, "%s %s %.2g%% black and %.2g%% white", i == 0 ? "  clipped:" : ",",
+        fprintf(out, "%s %s %.9g to %.9g, mean %.5g", i == 0 ? "  values:" : ";",
+                channel_name(facts->info, facts->info->video.part + i), measured->smallest[i],
+                measured->largest[i], measured->mean[i]);
+    fprintf(out, "; white is %.15g\n", sample_full_scale(facts->info->type));
+    for (int i = 0; i < facts->info->channels; i++)
+        fprintf(out, "%s %s %.3g%% black and %.3g%% white", i == 0 ? "  clipped:" : ",",
                 channel_name(facts->info, facts->info->video.part + i), 100 * measured->black[i],
                 100 * measured->white[i]);
     fputc('\n', out);

@@ -215,16 +215,15 @@ static enum status check_names(const struct command *command, struct error *erro
     return STATUS_OK;
 }
 
-/* True if the text is a valid value of the option. */
-static bool reads_as_value(const struct long_option *option, const char *text)
+/* True if the text is a valid value of the option. Otherwise *error says why not. */
+static bool reads_as_value(const struct long_option *option, const char *text, struct error *error)
 {
-    struct error ignored;
     struct chain chain = {0};
     struct settings settings = {0};
     /* Parse it into something that is thrown away. */
     if (option->stage == NULL)
-        return option_parse(option->global, option->what, text, &settings, &ignored) == STATUS_OK;
-    bool reads = chain_add(&chain, option->stage, text, &ignored) == STATUS_OK;
+        return option_parse(option->global, option->what, text, &settings, error) == STATUS_OK;
+    bool reads = chain_add(&chain, option->stage, text, error) == STATUS_OK;
     chain_free(&chain);
     return reads;
 }
@@ -246,10 +245,17 @@ static enum status take_positional(struct parser *parser, const struct long_opti
         return fail(error, STATUS_USAGE, "\"\" is not a file name; perhaps a shell variable is not set");
     const bool looks_like_file =
         ends_in_slash(argument) || format_by_path(argument) != NULL || foreign_name_by_path(argument) != NULL;
-    if (before->what[0] != '\0' && !looks_like_file && access(argument, F_OK) != 0 &&
-        reads_as_value(before, argument))
-        return fail(error, STATUS_USAGE, "%s %s: write its value after =, as in %s=%s", before->what,
-                    argument, before->what, argument);
+    if (before->what[0] != '\0' && !looks_like_file && access(argument, F_OK) != 0) {
+        struct error why = {.text = ""};
+        if (reads_as_value(before, argument, &why))
+            return fail(error, STATUS_USAGE, "%s %s: write its value after =, as in %s=%s", before->what,
+                        argument, before->what, argument);
+        /* `--denoise high`, meant as quality=high. */
+        char value[NAME_SIZE] = "";
+        if (sscanf(why.text, "%*[^;]; did you mean %63s", value) == 1 && strchr(value, '=') != NULL)
+            return fail(error, STATUS_USAGE, "%s %s: there is no such file; did you mean %s=%s", before->what,
+                        argument, before->what, value);
+    }
     parser->positionals[parser->positional_count++] = argument;
     return STATUS_OK;
 }

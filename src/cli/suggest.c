@@ -61,52 +61,55 @@ static void consider(struct search *search, const char *name)
     }
 }
 
-#define INPUTS "inputs need no option, as in climg in.png --blur 2 out.png"
-
-/* Names in other programs that users type most. An answer with a blank is a sentence, else a name. */
+/* Words of other programs that users type most, and what they mean here. An answer with a blank is a
+ * sentence, else a name. */
 const struct alias aliases[] = {
-    {"i", INPUTS},
-    {"input", INPUTS},
+    /* files and programs */
+    {"convert", "the output's name is enough, as in climg in.png out.jpg"},
+    {"i|input", "inputs need no option, as in climg in.png --blur 2 out.png"},
     {"vf", "stages are options, as in climg in.png --scale 2 out.png"},
-    {"negate", "invert"},
-    {"upscale", "scale"},
-    {"thumbnail", "resize"},
-    {"size", "resize"},
-    {"fit", "write --resize 800x600,fit=cover (or inside, exact)"},
-    {"lanczos", "resize"},
-    {"gaussian", "blur"},
-    {"gaussblur", "blur"},
-    {"sigma", "blur"},
-    {"unsharp", "sharpen"},
-    {"unsharp-mask", "sharpen"},
-    {"sobel", "gradient"},
-    {"kernel", "convolve"},
-    {"nlmeans", "denoise"},
-    {"max", "rank"},
-    {"rolling-ball", "background"},
-    {"subtract-background", "background"},
-    {"flatten", "JPEG has no alpha: --format jpeg puts the picture on white"},
-    {"register", "align"},
-    {"threads", "jobs"},
     {"overwrite", "yes"},
+    {"threads", "jobs"},
     {"gpu", "device"},
     {"devices", "list-devices"},
-    {"identify", "info"},
-    {"usage", "help"},
-    {"man", "help"},
+    {"usage|man", "help"},
+    {"identify|exif|metadata", "info"},
+    {"stats|statistics|histogram", "climg --info --measure shows figures of the pixels"},
+    {"diff|difference", "compare"},
+    {"text|label|montage|animate", "climg does not do that; ImageMagick does"},
+    {"flatten", "JPEG has no alpha: --format jpeg puts the picture on white"},
+    /* size and place */
+    {"thumbnail|size|width|height|lanczos", "resize"},
+    {"fit", "write --resize 800x600,fit=cover (or inside, exact)"},
+    {"upscale|enlarge", "scale"},
     {"pad", "extend"},
-    {"mirror", "flip"},
-    {"flop", "flip"},
-    {"grayscale", "gray"},
-    {"gamma", "levels"},
-    {"brightness", "levels"},
-    {"contrast", "levels"},
-    {"level", "levels"},
-    {"normalize", "levels"},
-    {"autocontrast", "levels"},
-    {"otsu", "threshold"},
-    {"sauvola", "threshold"},
-    {"niblack", "threshold"},
+    {"autocrop", "trim"},
+    {"mirror|flop", "flip"},
+    {"turn", "rotate"},
+    {"straighten", "deskew"},
+    {"register|registration", "align"},
+    /* filters */
+    {"gaussian|gaussblur|sigma|smooth", "blur"},
+    {"unsharp|unsharp-mask", "sharpen"},
+    {"sobel|edges", "gradient"},
+    {"nlmeans", "denoise"},
+    {"strength", "write --denoise=SIGMA, or --sharpen AMOUNT"},
+    {"max|min|dilate|erode|open|close", "rank"},
+    {"rolling-ball|subtract-background|top-hat|tophat", "background"},
+    /* values and colours */
+    {"negate", "invert"},
+    {"grayscale|monochrome", "gray"},
+    {"bw|binarize|black-white", "write --gray --threshold otsu"},
+    {"otsu|sauvola", "threshold"},
+    {"gamma|brightness|contrast|exposure|level", "levels"},
+    {"normalize|autocontrast|auto-level|auto-levels", "write --levels auto"},
+    {"white-balance|wb|awb", "write --levels auto,channels=each"},
+    {"equalize|equalise|clahe|shadows|highlights", "local-contrast"},
+    {"srgb|icc|colorspace|colourspace", "profile"},
+    {"dark|subtract", "minus"},
+    {"flat|divide", "over"},
+    /* many into one */
+    {"merge|average|mean|focus-stack|hdr", "stack"},
     {NULL, NULL},
 };
 
@@ -114,8 +117,11 @@ const struct alias aliases[] = {
 const char *alias_answer(const char *unknown)
 {
     for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
-        if (strcmp(alias->typed, unknown) == 0)
-            return alias->answer;
+        const char *cursor = alias->typed;
+        struct word word;
+        while (text_next_word(&cursor, '|', &word))
+            if (word_equals(word, unknown))
+                return alias->answer;
     }
     return NULL;
 }

@@ -209,6 +209,14 @@ void run_count_missing(struct run *run, const void *params, int image, uint64_t 
     run->results.nonfinite[image] += count;
 }
 
+void run_warn(struct run *run, int image, const char *text)
+{
+    if (run->results.warning && run->results.warning != text)
+        return;
+    run->results.warning = text;
+    run->results.warned_images |= UINT64_C(1) << image;
+}
+
 void run_report(struct run *run, const char *text)
 {
     text_add_item(run->results.text, sizeof run->results.text, "; ", text);
@@ -216,6 +224,8 @@ void run_report(struct run *run, const char *text)
 
 void run_begin_page(struct run *run)
 {
+    run->results.warning = NULL;
+    run->results.warned_images = 0;
     run->results.noise.levels = 0;
     run->results.alignment.found = false;
     run->results.text[0] = '\0';

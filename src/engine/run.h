@@ -148,6 +148,8 @@ struct stage_scratch {
 
 /* Results of a page or group, for messages and reports. */
 struct page_results {
+    const char *warning;    /* a string literal, from the first stage that warns; may be NULL */
+    uint64_t warned_images; /* images of the group that it concerns: bit i for image i */
     struct estimate noise;
     struct alignment alignment;
     const void *missing_params; /* params of the stage that counted NaN and infinite values; may be NULL */
@@ -281,6 +283,10 @@ void run_drop_noise(struct run *run);
 /* Adds to the number of NaN and infinite values of an image of the group. Ignored if an earlier stage has
  * found such values. */
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count);
+
+/* Adds a warning about an image of the group, such as samples that the stage is not made for. `text` is a
+ * string literal. Ignored if an earlier stage has warned. */
+void run_warn(struct run *run, int image, const char *text);
 
 /* Adds a result to run->results.text, unless another slice or the analysis has added the same. */
 void run_report(struct run *run, const char *text);

@@ -178,6 +178,10 @@ struct stage_caps {
      * and 1. Unless samples are floats, this is probably a mistake: a fraction. */
     bool has_suspect_fraction;
 
+    /* Largest parameter that is a sample value. It is probably a mistake, too, if it belongs to samples of
+     * another number of bits. */
+    double largest_value;
+
     /* Results depend on the meaning of colours (shape.space), which is read from the file. */
     bool needs_space;
 

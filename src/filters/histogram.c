@@ -63,6 +63,15 @@ bool amounts_parse(const char *text, struct amounts *amounts)
     return !more && *text == '\0';
 }
 
+double amounts_largest(const struct amounts *amounts)
+{
+    double largest = 0;
+    for (int i = 0; i < amounts->count; i++)
+        if (!amounts->items[i].percent)
+            largest = fmax(largest, amounts->items[i].number);
+    return largest;
+}
+
 void amounts_print(FILE *file, const struct amounts *amounts)
 {
     fputs(amounts->count == 0 ? "auto" : "", file);

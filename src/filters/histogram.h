@@ -35,6 +35,9 @@ struct amounts {
 /* Parses "auto" or up to 6 amounts. Returns false for any other text. */
 bool amounts_parse(const char *text, struct amounts *amounts);
 
+/* Returns the largest number that is no percentage, or 0. */
+double amounts_largest(const struct amounts *amounts);
+
 void amounts_print(FILE *file, const struct amounts *amounts);
 
 /* Converts an amount to the 0..1 scale of the chain. Computed samples may be a few ulp above their exact
@@ -76,7 +79,7 @@ struct histogram_search_params {
     {                                                                                                        \
         .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct histogram_search_params, each), \
         .fallback = "together", .choices = "together|each",                                                  \
-        .help = "together: one result for all colours; each: one result per colour",                         \
+        .help = "together: the same values for all colours; each: each colour has its own",                  \
         .unused = (unused_callback)                                                                          \
     }
 

@@ -1,5 +1,5 @@
-/* One pass over the rows of a page: counts samples at the ends of the scale, collects the bits that change,
- * and sums the Laplacian over a ring of three rows of brightness.
+/* One pass over the rows of a page: finds the range of values, counts samples at the ends of the scale,
+ * collects the bits that change, and sums the Laplacian over a ring of three rows of brightness.
  *
  * The variance of the Laplacian as a measure of focus: J. L. Pech-Pacheco et al., ICPR 2000. Divided by the
  * variance of the noise it does not depend on exposure and gain: a blurred picture of a noisy camera has
@@ -11,14 +11,15 @@
 
 /* Sums over the pixels so far. */
 struct sums {
-    uint64_t black[4], white[4];
-    uint64_t count;      /* pixels with a finite Laplacian */
-    double sum, squares; /* of the Laplacian */
-    uint32_t varying;    /* bits that differ from the first sample */
-    bool is_multiple;    /* all samples are multiples of 257 */
+    uint64_t black[4], white[4], finite[4];
+    double smallest[4], largest[4], total[4]; /* of finite samples */
+    uint64_t count;                           /* pixels with a finite Laplacian */
+    double sum, squares;                      /* of the Laplacian */
+    uint32_t varying;                         /* bits that differ from the first sample */
+    bool is_multiple;                         /* all samples are multiples of 257 */
 };
 
-/* Counts the ends of the scale, and writes the brightness of a row. `values` are fractions of full scale. */
+/* Adds the values of a row, and writes its brightness. `values` are fractions of full scale. */
 static void measure_row(struct sums *sums, const struct image_info *info, const double *values,
                         double *brightness)
 {
@@ -32,6 +33,12 @@ static void measure_row(struct sums *sums, const struct image_info *info, const 
         for (size_t c = 0; c < channels; c++) {
             sums->black[c] += pixel[c] <= low;
             sums->white[c] += pixel[c] >= 1;
+            if (isfinite(pixel[c])) {
+                sums->smallest[c] = fmin(sums->smallest[c], pixel[c]);
+                sums->largest[c] = fmax(sums->largest[c], pixel[c]);
+                sums->total[c] += pixel[c];
+                sums->finite[c]++;
+            }
             sum += c < colours ? pixel[c] : 0;
         }
         brightness[x] = sum * scale;
@@ -67,7 +74,9 @@ enum status measure_page(struct reader *reader, struct page_measures *measuremen
 {
     const struct image_info *info = reader_info(reader);
     const size_t samples = (size_t)info->width * (size_t)info->channels, width = info->width;
-    struct sums sums = {.is_multiple = true};
+    struct sums sums = {.is_multiple = true,
+                        .smallest = {INFINITY, INFINITY, INFINITY, INFINITY},
+                        .largest = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}};
     double *values = allocate((samples + 3 * width) * sizeof(double) + row_size(info), "rows", error);
     enum status status = values ? STATUS_OK : STATUS_FAILED;
     double *ring = values + samples;
@@ -93,7 +102,12 @@ enum status measure_page(struct reader *reader, struct page_measures *measuremen
     }
     free(values);
     const double pixels = (double)info->width * info->height, mean = sums.sum / (double)sums.count;
+    const double full = sample_full_scale(info->type);
     for (int c = 0; c < 4; c++) {
+        const bool is_any = sums.finite[c] > 0;
+        measurement->smallest[c] = is_any ? full * sums.smallest[c] : (double)NAN;
+        measurement->largest[c] = is_any ? full * sums.largest[c] : (double)NAN;
+        measurement->mean[c] = is_any ? full * sums.total[c] / (double)sums.finite[c] : (double)NAN;
         measurement->black[c] = (double)sums.black[c] / pixels;
         measurement->white[c] = (double)sums.white[c] / pixels;
     }

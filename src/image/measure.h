@@ -1,11 +1,14 @@
-/* Figures of one page for --info --measure that need every sample but no device: clipping, contrast of fine
- * detail, and the bits of 16-bit samples that are used. Thread safety: as the reader's. */
+/* Figures of one page for --info --measure that need every sample but no device: values, clipping, contrast
+ * of fine detail, and the bits of 16-bit samples that are used. Thread safety: as the reader's. */
 #ifndef CLIMG_IMAGE_MEASURE_H
 #define CLIMG_IMAGE_MEASURE_H
 
 #include "image/reader.h"
 
 struct page_measures {
+    /* Sample values of each channel, as in the file, without NaN and infinities. NaN: there are no others. */
+    double smallest[4], largest[4], mean[4];
+
     /* Shares of the samples of each channel that are black (the smallest value of integers, at most 0 of
      * floats), and that are at full scale or above. */
     double black[4], white[4];

@@ -78,7 +78,10 @@ static enum status writer_check_page(const struct writer *writer, const struct i
                                   .pages = writer->begun};
     if (bilevel && !video && info->channels > 1)
         return fail(error, STATUS_FAILED, "%s does not hold %s of 1-bit samples%s", format->name,
-                    colours[info->channels - 1], info->channels > 2 ? "; add --gray before --threshold" : "");
+                    colours[info->channels - 1],
+                    info->channels > 2 ? "; end the chain with --gray --threshold otsu or, in uneven light, "
+                                         "--gray --threshold sauvola"
+                                       : "");
     if (format_holds(format, &page))
         return STATUS_OK;
     if (page.masks > format->holds.masks)

@@ -146,10 +146,9 @@ static enum status parse_size(const struct option *option, const char *label, co
 }
 
 /* Parses a value by its type. `label` is the option and its value as the user wrote them. */
-static enum status parse_labelled(const struct option *option, const char *label, const char *text,
-                                  void *fields, struct error *error)
+static enum status parse_typed(const struct option *option, const char *label, const char *text, void *field,
+                               struct error *error)
 {
-    void *field = (char *)fields + option->offset;
     enum status status;
     switch (option->type) {
     case OPTION_FLAG:
@@ -182,6 +181,68 @@ static enum status parse_labelled(const struct option *option, const char *label
     }
     assert(!"an option without a type");
     return STATUS_FAILED;
+}
+
+/* If the option accepts the guess, appends it to the message and returns true. */
+static bool accept_guess(const struct option *option, const char *guess, struct error *error)
+{
+    _Alignas(max_align_t) char field[4096] = {0}; /* larger than the field of any CUSTOM option */
+    struct error ignored;
+    if (guess[0] == '\0' || parse_typed(option, "", guess, field, &ignored) != STATUS_OK)
+        return false;
+    text_append(error->text, sizeof error->text, "; did you mean %s?", guess);
+    return true;
+}
+
+/* Appends a guess to the message about a wrong value: the text without capitals, px and signs at its end, its
+ * number without a unit, a number of pixels as a width, or a choice that begins like the text. */
+static void append_guess(const struct option *option, const char *text, struct error *error)
+{
+    char simple[LIST_SIZE] = "", wide[LIST_SIZE + 1];
+    const char *choices = option->choices;
+    struct word word;
+    double value;
+    if (strstr(error->text, "did you mean") != NULL || strlen(text) >= sizeof simple)
+        return;
+    /* 800PX -> 800, 1600X1600, -> 1600x1600 */
+    for (size_t i = 0, length = 0; text[i] != '\0'; i++)
+        if (strncasecmp(text + i, "px", 2) == 0)
+            i++;
+        else
+            simple[length++] = (char)tolower((unsigned char)text[i]);
+    for (size_t length = strlen(simple); length > 0 && strchr(",;. ", simple[length - 1]) != NULL; length--)
+        simple[length - 1] = '\0';
+    snprintf(wide, sizeof wide, "%sx", simple);
+    if ((strcmp(simple, text) != 0 && accept_guess(option, simple, error)) ||
+        (isdigit((unsigned char)text[0]) && accept_guess(option, wide, error)))
+        return;
+    /* 16bit -> 16 */
+    const char *rest = simple;
+    if (text_parse_real(&rest, &value) && (isalpha((unsigned char)rest[0]) || rest[0] == '%') &&
+        strpbrk(rest, "0123456789") == NULL) {
+        simple[rest - simple] = '\0';
+        accept_guess(option, simple, error);
+        return;
+    }
+    /* horizontal -> h */
+    while (isalpha((unsigned char)text[0]) && choices != NULL && text_next_word(&choices, '|', &word))
+        if (word.length > 0 &&
+            strncasecmp(word.start, text, word.length < strlen(text) ? word.length : strlen(text)) == 0) {
+            snprintf(simple, sizeof simple, "%.*s", (int)word.length, word.start);
+            if (accept_guess(option, simple, error))
+                return;
+        }
+}
+
+/* Parses a value. Appends a guess to the message if it is wrong. */
+static enum status parse_labelled(const struct option *option, const char *label, const char *text,
+                                  void *fields, struct error *error)
+{
+    const enum status status = parse_typed(option, label, text, (char *)fields + option->offset, error);
+    if (status == STATUS_USAGE && text != NULL && text[0] != '\0' && option->type != OPTION_TEXT &&
+        option->type != OPTION_SIZE)
+        append_guess(option, text, error);
+    return status;
 }
 
 /* Returns the value for a message: "" in quotes if it is empty. */

@@ -37,6 +37,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 struct align {
     struct warp_options options;
@@ -65,7 +67,7 @@ enum { FIRST, MIDDLE, PREVIOUS, WORDS };
 static int reference_word(const struct align *align)
 {
     int i = 0;
-    while (i < WORDS && strcmp(align->path, words[i]) != 0)
+    while (i < WORDS && strcasecmp(align->path, words[i]) != 0)
         i++;
     return i;
 }
@@ -160,7 +162,12 @@ static enum status align_prepare(void *params, const struct settings *settings, 
 {
     struct align *align = params;
     align->linear = settings->linear;
-    return reference_word(align) < WORDS ? STATUS_OK : read_reference(align, align->path, settings, error);
+    if (reference_word(align) < WORDS)
+        return STATUS_OK;
+    if (access(align->path, F_OK) != 0)
+        return fail(error, STATUS_FAILED, "%s: no such file; before --stack also first, middle or previous",
+                    align->path);
+    return read_reference(align, align->path, settings, error);
 }
 
 /* The pictures to which the next one of a series is registered. */
@@ -411,8 +418,7 @@ static enum status run_align(struct run *run, const void *params, const struct v
         run->results.alignment = (struct alignment){found.affine, found.confidence, .found = true};
     if (!(found.confidence >= align->confidence))
         return fail(error, STATUS_FAILED,
-                    "cannot be aligned to %s: confidence %.2f, the least is %.2g (confidence=); do both show "
-                    "the same?",
+                    "cannot be aligned to %s: the pictures do not match (confidence %.2f, needed %.2g)",
                     align->reference ? align->reference : "the picture before it", found.confidence,
                     align->confidence);
     /* No antialiasing if it would widen the filter by less than a tenth: it would hardly change the result,

@@ -83,7 +83,8 @@ static const struct option options[] = {
      .max = 1e9,
      .value = "N",
      .unused = needs_ball,
-     .help = "ball: full scale is N pixels high"},
+     .help =
+         "ball: how steep it sees the picture: black to white is N pixels high (ImageJ of 16 bit: 65535)"},
     {.type = OPTION_END},
 };
 

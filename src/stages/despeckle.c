@@ -22,6 +22,11 @@ enum { MAX_PIXELS = 1000 };
 /* Above this N the halo is large compared with a slice. */
 enum { LARGE_HALO = 100 };
 
+/* The warning of a picture that is not black and white. */
+static const char needs_threshold[] =
+    "--despeckle is for black-and-white pictures, and this one has grays or colours; put --gray --threshold "
+    "otsu before it. Noise of a camera is for --denoise, single wrong pixels for --median 1";
+
 /* Work-items of a work-group along y, on GPUs. */
 enum { GROUP_ROWS = 32 };
 
@@ -74,7 +79,7 @@ static struct work despeckle_row_work(const struct run *run, const char *kernel,
     return work;
 }
 
-/* Enqueues the four steps, in buffers. */
+/* Enqueues the four steps, in buffers. Waits for the first one, to warn of a picture with grays. */
 static enum status despeckle_planes(struct run *run, const struct despeckle *despeckle,
                                     const struct shape *shape, const struct planes *src,
                                     const struct planes *dst, struct error *error)
@@ -82,8 +87,11 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
     const struct rows rows = {src->first_row, src->first_row + src->rows};
     const cl_int white = despeckle->white, channels = shape->channels, alpha = shape_alpha(shape);
     const cl_uint smallest = (cl_uint)despeckle->smallest;
+    cl_uint gray_counts[64] = {0}; /* samples between black and white, of each image of a group (run_warn) */
+    cl_mem grays;
     struct planes labels, counts;
-    if (run_scratch(run, src->width, src->height, rows, 1, src->channels, &labels, error) != STATUS_OK ||
+    if (run_counters(run, (size_t)shape->images, &grays, error) != STATUS_OK ||
+        run_scratch(run, src->width, src->height, rows, 1, src->channels, &labels, error) != STATUS_OK ||
         run_scratch(run, src->width, src->height, rows, 1, src->channels, &counts, error) != STATUS_OK)
         return STATUS_FAILED;
     if ((uint64_t)labels.pitch * (uint64_t)labels.rows > UINT32_MAX) /* labels have 32 bits */
@@ -95,8 +103,13 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
     struct work fill = run_work(run, "despeckle", "fill", dst);
     fill.vector_width = VECTOR_SCALAR;
     if (LAUNCH(run->device, &label, error, ARG_PLANES(src), ARG_PLANES(&labels), ARG_PLANES(&counts),
-               ARG(white), ARG(channels), ARG(alpha)) != STATUS_OK ||
-        LAUNCH(run->device, &join, error, ARG_PLANES(&labels)) != STATUS_OK ||
+               ARG_MEMORY(grays), ARG(white), ARG(channels), ARG(alpha)) != STATUS_OK ||
+        words_read(run->device, grays, 0, (size_t)shape->images, gray_counts, true, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (int i = 0; i < shape->images; i++)
+        if (gray_counts[i] > 0)
+            run_warn(run, i, needs_threshold);
+    if (LAUNCH(run->device, &join, error, ARG_PLANES(&labels)) != STATUS_OK ||
         LAUNCH(run->device, &count, error, ARG_PLANES(&labels), ARG_PLANES(&counts)) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &fill, error, ARG_PLANES(src), ARG_PLANES(&labels), ARG_PLANES(&counts),

@@ -28,9 +28,8 @@ static enum status parse_ends(const char *text, void *field, struct error *error
     if (!amounts_parse(text, &ends) || (ends.count != 0 && ends.count != 2) ||
         (ends.count == 2 && black->percent == white->percent &&
          !(fabsf((float)white->number - (float)black->number) >= 1e-30F)))
-        return fail(
-            error, STATUS_USAGE,
-            "expected auto or BLACK,WHITE: two different numbers up to 1e30, as in 10,245 or 5%%,95%%");
+        return fail(error, STATUS_USAGE,
+                    "expected auto or BLACK,WHITE: two different numbers, as in 10,245 or 5%%,95%%");
     *(struct amounts *)field = ends;
     return STATUS_OK;
 }
@@ -157,7 +156,8 @@ static struct stage_caps levels_caps(const void *params)
         .new_values = true,
         .has_suspect_fraction =
             levels->ends.count > 0 &&
-            (fraction || (white->percent && amount_is_fraction(black) && black->number > 0))};
+            (fraction || (white->percent && amount_is_fraction(black) && black->number > 0)),
+        .largest_value = amounts_largest(&levels->ends)};
 }
 
 const struct stage stage_levels = {

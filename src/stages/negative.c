@@ -53,6 +53,8 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/negative.jpg --negative positive.jpg", "a frame of colour film"},
+    {"climg samples/negative.jpg --crop 360x240 --negative positive.jpg",
+     "the middle of a scan, without the film holder"},
     {"climg samples/negative.jpg --negative=231,150,107 positive.jpg",
      "with the film base of the whole roll"},
     {NULL, NULL},
@@ -91,6 +93,10 @@ static enum status run_negative(struct run *run, const void *params, const struc
     double values[8] = {0}, logs[8] = {0}; /* of the bases, then of the densest values */
     char report[sizeof run->results.text] = "--negative=";
     cl_float4 base = {.s = {0}}, gain = base;
+    /* All colours found are beyond those of film: below 1% of full scale, or, as the base of colour film is
+     * orange, above 99%. */
+    bool is_black = negative->search.find && shape->full > 1,
+         is_light = is_black && colours == 3 && film->count == 0;
     enum status status = negative->search.find ? histogram_search(run, params, in, found, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = run_output(run, out, error);
@@ -109,6 +115,8 @@ static enum status run_negative(struct run *run, const void *params, const struc
                      shape->zero + scale * (double)fmaxf(found[2 * c + is_base], least));
             values[i] = shape_value(shape, strtod(number, NULL));
         }
+        is_black = is_black && (is_base || values[i] < 0.01);
+        is_light = is_light && (!is_base || values[i] > 0.99);
         logs[i] = exact_log(fmax(values[i], 0x1p-126)) / M_LN2;
         text_append(report, sizeof report, "%s%.6g", i > 0 ? "," : "", shape->zero + scale * values[i]);
     }
@@ -118,6 +126,11 @@ static enum status run_negative(struct run *run, const void *params, const struc
     }
     if (negative->search.find)
         run_report(run, report);
+    if (is_black || is_light)
+        run_warn(
+            run, 0,
+            "the darkest part is as black as a film holder, or the lightest as white as a hole in the film; "
+            "cut these off before --negative, with --crop WxH+X+Y");
     struct work work = run_work(run, "negative", "negative", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(base),
                   ARG(gain), ARG(channels), ARG(alpha));
@@ -129,20 +142,23 @@ static struct stage_caps negative_caps(const void *params)
     return (struct stage_caps){.groups = !negative->search.find,
                                .new_values = true,
                                .has_suspect_fraction =
-                                   negative->film.count > 0 && amount_is_fraction(&negative->film.items[0])};
+                                   negative->film.count > 0 && amount_is_fraction(&negative->film.items[0]),
+                               .largest_value = amounts_largest(&negative->film)};
 }
 
 const struct stage stage_negative = {
     .name = "negative",
     .brief = "film negative to positive, by density",
-    .manual = "Makes a positive of a scanned film negative: the logarithm of BASE / sample, as a share of "
-              "its largest value, for each channel. So the orange mask of colour film disappears, and scans "
-              "with any gamma give the same. Alpha is unchanged.\n\n"
+    .manual = "Makes a positive of a scanned film negative. Cut the film holder and the sprocket holes off "
+              "before, with --crop: next to their black and white, film becomes dark or tinted.\n\n"
+              "The result is the logarithm of BASE / sample, as a share of its largest value, for each "
+              "channel. So the orange mask of colour film disappears, and scans with any gamma give the "
+              "same. Alpha is unchanged.\n\n"
               "Without numbers the lightest sample of each channel, ignoring 0.1% of them, is the film base "
-              "and the darkest one becomes white. Crop the holder and the sprocket holes off before. For the "
-              "frames of a roll to have the same colours, give the base of one that shows unexposed film to "
-              "all: -v and --report print --negative=R,G,B,R,G,B, the base and the densest values that were "
-              "found. --levels after it changes contrast and gamma. Large pictures are read twice.",
+              "and the darkest one becomes white. For the frames of a roll to have the same colours, give "
+              "the base of one that shows unexposed film to all: -v and --report print "
+              "--negative=R,G,B,R,G,B, the base and the densest values that were found. --levels after it "
+              "changes contrast and gamma. Large pictures are read twice.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct negative),

@@ -11,6 +11,8 @@
 #include "image/colour/colour.h"
 
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 struct profile {
     const char *target; /* as typed: a word, or a profile's file */
@@ -29,7 +31,7 @@ static const char *const AUTO = "auto";
 static int profile_builtin(const struct profile *profile)
 {
     for (int i = 0; i < (int)(sizeof words / sizeof words[0]); i++)
-        if (strcmp(profile->target, words[i]) == 0)
+        if (strcasecmp(profile->target, words[i]) == 0)
             return i;
     return -1;
 }
@@ -38,8 +40,9 @@ static int profile_builtin(const struct profile *profile)
 static void print_target(FILE *file, const void *params)
 {
     const struct profile *profile = params;
-    if (profile_builtin(profile) >= 0 || profile->space == NULL)
-        print_text(file, profile->target);
+    const int builtin = profile_builtin(profile);
+    if (builtin >= 0 || profile->space == NULL)
+        print_text(file, builtin >= 0 ? words[builtin] : profile->target);
     else
         fprintf(
             file, "@fnv1a:%016llx",
@@ -82,9 +85,13 @@ static enum status profile_prepare(void *params, const struct settings *settings
     struct profile *profile = params;
     const int builtin = profile_builtin(profile);
     (void)settings;
-    if (strcmp(profile->target, AUTO) == 0)
+    if (strcasecmp(profile->target, AUTO) == 0)
         return STATUS_OK;
     if (builtin < 0) {
+        if (access(profile->target, F_OK) != 0)
+            return fail(error, STATUS_FAILED,
+                        "%s: no such file; the built-in profiles are srgb, p3, adobe, gray and auto",
+                        profile->target);
         if (colour_space_load_file(profile->target, &profile->space, error) != STATUS_OK)
             return STATUS_FAILED;
         if (profile->space->channels == 4)
@@ -177,7 +184,7 @@ static enum status run_profile(struct run *run, const void *params, const struct
 static struct stage_caps profile_caps(const void *params)
 {
     const struct profile *profile = params;
-    const bool is_file = profile_builtin(profile) < 0 && strcmp(profile->target, AUTO) != 0;
+    const bool is_file = profile_builtin(profile) < 0 && strcasecmp(profile->target, AUTO) != 0;
     return (struct stage_caps){
         .file = is_file ? profile->target : NULL,
         .groups = true,

@@ -86,8 +86,7 @@ static enum status parse_size(const char *text, void *field, struct error *error
     if (size->width > 0 && size->height > 0 && (strcmp(text, "!") == 0 || strcmp(text, "^") == 0))
         return fail(error, STATUS_USAGE, "not a size; did you mean %.*s,fit=%s?", (int)(text - typed), typed,
                     text[0] == '!' ? "exact" : "cover");
-    return fail(error, STATUS_USAGE,
-                "expected a size such as 640x480, 640x, x480 or 50%%, with sides up to %d", MOST_SIDE);
+    return fail(error, STATUS_USAGE, "expected a size such as 640x480, 640x, x480 or 50%%");
 }
 
 /* Prints "37.5%", "640x480", "640x" or "x480". */

@@ -52,6 +52,8 @@ static enum status parse_angle(const char *text, void *field, struct error *erro
 {
     struct angle angle = {.automatic = strcmp(text, "auto") == 0};
     enum status status = angle.automatic ? STATUS_OK : option_parse_number(text, &angle.degrees, error);
+    if (status != STATUS_OK && strstr(error->text, "did you mean") == NULL)
+        return fail(error, STATUS_USAGE, "not an angle, nor auto; did you mean 90 (right) or -90 (left)?");
     if (status == STATUS_OK)
         *(struct angle *)field = angle;
     return status;

@@ -429,6 +429,10 @@ static enum status run_threshold(struct run *run, const void *params, const stru
     const bool otsu = threshold->search.find;
     float found[8];
     cl_float4 limit;
+    for (int i = 0; i < in->shape.images && shape_is_colour(&in->shape) && !threshold->search.each; i++)
+        run_warn(run, i,
+                 "--threshold makes each colour black or white separately, so pixels can become red, cyan or "
+                 "yellow; for black and white put --gray before it");
     if (is_local(threshold))
         return run_local(run, threshold, in, out, error);
     enum status status = otsu ? histogram_search(run, params, in, found, error) : STATUS_OK;
@@ -453,20 +457,22 @@ static struct stage_caps threshold_caps(const void *params)
 {
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
-    return (struct stage_caps){.groups = needs_search(params) != NULL,
-                               .new_values = true,
-                               .relative_cost = is_local(threshold) ? 4 : 0,
-                               .has_suspect_fraction = threshold->limit.method == NUMBER &&
-                                                       amount_is_fraction(amount) && amount->number > 0 &&
-                                                       amount->number < 1};
+    return (struct stage_caps){
+        .groups = needs_search(params) != NULL,
+        .new_values = true,
+        .relative_cost = is_local(threshold) ? 4 : 0,
+        .has_suspect_fraction = threshold->limit.method == NUMBER && amount_is_fraction(amount) &&
+                                amount->number > 0 && amount->number < 1,
+        .largest_value = threshold->limit.method == NUMBER && !amount->percent ? amount->number : 0};
 }
 
 const struct stage stage_threshold = {
     .name = "threshold",
     .brief = "black or white, nothing between",
-    .manual = "Sets every sample above V to full scale and every other sample to 0, in each colour "
-              "separately. For a black-and-white picture put --gray before it. For floats V is a sample "
-              "value. Alpha is unchanged.\n\n"
+    .manual = "Sets every sample above V to full scale and every other sample to 0. Compares each colour by "
+              "itself, so pixels of RGB can become red, cyan or yellow, even if all colours have one V; for "
+              "a black-and-white picture put --gray before it. For floats V is a sample value. Alpha is "
+              "unchanged.\n\n"
               "otsu chooses the V with the largest variance between the samples above and below it; "
               "channels=each does so for each colour; -v and --report print it. Fully transparent pixels do "
               "not count. Integers are counted with 16 bits, floats with 11 significant bits of their "

@@ -69,7 +69,8 @@ static void gray_with_all_kinds_of_chunks(void **state)
         "\"colour_space\":{\"name\":\"cICP 1/13\",\"primaries\":[],\"curve\":\"sRGB\"},"
         "\"srgb\":false,\"gamma\":0.2,\"resolution\":{\"x\":2.0,\"y\":1.0,\"unit\":\"ratio\"},"
         "\"orientation\":6,"
-        "\"exif_bytes\":26,\"texts\":[{\"key\":\"Title\",\"value\":\"one\\ntwo\\u007f\"}],\"others\":["
+        "\"exif_bytes\":26,\"taken\":null,\"texts\":[{\"key\":\"Title\",\"value\":\"one\\ntwo\\u007f\"}],"
+        "\"others\":["
         "\"cICP\"],"
         "\"pyramid\":null,\"warning\":null}\n");
 }

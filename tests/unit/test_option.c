@@ -139,7 +139,7 @@ static void integers(void **state)
     refuse("levels", "1.5", "--x 1.5: not a whole number");
     refuse("levels", "1e1", "--x 1e1: not a whole number");
     refuse("levels", "0x4", "--x 0x4: not a whole number");
-    refuse("levels", "4 ", "--x 4 : not a whole number");
+    refuse("levels", "4 ", "--x 4 : not a whole number; did you mean 4?");
     refuse("levels", " 4", "--x  4: not a whole number");
     refuse("levels", "-", "--x -: not a whole number");
     refuse("levels", "", "--x \"\": not a whole number");
@@ -170,8 +170,12 @@ static void reals(void **state)
     assert_true(accept("sigma", "0.5").sigma == 0.5);
     refuse("sigma", "0.49", "--x 0.49: must be at least 0.5");
     refuse("offset", "1,5", "--x 1,5: not a number; decimals follow a dot");
-    static const char *const bad[] = {"1e", "1e+", "0x", "0x1p4", "nan",   "inf",   "-inf", "",   "4 ",
-                                      " 4", ".",   "-.", ",5",    "1.5.2", "1e999", "four", "--1"};
+    refuse("offset", "1e", "--x 1e: not a finite number; did you mean 1?");
+    refuse("offset", "4 ", "--x 4 : not a finite number; did you mean 4?");
+    refuse("offset", "4PX", "--x 4PX: not a finite number; did you mean 4?");
+    refuse("offset", "4.5deg", "--x 4.5deg: not a number alone; did you mean 4.5?");
+    static const char *const bad[] = {"0x1p4", "nan", "inf",   "-inf",  "",     " 4", ".",
+                                      "-.",    ",5",  "1.5.2", "1e999", "four", "--1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char message[64] = "--x ";
         text_append(message, sizeof message, "%s: not a finite number", bad[i][0] != '\0' ? bad[i] : "\"\"");
@@ -212,8 +216,11 @@ static void words(void **state)
     assert_true(accept("flag", NULL).flag);
     assert_string_equal(accept("path", "").path, "");
     refuse("filter", "cubic", "--x cubic: not one of bicubic, bilinear, nearest");
-    refuse("filter", "bi", "--x bi: not one of bicubic, bilinear, nearest");
-    refuse("filter", "bicubic|bilinear", "--x bicubic|bilinear: not one of bicubic, bilinear, nearest");
+    refuse("filter", "bi", "--x bi: not one of bicubic, bilinear, nearest; did you mean bicubic?");
+    refuse("filter", "Nearest", "--x Nearest: not one of bicubic, bilinear, nearest; did you mean nearest?");
+    refuse("filter", "sinc", "--x sinc: not one of bicubic, bilinear, nearest");
+    refuse("filter", "bicubic|bilinear",
+           "--x bicubic|bilinear: not one of bicubic, bilinear, nearest; did you mean bicubic?");
     refuse("format", "", "--x \"\": not one of png, tiff");
     refuse("antialias", "true", "--x true: not yes or no");
     refuse("flag", "yes", "--x takes no value");
@@ -302,7 +309,7 @@ static void bad_values(void **state)
     refuse_value(table, "1,offset=0", "--w: offset= belongs to filter=nearest");
     refuse_value(table, "1,filter=cubic", "--w filter=cubic: not one of bicubic, bilinear, nearest");
     refuse_value(optional_table, "3,biort=x", "--w: unknown key biort; the keys are path");
-    refuse_value(optional_table, "3,", "--w 3,: not a whole number");
+    refuse_value(optional_table, "3,", "--w 3,: not a whole number; did you mean 3?");
     refuse_value(optional_table, "3,4", "--w 3,4: not a whole number");
     refuse_value(keys_table, "3", "--w: 3 is not KEY=VALUE");
     refuse_value(keys_table, "path=p,", "--w: \"\" is not KEY=VALUE");

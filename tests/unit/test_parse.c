@@ -386,7 +386,14 @@ static void aliases_lead_somewhere(void **state)
 {
     (void)state;
     for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
-        bool is_name = stage_find(alias->typed) != NULL || global_find(alias->typed) != NULL;
+        const char *cursor = alias->typed;
+        struct word word;
+        bool is_name = false;
+        while (text_next_word(&cursor, '|', &word)) {
+            char typed[64];
+            snprintf(typed, sizeof typed, "%.*s", (int)word.length, word.start);
+            is_name = is_name || stage_find(typed) != NULL || global_find(typed) != NULL;
+        }
         bool leads = strchr(alias->answer, ' ') != NULL || stage_find(alias->answer) != NULL ||
                      global_find(alias->answer) != NULL;
         if (is_name || !leads)

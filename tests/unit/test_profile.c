@@ -65,7 +65,7 @@ static void check_allocations(const struct blob *icc, bool is_matrix)
             assert_true(allocations_left >= 0 && space.is_matrix == is_matrix &&
                         space.curves[2].kind == TONE_TABLE);
         else
-            assert_true(error.memory);
+            assert_true(error.is_out_of_memory);
         allocations_left = -1;
         profile_free_curves(&space);
         blob_free(&space.icc);

@@ -1,7 +1,7 @@
 """Cleans pages with climg before OCRmyPDF (14 or later) reads them:
 
     ocrmypdf --plugin climg_pages.py --force-ocr --climg-page "--deskew --background 60,method=divide,light=yes" \
-             --climg-ocr "--threshold sauvola --despeckle 12" in.pdf out.pdf
+             --climg-ocr "--gray --threshold sauvola --despeckle 12" in.pdf out.pdf
 
 --climg-page changes the page in the PDF and what OCR sees; --climg-ocr follows for OCR alone. Both are stages of climg that keep the size
 of the page, such as --deskew, but not --rotate auto. Without --force-ocr OCRmyPDF keeps the page's own image, and nothing may move in it."""
@@ -33,7 +33,7 @@ def run_stages(source, target, stages):
 def add_options(parser):
     group = parser.add_argument_group("climg", "Clean pages with climg")
     group.add_argument("--climg-page", metavar="STAGES", help="for the page and for OCR: '--deskew'")
-    group.add_argument("--climg-ocr", metavar="STAGES", help="then, for OCR alone: '--threshold sauvola'")
+    group.add_argument("--climg-ocr", metavar="STAGES", help="then, for OCR alone: '--gray --threshold sauvola'")
 
 
 @hookimpl

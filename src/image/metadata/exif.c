@@ -395,3 +395,46 @@ enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct
     text_join(*text, length + 1);
     return STATUS_OK;
 }
+
+/* Appends the text of a tag, and before it a separator if there is text before it. */
+static void append_text(const struct blob *exif, uint16_t in, uint16_t tag, const char *separator, char *text,
+                        size_t size)
+{
+    struct ifd_entry entry;
+    if (!find(exif, in, tag, &entry) || entry.type != TIFF_ASCII)
+        return;
+    const char *value = (const char *)exif->data + entry.offset;
+    int length = (int)strnlen(value, (size_t)entry.size);
+    while (length > 0 && value[length - 1] == ' ') /* makers pad their names */
+        length--;
+    text_append(text, size, "%s%.*s", text[0] != '\0' && length > 0 ? separator : "", length, value);
+}
+
+void exif_describe(const struct blob *exif, char *text, size_t size)
+{
+    struct ifd_source source;
+    uint64_t ifd, iso;
+    double value;
+    char make[64] = "", model[64] = "";
+    text[0] = '\0';
+    append_text(exif, 0, TIFFTAG_MAKE, "", make, sizeof make);
+    append_text(exif, 0, TIFFTAG_MODEL, "", model, sizeof model);
+    /* Most models begin with their maker's name: "Canon" and "Canon EOS R6". */
+    const bool is_repeated = strncmp(model, make, strcspn(make, " ")) == 0;
+    text_append(text, size, "%s%s%s", is_repeated ? "" : make, is_repeated || model[0] == '\0' ? "" : " ",
+                model);
+    append_text(exif, IFD_EXIF, EXIFTAG_DATETIMEORIGINAL, ", ", text, size);
+    if (find_rational(exif, IFD_EXIF, EXIFTAG_EXPOSURETIME, &value) != 0 && value < 0.3)
+        text_append(text, size, ", 1/%.0f s", 1 / value);
+    else if (find_rational(exif, IFD_EXIF, EXIFTAG_EXPOSURETIME, &value) != 0)
+        text_append(text, size, ", %.3g s", value);
+    if (find_rational(exif, IFD_EXIF, EXIFTAG_FNUMBER, &value) != 0)
+        text_append(text, size, ", f/%.3g", value);
+    if (ifd_source_of_blob(exif, &source, &ifd) && ifd_find_sub(&source, ifd, IFD_EXIF, &ifd) &&
+        ifd_find_sub(&source, ifd, EXIFTAG_ISOSPEEDRATINGS, &iso))
+        text_append(text, size, ", ISO %u", (unsigned)iso);
+    if (find_rational(exif, IFD_EXIF, EXIFTAG_FOCALLENGTH, &value) != 0)
+        text_append(text, size, ", %.3g mm", value);
+    if (strncmp(text, ", ", 2) == 0)
+        memmove(text, text + 2, strlen(text + 2) + 1);
+}

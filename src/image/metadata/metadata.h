@@ -222,6 +222,10 @@ void exif_leave_out(struct metadata *metadata);
  * it is NULL if the tag is missing. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
+/* Writes camera, date and exposure, as in "Canon EOS R6, 2024:05:31 12:00:00, 1/250 s, f/2.8, ISO 400, 50
+ * mm", as far as they are known. The text may have control characters. */
+void exif_describe(const struct blob *exif, char *text, size_t size);
+
 /* ---------------- the parts of metadata_update, for this folder only. Each notes what it removes. */
 
 /* For changes that move pixels: sets the width, height and resolutions that EXIF says, and drops the place of

@@ -383,10 +383,8 @@ static enum status tiff_open(struct reader *base, struct error *error)
     if (status != STATUS_OK)
         return status;
     if (page <= 1 && is_camera_raw(&reader->file, pages))
-        return fail(
-            error, STATUS_FAILED,
-            "is a raw file of a camera, whose first directory is at most a preview; convert it first, "
-            "as with dcraw: dcraw -T IN");
+        return fail(error, STATUS_FAILED,
+                    "is a raw file of a camera; develop it first, as with dcraw: dcraw -T %s", base->name);
     base->page_count = pages->count;
     if (pages->count > PAGES_MAX && page == 0)
         return fail(error, STATUS_FAILED,

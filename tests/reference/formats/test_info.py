@@ -109,7 +109,7 @@ def test_one_number_for_the_noise(tmp_path, rng, channels, independent, sigma):
     noise = rng.normal(0, sigma, (300, 300, channels if independent else 1))
     harness.write_tiff(tmp_path / "in.tif", (np.broadcast_to(flat + noise, (300, 300, channels)) / 255).astype(np.float32))
     text = harness.run("--info", "--measure", tmp_path / "in.tif").out.decode()
-    found = float(re.search(r"^  noise: about ([0-9.]+) of 255\. Standard deviation of equally strong white noise, at details of 2, ", text, re.M)[1])
+    found = float(re.search(r"^  noise: about ([0-9.]+) of 255\n    by size of detail \(2, ", text, re.M)[1])
     assert abs(found - sigma) < 0.1 * sigma, text
 
 
@@ -133,7 +133,8 @@ def test_noise(tmp_path):
         for name, noise in found.items():
             assert np.allclose(noise, expected[name], atol=2e-3), name
     lines = harness.run("--info", "--measure", files[0]).out.decode().splitlines()
-    assert sum(line.startswith("  noise: about ") and " of 255. Standard deviation of equally strong white noise, at details of 2, 4, 8, 16, 32, 64 pixels: brightness " in line for line in lines) == 1
+    assert sum("by size of detail (2, 4, 8, 16, 32, 64 pixels), as the sigma of white noise that is as strong there:" in line for line in lines) == 1
+    assert sum(line.startswith("    brightness ") for line in lines) == 1
     assert "--measure requires --info" in harness.run("--measure", files[0], tmp_path / "out.png", status=2).err
 
 
@@ -154,11 +155,51 @@ def test_clipped_and_sharp(tmp_path, rng, channels, dtype):
     found = measure(tmp_path / "a.tif")
     for key, ends in (("black", samples <= low), ("white", samples >= full)):
         assert np.allclose(found["clipped"][key], ends.mean(axis=(0, 1)), atol=1e-8), key
+    for key, function in (("smallest", np.min), ("largest", np.max), ("mean", np.mean)):
+        assert np.allclose(found["values"][key], function(samples.astype(float), axis=(0, 1)), rtol=1e-6), key
     colours = channels - (channels in (2, 4))
     grey = (samples[..., :colours].astype(float) / full).sum(axis=2) / np.sqrt(colours)
     laplacian = 4 * grey[1:-1, 1:-1] - grey[:-2, 1:-1] - grey[2:, 1:-1] - grey[1:-1, :-2] - grey[1:-1, 2:]
     expected = laplacian.var() / (20 * (found["noise"][0][0] / 255)**2)
     assert np.isclose(found["sharpness"], expected, rtol=1e-3)
+
+
+def test_values_of_a_12_bit_camera(tmp_path, rng):
+    samples = rng.integers(30, 1901, (40, 50, 1)).astype(np.uint16)
+    harness.write_tiff(tmp_path / "a.tif", samples)
+    text = harness.run("--info", "--measure", tmp_path / "a.tif").out.decode()
+    assert f"  values: gray {samples.min()} to {samples.max()}, mean {samples.mean():.5g}; white is 65535\n" in text
+    harness.write_tiff(tmp_path / "b.tif", np.array([[np.nan, 2, np.inf, -1]], np.float32).reshape(2, 2, 1))
+    found = measure(tmp_path / "b.tif")["values"]
+    assert (found["smallest"], found["largest"], found["mean"]) == ([-1], [2], [0.5])
+
+
+def test_pixels_of_imagej(tmp_path):
+    import tifffile
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.uint16), imagej=True, resolution=(5.5, 5.5), metadata={"unit": "um"})
+    assert "  resolution: 5.5 pixels a unit, which the description may name\n" in harness.run("--info", tmp_path / "a.tif").out.decode()
+
+
+def test_camera_date_and_exposure(tmp_path):
+    """Of EXIF in either order of bytes; nothing of what is missing or damaged."""
+    from PIL import Image
+    from PIL.TiffImagePlugin import IFDRational
+    exif = Image.Exif()
+    exif[0x010f], exif[0x0110] = "Canon ", "Canon EOS R6"
+    exif[0x8769] = {0x9003: "2024:05:31 12:00:00", 0x829a: IFDRational(1, 250), 0x829d: IFDRational(28, 10), 0x8827: 400, 0x920a: IFDRational(50)}
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.jpg", exif=exif)
+    found = json.loads(harness.run("--info=json", tmp_path / "a.jpg").out)
+    assert found["taken"] == "Canon EOS R6, 2024:05:31 12:00:00, 1/250 s, f/2.8, ISO 400, 50 mm"
+    assert f"  taken: {found['taken']}\n" in harness.run("--info", tmp_path / "a.jpg").out.decode()
+    few = Image.Exif()
+    few[0x010f], few[0x0110] = "NIKON CORPORATION", "E990"
+    few[0x8769] = {0x829a: IFDRational(30), 0x829d: IFDRational(1, 0)}
+    Image.new("RGB", (8, 8)).save(tmp_path / "b.jpg", exif=few)
+    assert json.loads(harness.run("--info=json", tmp_path / "b.jpg").out)["taken"] == "NIKON CORPORATION E990, 30 s"
+    few = Image.Exif()
+    few[0x0112] = 1
+    Image.new("RGB", (8, 8)).save(tmp_path / "c.jpg", exif=few)
+    assert json.loads(harness.run("--info=json", tmp_path / "c.jpg").out)["taken"] is None
 
 
 def test_sharpness_orders_pictures(tmp_path):

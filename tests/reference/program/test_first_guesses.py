@@ -28,7 +28,13 @@ GUESSES = {
     "climg in.png -resise 50% out.png": "climg in.png --resize 50% out.png",
     "climg in.png -resize 100x100! out.png": "climg in.png --resize 100x100,fit=exact out.png",
     "climg in.png --resize 100x100^ out.png": "climg in.png --resize 100x100,fit=cover out.png",
-    "climg in.png --resize 0.5 out.png": "climg in.png --resize 50% out.png", "climg in.png --resize 100 out.png": "climg in.png --resize 640x480 out.png",
+    "climg in.png --resize 0.5 out.png": "climg in.png --resize 50% out.png", "climg in.png --resize 100 out.png": "climg in.png --resize 100x out.png",
+    "climg in.png --resize 80PX out.png": "climg in.png --resize 80x out.png", "climg in.png --resize 80X60, out.png": "climg in.png --resize 80x60 out.png",
+    "climg in.png --flip horizontal out.png": "climg in.png --flip h out.png", "climg in.png --gray=Red out.png": "climg in.png --gray=R out.png",
+    "climg in.png --depth 16bit out.png": "climg in.png --depth 16 out.png", "climg in.png --rotate left out.png": "climg in.png --rotate -90 out.png",
+    "climg in.png --denoise high out.png": "climg in.png --denoise=quality=high out.png", "climg in.png --bw out.png":
+    "climg in.png --gray --threshold otsu out.png", "climg in.png --white-balance out.png": "climg in.png --levels auto,channels=each out.png",
+    "climg in.png a.png --merge": "climg in.png a.png --stack mean out.png", "climg in.png --convert out.png": "climg in.png out.jpg",
     "climg in.png -thumbnail 100x100 out.png": "climg in.png --resize 100x100 out.png",
     "climg in.png -blur 0x2 out.png": "climg in.png --blur 2 out.png",
     "climg in.png --median 5x5 out.png": "climg in.png --median 2 out.png",
@@ -69,7 +75,7 @@ GUESSES = {
 }
 
 # A pattern of an answer, and the words that replace the typed ones.
-VALUES = {"SIGMA": "2", "SIZE": "50%", "DEGREES": "2", "DEGREES|auto": "2", "INPUT": "in.png", "OUTPUT": "out.png"}
+VALUES = {"SIGMA": "2", "SIZE": "50%", "DEGREES": "2", "DEGREES|auto": "2", "INPUT": "in.png", "OUTPUT": "out.png", "mean|median|max|min|sum|focus": "mean"}
 
 
 def replace(words, old, new):
@@ -103,6 +109,12 @@ READINGS = [
     (r"^--\S+ (\S+): not a whole number; a radius of (\d+) is a window of \1$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^(--\S+) (\S+): not a size; (--\S+) (\S+) (?:adds|cuts) ",
      lambda words, m: replace(replace(words, m[1], [m[3]]), m[2], [m[4].replace("DEGREES", "2")])),
+    (r"^--rotate (\S+): .*; did you mean 90 \(right\) or (\S+) \(left\)\?$", lambda words, m: replace(words, m[1], [m[2]])),
+    (r"^(--\S+) (\S+): .*; did you mean ([^- ]\S*)\?$",
+     lambda words, m: replace(words, m[2], [m[3]]) if m[2] in words else replace(words, f"{m[1]}={m[2]}", [f"{m[1]}={m[3]}"])),
+    (r"^(--\S+) (\S+): there is no such file; did you mean (--\S+)\?$", lambda words, m: replace(replace(words, m[2], []), m[1], [m[3]])),
+    (r"^unknown stage or option (\S+); write (--.*)$", lambda words, m: replace(words, m[1], m[2].split())),
+    (r"the output's name is enough, as in (climg .+)$", lambda words, m: fill(m[1])),
     (r"^--\S+ (\S+): expected a size such as (\S+), ", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--scale (\S+): .*; (--resize) (\S+) takes any size$", lambda words, m: replace(replace(words, "--scale", [m[2]]), m[1], [m[3]])),
     (r"^(\S+) needs a value: \1 (\S+)$", lambda words, m: with_value(words, m[1], m[2])),
@@ -112,6 +124,7 @@ READINGS = [
     (r"^--format (\S+): climg writes (\w+),", lambda words, m: replace(words, m[1], [m[2]])),
     (r"see (--list-devices)$", lambda words, m: ["climg", m[1]]),
     (r"no output is named, .*name one at the end: climg .* (\S+)$", lambda words, m: [*words, m[1]]),
+    (r"no output is named; name a file after the stages, such as (\S+) ", lambda words, m: [*words, m[1]]),
     (r"to overwrite it, name it after the stages|give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
     (r"is also the input; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
 ]
