@@ -20,8 +20,8 @@
 
 enum { SIZE_TEXT = 32 };
 
-/* Slices end at multiples of this many rows. For large halos at one of 64: there, all levels of a wavelet
- * transform, up to six, begin with the same remainders. */
+/* Slice heights are multiples of this many rows. With a large halo of 64, so that every slice begins at the
+ * same phase of the first six levels of a wavelet transform. */
 enum { SLICE_UNIT = 16, LARGE_UNIT = 64 };
 
 /* Rows by which levels of a transform are padded. */
@@ -42,12 +42,13 @@ static const double LARGE_BUDGET = 0.3e9;
 struct need {
     uint64_t planes;  /* of the stages, on the device */
     uint64_t largest; /* the largest allocation of `planes` */
-    uint64_t samples; /* of reader, writer and staging buffers, on the host */
-    uint64_t held;    /* the part of `samples` that does not depend on the slices */
+    uint64_t staging; /* staging buffers */
+    uint64_t moved;   /* the part of `staging` for input that is kept whole, for a lossless move */
+    uint64_t codecs;  /* reader and writer, and input rows that are kept for the next slice (io_thread.c) */
 };
 
-/* Returns the bytes of staging buffers for `rows` rows of a value in a file; for a pyramid of the largest
- * page. */
+/* Returns the bytes of the staging buffers at one end of the chain: for `rows` rows of an image, or for the
+ * largest page of a pyramid. */
 static uint64_t count_samples(const struct shape *shape, enum sample_type type, int rows, int slices)
 {
     if (shape->kind == KIND_IMAGE)
@@ -81,16 +82,16 @@ static enum status find_need(const struct plan *plan, const struct plan_request 
     const struct conversion from = {.type = plan->in,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
-                                    .has_range = request->converted},
-                            to = {.type = plan->out,
-                                  .channels = out->channels,
-                                  .alpha = out->alpha,
-                                  .has_range = request->converted};
-    need->held = plan->moved > 0 ? read : 0;
-    need->samples = read + count_samples(out, plan->out, plan->slice, plan->slices) + request->reader_memory +
-                    count_written(plan, request);
+                                    .has_range = request->converted}, /* any conversion of samples */
+        to = {.type = plan->out,
+              .channels = out->channels,
+              .alpha = out->alpha,
+              .has_range = request->converted};
+    need->staging = read + count_samples(out, plan->out, plan->slice, plan->slices);
+    need->moved = plan->moved > 0 ? read : 0;
+    need->codecs = request->reader_memory + count_written(plan, request);
     if (in->kind == KIND_IMAGE)
-        need->samples +=
+        need->codecs +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
     struct dry_run dry;
     enum status status = slice_dry_run(plan, run, &from, &to, DRY_SLICES, NULL, &dry, error);
@@ -102,18 +103,17 @@ static enum status find_need(const struct plan *plan, const struct plan_request 
 /* Returns the bytes of the host's memory that a need takes. */
 static uint64_t host_bytes(const struct run *run, const struct need *need)
 {
-    return need->samples + (run->device->shares_memory ? need->planes : 0);
+    return need->staging + need->codecs + (run->device->shares_memory ? need->planes : 0);
 }
 
-/* True if the planes and the staging buffers fit the device's memory, less an eighth for the driver. */
-static bool fits_device(const struct run *run, const struct need *need)
+/* Returns the bytes of the device's memory that a slice takes: planes and staging buffers, and if the device
+ * shares the host's memory what reader and writer need. */
+static uint64_t device_bytes(const struct run *run, const struct need *need)
 {
-    const uint64_t bytes = need->planes + need->samples - need->held;
-    return need->largest <= run->device->max_allocation &&
-           bytes <= run->limits.device - run->limits.device / 8;
+    return need->planes + need->staging - need->moved + (run->device->shares_memory ? need->codecs : 0);
 }
 
-/* Prints the size in KiB or MiB, whichever still shows a difference. */
+/* Prints the size in KiB below 10 MiB, else in MiB, rounded up. */
 static void write_size(char *text, uint64_t bytes)
 {
     if (bytes < 10 << 20)
@@ -131,14 +131,14 @@ static enum status fail_limit(const struct plan *plan, const struct run *run, co
     write_size(limit, run->limits.host_halved ? 2 * run->limits.host : run->limits.host);
     return fail_memory(error, "needs %s of memory%s, and --memory-limit is %s%s; raise it", needed,
                        plan->sliceable ? " even in the smallest slices"
-                                       : " as the chain must see the whole image",
+                                       : ", as the image cannot be processed in slices",
                        limit, run->limits.host_halved ? ", half of it for --verify" : "");
 }
 
 /* ---------------------------------------------------------------- slices */
 
-/* Returns the rows of value `index` that one output row in the middle of the image needs, scaled to output
- * rows. */
+/* Returns the halo of value `index`: its rows, scaled to output rows, that one output row in the middle of
+ * the image needs. */
 static int find_halo(const struct plan *plan, size_t index)
 {
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
@@ -148,7 +148,7 @@ static int find_halo(const struct plan *plan, size_t index)
 }
 
 /* Estimates the bytes on the device for `slice` rows in the middle of the image: twice the bytes of every
- * value, for scratch memory. *largest is the largest of them. */
+ * value, for scratch memory. *largest receives the bytes of the largest value. */
 static double estimate_bytes(const struct plan *plan, const struct run *run, int slice, double *largest)
 {
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
@@ -179,48 +179,64 @@ static int transfer_rows(const struct plan *plan)
     return rows < 1 ? 1 : rows < out->height ? (int)rows : out->height;
 }
 
-/* Bounds of the loop in plan_slices. */
-struct slice_limits {
+/* Bounds of the loops in plan_slices. */
+struct slice_bounds {
     bool large;    /* the halo is large: count bytes by a dry run */
     double budget; /* most bytes of a slice, unless it would become lower than `least` */
     int least;     /* rows */
     int unit;      /* slices are multiples of this many rows */
 };
 
-/* Chooses the limits. At least two thirds of a slice's input rows are not halo. A third is enough if the halo
- * is large, or if the first stage gathers. */
-static struct slice_limits find_limits(const struct plan *plan, const struct run *run)
+/* Chooses the bounds. At least two thirds of a slice's input rows are not halo. 30% are enough if the halo is
+ * large, or if the first stage gathers: then its halo costs little (struct stage_caps). */
+static struct slice_bounds find_bounds(const struct plan *plan, const struct run *run)
 {
     const struct device *device = run->device;
     const size_t first = (size_t)plan->moved;
     const int halo = find_halo(plan, first);
     double largest;
-    struct slice_limits limits = {.budget = 0.5 * (double)run->limits.device};
-    limits.large =
+    struct slice_bounds bounds = {.budget = 0.5 * (double)run->limits.device};
+    bounds.large =
         plan_has_large_halo(plan) ||
         (device->shares_memory && estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_BUDGET / 2);
-    if (limits.large && device->shares_memory)
-        limits.budget = fmin(limits.budget, LARGE_BUDGET);
-    else if (!limits.large && device->variant == VARIANT_CPU)
-        limits.budget = fmin(limits.budget, CACHE_BUDGET);
-    if (limits.large && device->shares_memory && run->limits.host > 0)
-        limits.budget = fmin(limits.budget, (double)run->limits.host);
-    limits.least = limits.large ? halo * 3 / 7 : 2 * halo;
-    if (!limits.large && plan->chain->count > first && step_caps(&plan->chain->steps[first]).gathers) {
+    if (bounds.large && device->shares_memory)
+        bounds.budget = fmin(bounds.budget, LARGE_BUDGET);
+    else if (!bounds.large && device->variant == VARIANT_CPU)
+        bounds.budget = fmin(bounds.budget, CACHE_BUDGET);
+    if (bounds.large && device->shares_memory && run->limits.host > 0)
+        bounds.budget = fmin(bounds.budget, (double)run->limits.host);
+    bounds.least = bounds.large ? halo * 3 / 7 : 2 * halo;
+    if (!bounds.large && plan->chain->count > first && step_caps(&plan->chain->steps[first]).gathers) {
         const int rest = 2 * find_halo(plan, first + 1);
-        limits.least = rest > halo * 3 / 7 ? rest : halo * 3 / 7;
+        bounds.least = rest > halo * 3 / 7 ? rest : halo * 3 / 7;
     }
-    limits.unit = limits.large ? LARGE_UNIT : SLICE_UNIT;
-    return limits;
+    bounds.unit = bounds.large ? LARGE_UNIT : SLICE_UNIT;
+    return bounds;
 }
 
-/* Returns the next lower slice, in whole units as long as that is lower: half of it, or if the halo is large
- * three quarters. 256 rows where 320 fit cost --denoise 9% more rows. */
-static int lower_slice(int slice, const struct slice_limits *limits)
+/* Returns the next height to try: half, or three quarters if the halo is large. With halves, --denoise had
+ * 256 rows where 320 fit, and computed 9% more rows. Rounded up to the unit, unless that would not be lower.
+ */
+static int lower_slice(int slice, const struct slice_bounds *bounds)
 {
-    const int lower = limits->large && slice > LARGE_UNIT ? slice - slice / 4 : (slice + 1) / 2;
-    const int rounded = ceil_div(lower, limits->unit) * limits->unit;
+    const int lower = bounds->large && slice > LARGE_UNIT ? slice - slice / 4 : (slice + 1) / 2;
+    const int rounded = ceil_div(lower, bounds->unit) * bounds->unit;
     return rounded < slice ? rounded : lower;
+}
+
+/* True if images of the present slices are so high that the device has no such images. */
+static bool exceeds_image_height(const struct plan *plan, const struct run *run)
+{
+    return run->memory == MEMORY_IMAGE && (size_t)plan->tallest + LEVEL_PADDING > run->device->image_height;
+}
+
+/* True if the estimate is so far below all limits that a dry run, which takes longer than the kernels of a
+ * small image, is not needed. */
+static bool surely_fits(const struct run *run, const struct slice_bounds *bounds, double bytes,
+                        double largest)
+{
+    return run->limits.host == 0 && largest < 0.25 * (double)run->device->max_allocation &&
+           bytes < 0.1 * (bounds->large ? bounds->budget : (double)run->limits.device);
 }
 
 /* Chooses the slices: lowers them until they fit the budget, the device and --memory-limit. Fails if the
@@ -230,48 +246,55 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
 {
     const int height = plan_output(plan)->height, forced = run->device->environment->slice;
     const uint64_t most = run->limits.host > 0 ? run->limits.host : UINT64_MAX;
-    const struct slice_limits limits = find_limits(plan, run);
-    const bool free = plan->sliceable && forced == 0; /* the budget counts */
+    const struct slice_bounds bounds = find_bounds(plan, run);
+    const bool is_free = plan->sliceable && forced == 0; /* the budget counts */
+    const struct device *device = run->device;
+    double largest, bytes;
+
     /* The first slice to try: the image, or less if a test or the device wants it. */
     int slice = height;
     if (plan->sliceable && forced > 0)
         slice = forced;
-    else if (free && !limits.large && run->device->variant != VARIANT_CPU)
+    else if (is_free && !bounds.large && device->variant != VARIANT_CPU)
         slice = transfer_rows(plan);
-    if (free && !limits.large && slice < limits.least)
-        slice = limits.least;
+    if (is_free && !bounds.large && slice < bounds.least)
+        slice = bounds.least;
     if (plan->sliceable && run->limits.slice > 0 && slice > run->limits.slice)
         slice = run->limits.slice;
     slice = slice < height ? slice : height;
     if (run->limits.host > 0)
         run_clear(run); /* no memory of earlier pages should stay */
-    /* Lower it until it fits, first by the estimate, which takes no time, then by a dry run. */
-    for (;; slice = lower_slice(slice, &limits)) {
-        struct need need;
-        double largest, bytes = estimate_bytes(plan, run, slice, &largest);
+
+    /* Lower it by the estimate, which takes no time. */
+    for (;; slice = lower_slice(slice, &bounds)) {
         plan_set_slice(plan, slice);
-        const bool tall =
-            run->memory == MEMORY_IMAGE && (size_t)plan->tallest + LEVEL_PADDING > run->device->image_height;
-        const bool last = !plan->sliceable || slice == 1;
-        const bool over = free && !last && slice / 2 >= limits.least && !limits.large &&
-                          (bytes > limits.budget || largest > (double)run->device->max_allocation);
-        if (over || (tall && !last))
-            continue;
-        /* Small images surely fit: a dry run would take longer than their kernels. */
-        if (run->limits.host == 0 && largest < 0.25 * (double)run->device->max_allocation &&
-            bytes < 0.1 * (limits.large ? limits.budget : (double)run->limits.device))
-            return STATUS_OK;
+        bytes = estimate_bytes(plan, run, slice, &largest);
+        const bool is_over_budget = is_free && !bounds.large && slice / 2 >= bounds.least &&
+                                    (bytes > bounds.budget || largest > (double)device->max_allocation);
+        if (!plan->sliceable || slice == 1 || (!is_over_budget && !exceeds_image_height(plan, run)))
+            break;
+    }
+
+    /* Lower it until a dry run fits. */
+    while (!surely_fits(run, &bounds, bytes, largest)) {
+        struct need need;
         if (find_need(plan, request, run, &need, error) != STATUS_OK)
             return STATUS_FAILED;
-        bytes = (double)(host_bytes(run, &need) - need.held);
-        const bool fits = host_bytes(run, &need) <= most && fits_device(run, &need);
-        const bool high =
-            free && limits.large && lower_slice(slice, &limits) >= limits.least && bytes > limits.budget;
-        if (last && host_bytes(run, &need) > most)
+        const int lower = lower_slice(slice, &bounds);
+        const bool is_smallest = !plan->sliceable || slice == 1, fits_host = host_bytes(run, &need) <= most,
+                   fits = fits_host && need.largest <= device->max_allocation &&
+                          device_bytes(run, &need) <= run->limits.device - run->limits.device / 8,
+                   is_over_budget = is_free && bounds.large && lower >= bounds.least &&
+                                    (double)device_bytes(run, &need) > bounds.budget;
+        if (is_smallest && !fits_host)
             return fail_limit(plan, run, &need, error);
-        if (last || (fits && !high))
-            return STATUS_OK;
+        if (is_smallest || (fits && !is_over_budget))
+            break;
+        slice = lower;
+        plan_set_slice(plan, slice);
+        bytes = estimate_bytes(plan, run, slice, &largest);
     }
+    return STATUS_OK;
 }
 
 /* True if planes of that shape at an end of the chain, with that step, are in opponent colours. */
@@ -280,7 +303,8 @@ static bool is_opponent(const struct step *step, const struct shape *shape)
     return step_caps(step).opponent && shape->kind == KIND_IMAGE && shape_is_colour(shape) && !shape->floats;
 }
 
-/* True if rows can be processed in slices. */
+/* True if the chain can work in slices: their halos never wrap around to the other end of the image, groups
+ * are small, and coefficient files have pages, not rows. */
 static bool is_sliceable(const struct plan *plan, const struct run *run)
 {
     if (run->edge == EDGE_WRAP || plan->shapes[0].images > 1 || plan->shapes[0].kind == KIND_PYRAMID ||
@@ -314,6 +338,7 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
             status = step->stage->shape(step->params, &plan->shapes[i], &plan->shapes[i + 1], error);
         if (status != STATUS_OK)
             error->stage = step->stage->name;
+        /* Pixels that a stacked picture does not have are NaN. */
         if (run->is_merged && step_caps(step).leaves_missing)
             plan->shapes[i + 1].floats = true;
     }
