@@ -2,8 +2,6 @@
 cp "$SAMPLES"/shots/[12].jpg .
 echo text >4.jpg
 climg -j 1 -v 1.jpg 2.jpg 4.jpg --stack mean mean.png 2>&1 | sed -nE 's/(climg: .*), [0-9.]+ s$/\1/p; s/(climg: 3 files.*), in .*/\1/p'
-climg -j 1 --progress always 1.jpg 2.jpg 4.jpg --stack mean mean.png 2>&1 | tr '\r' '\n' |
-    sed -nE 's/^\x1b\[K(climg: 3 of 3 files, 1 left out), .*/\1/p' | head -n 1
 mkfifo 5.jpg
 climg -j 1 1.jpg 5.jpg --report report --stack mean other.png 2>said &
 climg=$!
