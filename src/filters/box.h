@@ -37,7 +37,7 @@ const char *box_placed(const void *params);
         .name = "gravity", .type = OPTION_CHOICE, .offset = offsetof(struct box, gravity),                   \
         .fallback = "center",                                                                                \
         .choices = "center|north|northeast|east|southeast|south|southwest|west|northwest", .help = (text),   \
-        .unused = box_placed                                                                                 \
+        .hint = "top is north, left is west", .unused = box_placed                                           \
     }
 
 /* Parse "200x150", "200x150+10+20", "50%" or "50%x100" into a struct box. A part is limited to 100 percent of

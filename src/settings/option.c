@@ -97,7 +97,8 @@ static enum status parse_choice(const struct option *option, const char *label, 
         }
         text_append(list, sizeof list, "%s%.*s", list[0] != '\0' ? ", " : "", (int)word.length, word.start);
     }
-    return fail(error, STATUS_USAGE, "%s: not one of %s", label, list);
+    return fail(error, STATUS_USAGE, "%s: not one of %s%s%s", label, list, option->hint ? "; " : "",
+                option->hint ? option->hint : "");
 }
 
 /* Returns the power of two of a unit (K, KB and KiB are equal), or -1 if the suffix is no unit. */
