@@ -71,7 +71,7 @@ enum status option_parse_number(const char *text, double *number, struct error *
 static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,
                               struct error *error)
 {
-    double value;
+    double value = 0;
     enum status status = option_parse_number(text, &value, error);
     if (status != STATUS_OK)
         error_prefix(error, label);
