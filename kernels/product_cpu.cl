@@ -31,7 +31,8 @@
 #define PADDED(positions) ((positions) + 2 * LANES)
 #define TILE_PITCH        (MAX_PLANES * PADDED(SPAN)) /* floats from row to row of the tile */
 
-/* Source and destination. If src is NULL, the source is `samples`. If the raster is NULL, the destination is dst.
+/* Source and destination. If src is NULL, the source is `samples`; SHARPEN may have both. If the raster is NULL, the
+ * destination is dst. These macros use parameters of the function around them: src, samples_at and planes.
  *
  *   IS_INTERLEAVED  the source is samples, and the tile is interleaved like them
  *   STEP            floats of the tile from one position to the next
@@ -134,9 +135,8 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
     const int end = columns.first + columns.count, n = src_at.width, step = STEP;
     float16 sum = 0.0f;
 #pragma unroll 1
-    for (int x = columns.first, count; x < end; x += count, weights += count * LANES) {
-        const int at = wrap_index(x, n);
-        count = min(min(CHUNK, end - x), n - at);
+    for (int x = columns.first; x < end;) {
+        const int at = wrap_index(x, n), count = min(min(CHUNK, end - x), n - at);
 #pragma unroll 1
         for (int i = 0; i < count * step; i += LANES) {
             const int first = min(at * step + i, ROW_ELEMENTS - LANES);
@@ -153,12 +153,14 @@ NOINLINE float16 sum_support(INPUT, const struct block rows, __global const floa
             const float16 w = ((__global const float16 *)weights)[j];
             sum = w != 0.0f ? mad(w, line[LANES + c + j * step], sum) : sum;
         }
+        x += count;
+        weights += count * LANES;
     }
     return sum;
 }
 
-/* Applies the epilogue and stores the pixels of a block in row y. Its second operand is `other`, but for SHARPEN the source if
- * that is samples. With `in_range` no value is clipped. */
+/* Applies the epilogue and stores the pixels of a block in row y. The second operand of SHARPEN is the file's samples if they
+ * are given, as src may be a reduced picture; otherwise it is `other`. With `in_range` no value is clipped. */
 INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z,
                       int planes, bool in_range)
 {
@@ -185,7 +187,8 @@ INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const str
 }
 
 /* Computes a segment. Consecutive work-items have consecutive blocks along y, from `first_block` on, so that they share rows
- * of src. `channels` is the number of planes that a work-item computes with SAMPLES. */
+ * of src. `channels` is the number of planes that a work-item computes with SAMPLES. A group has one work-item (product.c), so
+ * there is no loop over ITEMS_PER_CALL. */
 NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
                           const struct epilogue epilogue, int channels, WORK_ITEM_PARAMS)
 {
@@ -194,7 +197,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
     const int block_y = first_item + first_block, begin_x = item_y * SEGMENT, end_x = min(begin_x + SEGMENT, blocks);
     const int z = MAX_PLANES == 1 ? item_z : 0, begin_y = max(block_y * ROWS, dst_at.first_row);
     const int end_y = min(block_y * ROWS + ROWS, dst_at.first_row + dst_at.rows);
-    const int step = STEP, fills = IS_INTERLEAVED ? 1 : planes; /* calls of fill_tile() */
+    const int step = STEP, fills = IS_INTERLEAVED ? 1 : planes; /* calls of fill_tile(): all channels together, or one by one */
     const int channel_step = IS_INTERLEAVED ? 1 : PADDED(SPAN); /* floats of the tile from channel to channel */
     const struct block rows = along_y[block_y], last = along_x[end_x - 1];
     __global const float *row_weights = weights_of(along_y, rows);
@@ -205,7 +208,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
         const int end = columns.first + columns.count;
         float16 sum[ROWS][MAX_PLANES];
         uint16 largest = 0; /* maximum of the bits of all sums */
-        /* Adds the part of the window that is in the tile, and fills the tile again for the next part. */
+        /* Adds the window part by part. Fills the tile if the rest of the window, or its next SPAN positions, is not in it. */
         int x = columns.first;
         do {
             if (x < tile_first || min(end, x + SPAN) > tile_end) {

@@ -30,7 +30,7 @@ struct step {
 struct chain {
     struct step *steps;
     size_t count;
-    double prepared; /* seconds that chain_prepare took */
+    double prepared; /* seconds that chain_prepare and chain_prepare_series took */
 };
 
 /* Appends a stage with its value, which is parsed and checked. `value` may be NULL; it must live as long as

@@ -109,7 +109,7 @@ static bool get_int(const json_t *root, const char *key, int *number)
 }
 
 /* Fills in *c. Returns the first key whose value is missing or has the wrong type; NULL if all are right. */
-static const char *unpack(const json_t *root, struct coefficients *c)
+static const char *parse_description(const json_t *root, struct coefficients *c)
 {
     struct shape *shape = &c->shape;
     const struct {
@@ -149,9 +149,11 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
     enum status status = load_json(&first->metadata, &root, error);
     if (status != STATUS_OK)
         return status;
-    const char *lacking = get_int(root, "version", &version) ? unpack(root, coefficients) : "version";
+    const char *lacking =
+        get_int(root, "version", &version) ? parse_description(root, coefficients) : "version";
     if (lacking)
-        status = fail(error, STATUS_FAILED, "damaged coefficient file: its description lacks %s", lacking);
+        status =
+            fail(error, STATUS_FAILED, "damaged coefficient file: its description has no valid %s", lacking);
     else if (version != FORMAT_VERSION)
         status = fail(error, STATUS_FAILED, "coefficient file of version %d; this climg reads version %d",
                       version, FORMAT_VERSION);

@@ -25,8 +25,8 @@ struct coefficients {
  * and coefficients_read fails. */
 bool coefficients_recognise(const struct image_info *first);
 
-/* Parses the JSON. Fails if a key is missing, has another type or an impossible value; the message names it.
- */
+/* Parses the JSON. Fails if a key is missing or has another type, which the message names, or if the values
+ * describe no pyramid. */
 enum status coefficients_read(const struct image_info *first, struct coefficients *coefficients,
                               struct error *error);
 

@@ -45,8 +45,10 @@ int group_most(const struct plan *plan, const struct run *run)
                               (i < plan->chain->count && step_caps(&plan->chain->steps[i]).large_halo);
         largest = fmax(largest, (is_large ? 5.0 : 1.0) * shape->width * shape->height * shape->channels);
     }
-    int most = (int)(limits[run->device->variant].floats / largest);
-    return plan->slices > 1 || most < 1 ? 1 : most < GROUP_IMAGES ? most : GROUP_IMAGES;
+    const int most = (int)(limits[run->device->variant].floats / largest);
+    if (plan->slices > 1 || most < 1)
+        return 1;
+    return most < GROUP_IMAGES ? most : GROUP_IMAGES;
 }
 
 /* Allocates rasters for `room` images. */
@@ -84,8 +86,9 @@ const void *group_output(const struct group *group, int i)
 struct group_pass {
     struct group *group;
     const struct conversion *from, *to;
-    int images, width; /* of the output */
-    cl_mem clipped;    /* clipping counters; may be NULL */
+    int images;     /* in this run */
+    int width;      /* pixels of an output row */
+    cl_mem clipped; /* clipping counters; may be NULL */
 };
 
 /* Returns all rasters as one, for kernels. */

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the type of a sample's numbers: a complex sample is two floats. */
-static enum sample_type number_type(enum sample_type type)
+/* Returns the type of a sample's values: a complex sample is two floats. */
+static enum sample_type value_type(enum sample_type type)
 {
     return type == SAMPLE_COMPLEX ? SAMPLE_FLOAT : type;
 }
 
-size_t input_page_row(const struct image_info *info)
+size_t row_values(const struct image_info *info)
 {
     return (size_t)info->width * (size_t)info->channels * (info->type == SAMPLE_COMPLEX ? 2 : 1);
 }
@@ -40,40 +40,40 @@ void input_page_free(struct input_page *input)
 }
 
 /* Appends `count` values. */
-static enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows,
+static enum status samples_add(struct sample_array *values, enum sample_type type, const void *rows,
                                size_t count, struct error *error)
 {
-    const size_t unit = sample_size(number_type(type)), used = numbers->count * unit, size = count * unit;
-    if (used + size > numbers->room) {
-        size_t room = used + size < 2 * numbers->room ? 2 * numbers->room : used + size;
-        unsigned char *bytes = realloc(numbers->bytes, room);
+    const size_t unit = sample_size(value_type(type)), used = values->count * unit, size = count * unit;
+    if (used + size > values->room) {
+        size_t room = used + size < 2 * values->room ? 2 * values->room : used + size;
+        unsigned char *bytes = realloc(values->bytes, room);
         if (!bytes)
             return fail_memory(error, "out of memory for rows of samples");
-        numbers->bytes = bytes;
-        numbers->room = room;
+        values->bytes = bytes;
+        values->room = room;
     }
-    memcpy(numbers->bytes + used, rows, size);
-    numbers->type = number_type(type);
-    numbers->count += count;
+    memcpy(values->bytes + used, rows, size);
+    values->type = value_type(type);
+    values->count += count;
     return STATUS_OK;
 }
 
-double samples_value(const struct sample_array *numbers, size_t index)
+double samples_value(const struct sample_array *values, size_t index)
 {
-    return sample_value(numbers->type, numbers->bytes, index);
+    return sample_value(values->type, values->bytes, index);
 }
 
-void samples_free(struct sample_array *numbers)
+void samples_free(struct sample_array *values)
 {
-    free(numbers->bytes);
-    *numbers = (struct sample_array){.count = 0};
+    free(values->bytes);
+    *values = (struct sample_array){.count = 0};
 }
 
 struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
                         double exponent)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
-    const bool work = plan->chain->count > 0;
+    const bool has_stages = plan->chain->count > 0;
     struct page page = {.run = run, .plan = plan, .timing = timing};
     page.out = (struct image_info){.width = (uint32_t)out->width,
                                    .height = (uint32_t)out->height,
@@ -83,9 +83,9 @@ struct page memory_page(struct run *run, const struct plan *plan, struct timing 
     page.input_conversion = (struct conversion){.type = plan->in,
                                                 .channels = in->channels,
                                                 .alpha = in->alpha,
-                                                .multiply = work,
+                                                .multiply = has_stages,
                                                 .rounded = plan_has_large_halo(plan),
-                                                .linear = linear && work,
+                                                .linear = linear && has_stages,
                                                 .exponent = exponent,
                                                 .opponent_in = plan->opponent_in,
                                                 .opponent_out = plan->opponent_out};
@@ -107,7 +107,7 @@ struct memory_run {
 
     /* Owned by the writer thread. */
     struct image_info out; /* current output page */
-    struct sample_array *numbers;
+    struct sample_array *values;
 };
 
 /* Copies the rows that are present; others stay undefined. */
@@ -125,7 +125,8 @@ static enum status memory_run_read_rows(void *context, void *rows, size_t pitch,
     return STATUS_OK;
 }
 
-static enum status next_input(void *context, struct image_info *info, bool *more, struct error *error)
+static enum status memory_run_next_page(void *context, struct image_info *info, bool *more,
+                                        struct error *error)
 {
     struct memory_run *memory_run = context;
     (void)error;
@@ -144,15 +145,15 @@ static enum status memory_run_begin_page(void *context, const struct image_info 
 }
 
 /* Appends the rows' values, without padding. */
-static enum status write_rows(void *context, const void *rows, size_t pitch, uint32_t count,
-                              struct error *error)
+static enum status memory_run_write_rows(void *context, const void *rows, size_t pitch, uint32_t count,
+                                         struct error *error)
 {
     struct memory_run *memory_run = context;
     const struct image_info *out = &memory_run->out;
     enum status status = STATUS_OK;
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        status = samples_add(memory_run->numbers, out->type, (const unsigned char *)rows + y * pitch,
-                             input_page_row(out), error);
+        status = samples_add(memory_run->values, out->type, (const unsigned char *)rows + y * pitch,
+                             row_values(out), error);
     return status;
 }
 
@@ -164,11 +165,12 @@ static enum status memory_run_end_page(void *context, struct error *error)
 }
 
 enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
-                          size_t count, struct sample_array *numbers, struct error *error)
+                          size_t count, struct sample_array *values, struct error *error)
 {
-    struct memory_run memory_run = {.inputs = inputs, .count = count, .numbers = numbers};
-    const struct memory_source source = {&memory_run, memory_run_read_rows, next_input};
-    const struct memory_sink sink = {&memory_run, memory_run_begin_page, write_rows, memory_run_end_page};
+    struct memory_run memory_run = {.inputs = inputs, .count = count, .values = values};
+    const struct memory_source source = {&memory_run, memory_run_read_rows, memory_run_next_page};
+    const struct memory_sink sink = {&memory_run, memory_run_begin_page, memory_run_write_rows,
+                                     memory_run_end_page};
     struct clipping clipping = {0};
     struct page again = *page;
     again.reader = NULL;

@@ -24,7 +24,7 @@ enum status input_page_init(struct input_page *input, const struct image_info *i
 void input_page_free(struct input_page *input);
 
 /* Returns the number of values in a row of a page; a complex sample is two values. */
-size_t input_page_row(const struct image_info *info);
+size_t row_values(const struct image_info *info);
 
 /* Values of all output pages, one page after the other. */
 struct sample_array {

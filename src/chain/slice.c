@@ -3,14 +3,14 @@
  * The memory of the stages' planes is not estimated by formulas: the stages themselves run on an imaginary
  * device (device_init_dry_run), whose allocations are counted and whose launches only collect the names of
  * programs. So a stage that allocates more scratch memory needs no second description of it. A dry run of
- * one slice takes some 10 to 50 µs a stage; of tall images 32 slices are enough, as their halos repeat. */
+ * one slice takes some 10 to 50 µs a stage; the planner runs 32 slices of a tall image, as halos repeat. */
 #include "chain/slice.h"
 
 #include "chain/coefficients.h"
 #include "device/event_log.h"
 #include "device/program.h"
 
-/* True if a stage with such a value at its end works in tiles and converts samples tile by tile. */
+/* True if a stage converts samples of this shape tile by tile. */
 static bool converts_tiles(const struct run *run, const struct stage_caps *caps, const struct shape *shape)
 {
     return caps->tiles && shape->images == 1 && run_is_cpu(run);
@@ -32,7 +32,7 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                           .plan = plan,
                           .from = from,
                           .to = to,
-                          .moves = plan_keeps_file_samples(plan, from, to),
+                          .only_moves_samples = plan_keeps_file_samples(plan, from, to),
                           .io = io,
                           .context = context,
                           .out = plan->made};
@@ -42,18 +42,29 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
     const bool raw_in = conversion_allows_raw_samples(run, from),
                raw_out = conversion_allows_raw_samples(run, to);
     const struct stage_caps first = step_caps(&chain->steps[moved]);
-    slice.reads = converts_tiles(run, &first, &plan->shapes[moved]) || (raw_in && first.reads_samples);
+    slice.first_reads_samples =
+        converts_tiles(run, &first, &plan->shapes[moved]) || (raw_in && first.reads_samples);
     if (plan->analysis)
         return slice;
     const struct stage_caps last = step_caps(&chain->steps[chain->count - 1]);
-    slice.writes = converts_tiles(run, &last, plan_output(plan)) || (raw_out && last.writes_samples);
+    slice.last_writes_samples =
+        converts_tiles(run, &last, plan_output(plan)) || (raw_out && last.writes_samples);
     /* A single stage that maps samples to samples needs no planes at all. */
     if (chain->count == moved + 1 && plan->in == plan->out && raw_in && raw_out && first.maps_samples)
-        slice.reads = slice.writes = true;
+        slice.first_reads_samples = slice.last_writes_samples = true;
     return slice;
 }
 
 /* ---------------------------------------------------------------- the steps of a slice */
+
+/* Ends a step: releases its scratch planes, and names the stage in a failure. Returns `status`. */
+static enum status end_step(struct run *run, const struct step *step, enum status status, struct error *error)
+{
+    if (status != STATUS_OK)
+        error->stage = step->stage->name;
+    run_end_stage(run);
+    return status;
+}
 
 /* Enqueues the first step on samples: `in` has all input samples; rows[1] of shapes[1] are written to `out`.
  */
@@ -66,11 +77,7 @@ static enum status move_samples(const struct slice *slice, const struct rows *ro
     const struct value before = {.shape = plan->shapes[0], .rows = rows[0], .raster = in};
     struct value after = {.shape = plan->shapes[1], .rows = rows[1], .raster = out};
     run->device->event_log->owner = (struct event_owner){0, step->stage->name};
-    enum status status = step->stage->run(run, step->params, &before, &after, error);
-    if (status != STATUS_OK)
-        error->stage = step->stage->name;
-    run_end_stage(run);
-    return status;
+    return end_step(run, step, step->stage->run(run, step->params, &before, &after, error), error);
 }
 
 /* Moves samples into memory of the pool, *moved, which the caller releases. *raster is the input samples and
@@ -114,10 +121,7 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
                              .raster = last ? out : NULL,
                              .opponent = last && plan->opponent_out};
         run->device->event_log->owner = (struct event_owner){(int)i, step->stage->name};
-        status = step->stage->run(run, step->params, value, &next, error);
-        if (status != STATUS_OK)
-            error->stage = step->stage->name;
-        run_end_stage(run);
+        status = end_step(run, step, step->stage->run(run, step->params, value, &next, error), error);
         value_release_except(run, value, &next);
         *value = next;
     }
@@ -135,27 +139,30 @@ static const struct step *analysis_owner(const struct plan *analysis, struct run
 /* Enqueues a part of an analysis pass: `value` has the rows that it needs. */
 static enum status slice_analyse(const struct slice *slice, const struct value *value, struct error *error)
 {
-    const struct step *step = analysis_owner(slice->plan, slice->run);
-    enum status status = step->stage->analysis->add(slice->run, step->params, value, slice->out,
-                                                    run_analysis_result(slice->run, step->params), error);
-    run_end_stage(slice->run);
-    return status;
+    struct run *run = slice->run;
+    const struct step *step = analysis_owner(slice->plan, run);
+    return end_step(run, step,
+                    step->stage->analysis->add(run, step->params, value, slice->out,
+                                               run_analysis_result(run, step->params), error),
+                    error);
 }
 
 enum status analysis_begin(const struct plan *analysis, struct run *run, struct error *error)
 {
     const struct step *step = analysis_owner(analysis, run);
-    return step->stage->analysis->begin(run, step->params, plan_output(analysis),
-                                        run_add_analysis_result(run, step->params), error);
+    return end_step(run, step,
+                    step->stage->analysis->begin(run, step->params, plan_output(analysis),
+                                                 run_add_analysis_result(run, step->params), error),
+                    error);
 }
 
 enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error)
 {
     const struct step *step = analysis_owner(analysis, run);
-    enum status status = step->stage->analysis->end(run, step->params, plan_output(analysis),
-                                                    run_analysis_result(run, step->params), error);
-    run_end_stage(run);
-    return status;
+    return end_step(run, step,
+                    step->stage->analysis->end(run, step->params, plan_output(analysis),
+                                               run_analysis_result(run, step->params), error),
+                    error);
 }
 
 /* Sets *value to the input of the stages: a pyramid from its pages, the input's samples if the first stage
@@ -169,7 +176,7 @@ static enum status load_input(const struct slice *slice, const struct rows *rows
     enum status status = slice->io->acquire_input(slice->context, in, error);
     if (status == STATUS_OK && slice->plan->moved > 0)
         status = move_aside(slice, rows, in, moved, error);
-    if (slice->reads) {
+    if (slice->first_reads_samples) {
         value->raster = in;
         return status;
     }
@@ -186,7 +193,7 @@ static enum status store_output(const struct slice *slice, const struct value *v
     struct raster out;
     if (value->shape.kind == KIND_PYRAMID)
         return slice->io->store_pyramid(slice->context, value, error);
-    if (!slice->writes) {
+    if (!slice->last_writes_samples) {
         enum status status = slice->io->acquire_output(slice->context, &out, error);
         if (status == STATUS_OK)
             status = pack_planes(slice->run, &value->planes[0], &out, error);
@@ -220,16 +227,16 @@ enum status slice_run(struct slice *slice, struct error *error)
     plan_rows(plan, slice->out, rows);
     if (plan_outgrows(plan, rows, &slice->most_rows))
         pool_clear(&run->pool); /* the pieces of earlier slices are too small */
-    if (slice->moves)
+    if (slice->only_moves_samples)
         return run_move(slice, rows, error);
     struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
     /* The input. If the first stage reads samples, they are released after the stages. */
     enum status status = load_input(slice, rows, &in, &value, &moved, error);
-    if (status == STATUS_OK && slice->writes)
+    if (status == STATUS_OK && slice->last_writes_samples)
         status = slice->io->acquire_output(slice->context, &out, error);
     if (status == STATUS_OK)
-        status = run_stages(slice, rows, &value, slice->writes ? &out : NULL, error);
-    if (status == STATUS_OK && slice->reads)
+        status = run_stages(slice, rows, &value, slice->last_writes_samples ? &out : NULL, error);
+    if (status == STATUS_OK && slice->first_reads_samples)
         status = slice->io->release_input(slice->context, error);
     if (status == STATUS_OK)
         status = plan->analysis ? slice_analyse(slice, &value, error) : store_output(slice, &value, error);
@@ -286,18 +293,22 @@ static enum status dry_store_pyramid(void *context, const struct value *pyramid,
     return dry_done(context, error);
 }
 
-/* Runs the first slice, the last one, and about `slices` of the others, evenly spread. */
+/* Runs the first slice and at most `slices` others, evenly spread, with the last one. */
 static enum status dry_run_slices(const struct plan *plan, struct run *run, const struct conversion *from,
                                   const struct conversion *to, int slices, struct error *error)
 {
-    static const struct slice_io io = {dry_input, dry_done,         dry_output,
-                                       dry_done,  dry_load_pyramid, dry_store_pyramid};
+    static const struct slice_io io = {.acquire_input = dry_input,
+                                       .release_input = dry_done,
+                                       .acquire_output = dry_output,
+                                       .submit_output = dry_done,
+                                       .load_pyramid = dry_load_pyramid,
+                                       .store_pyramid = dry_store_pyramid};
     struct slice slice = slice_begin(plan, run, from, to, &io, &slice);
-    const int last = plan->slices - 1, steps = last < slices ? last : slices;
+    const int last = plan->slices - 1, others = last < slices ? last : slices;
     enum status status = STATUS_OK;
     run->pool.headroom = plan->headroom;
-    for (int i = 0; status == STATUS_OK && i <= steps; i++) {
-        slice.out = plan_slice(plan, steps > 0 ? (int)((long long)last * i / steps) : 0);
+    for (int i = 0; status == STATUS_OK && i <= others; i++) {
+        slice.out = plan_slice(plan, others > 0 ? (int)((long long)last * i / others) : 0);
         status = slice_run(&slice, error);
     }
     return status;

@@ -33,9 +33,9 @@ struct slice {
     struct run *run;
     const struct plan *plan;
     const struct conversion *from, *to; /* between samples and values at either end */
-    bool reads;                         /* the first stage reads samples itself */
-    bool writes;                        /* the last stage writes samples itself */
-    bool moves;                         /* the whole chain is one step that moves samples */
+    bool first_reads_samples;           /* the first stage reads samples, not planes */
+    bool last_writes_samples;           /* the last stage writes samples */
+    bool only_moves_samples;            /* the whole chain is one step that moves samples */
     const struct slice_io *io;
     void *context; /* of `io` */
 

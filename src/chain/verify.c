@@ -8,7 +8,7 @@
  * has all of its inputs by then, and compares each row before it is written. A pyramid is one piece, and so
  * is an image whose rows depend on the whole input.
  *
- * Where the halo is small, pieces are small, so that they spread over the image. Chains with a large halo
+ * If the halo is small, pieces are small, so that they spread over the image. Chains with a large halo
  * would compute hundreds of additional rows for each piece, so they get fewer, larger ones. */
 #include "chain/verify.h"
 
@@ -70,7 +70,8 @@ struct piece {
     struct sample_array again; /* result of the second computation */
 };
 
-/* A page whose rows pass through the functions below. */
+/* State of verify_page. The functions tap_* are a reader and a writer around those of the page: they copy
+ * rows for the pieces, and compare rows with them. */
 struct page_tap {
     struct verifier *verifier;
     const struct page *page;
@@ -87,7 +88,7 @@ struct page_tap {
     struct image_info out; /* current output page */
     int out_row;           /* next row to be written */
     size_t current;        /* index of the first piece that is not complete */
-    size_t position;       /* of the next value to compare in its `again` */
+    size_t position;       /* index of the next value to compare in `again` of that piece */
 };
 
 static void piece_free(struct piece *piece, int in_pages)
@@ -109,20 +110,21 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
     const bool is_whole = !plan->sliceable || plan->moved > 0 || plan_may_need_analysis(plan);
     const int slice = is_whole ? height : plan->slice;
     /* A piece has 1% of the rows, or with a large halo the whole share; at most a slice. */
-    const bool is_small = !is_whole && share < 1 && !plan_has_large_halo(plan);
-    const double rows = height * (is_whole ? 1 : is_small ? fmin(share, 0.01) : share);
-    const int unit = (int)fmin(slice, fmax(ceil(rows), LEAST_ROWS));
-    int remaining = height / slice * ceil_div(slice, unit) + ceil_div(height % slice, unit);
-    const double wanted = ceil(share * height / unit - 0.5);
-    int to_draw = wanted < 1 ? 1 : wanted > remaining ? remaining : (int)wanted;
-    tap->pieces = allocate_zeroed((size_t)to_draw, sizeof *tap->pieces, "pieces to verify", error);
-    for (int begin = 0, end; tap->pieces && to_draw > 0; begin = end, remaining--) {
+    const bool has_small_pieces = !is_whole && share < 1 && !plan_has_large_halo(plan);
+    const double rows = height * (is_whole ? 1 : has_small_pieces ? fmin(share, 0.01) : share);
+    const int piece_rows = (int)fmin(slice, fmax(ceil(rows), LEAST_ROWS));
+    /* Slices are divided separately. */
+    int pieces_left = height / slice * ceil_div(slice, piece_rows) + ceil_div(height % slice, piece_rows);
+    const double wanted = ceil(share * height / piece_rows - 0.5);
+    int pieces_to_draw = wanted < 1 ? 1 : wanted > pieces_left ? pieces_left : (int)wanted;
+    tap->pieces = allocate_zeroed((size_t)pieces_to_draw, sizeof *tap->pieces, "pieces to verify", error);
+    for (int begin = 0, end; tap->pieces && pieces_to_draw > 0; begin = end, pieces_left--) {
         const int slice_end = (int)fmin(begin - begin % slice + slice, height);
         uint64_t random;
-        end = begin + unit < slice_end ? begin + unit : slice_end;
+        end = begin + piece_rows < slice_end ? begin + piece_rows : slice_end;
         if (getrandom(&random, sizeof random, 0) != sizeof random)
             random = (uint64_t)(1e9 * clock_seconds());
-        if (random % (uint64_t)remaining >= (uint64_t)to_draw)
+        if (random % (uint64_t)pieces_left >= (uint64_t)pieces_to_draw)
             continue;
         struct piece *piece = &tap->pieces[tap->count++];
         struct rows needed[MAX_CHAIN + 1] = {{0, 0}};
@@ -133,7 +135,7 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
             allocate_zeroed((size_t)tap->in_pages, sizeof *piece->inputs, "rows to verify", error);
         if (!piece->inputs)
             return STATUS_FAILED;
-        to_draw--;
+        pieces_to_draw--;
     }
     return tap->pieces ? STATUS_OK : STATUS_FAILED;
 }
@@ -171,7 +173,7 @@ static enum status tap_next_page(void *context, struct image_info *info, bool *m
     if (status != STATUS_OK || !*more)
         return status;
     *info = *reader_info(tap->page->reader);
-    memset(&info->metadata, 0, sizeof info->metadata);
+    memset(&info->metadata, 0, sizeof info->metadata); /* belongs to the reader */
     tap->in_page++;
     tap->in_row = 0;
     return STATUS_OK;
@@ -196,7 +198,7 @@ static enum status run_piece(struct page_tap *tap, struct piece *piece, struct e
 }
 
 /* Describes memory and kernel variant for a message. */
-static const char *way_name(const struct run *run)
+static const char *variant_text(const struct run *run)
 {
     bool is_cpu = run->device->variant == VARIANT_CPU, images = run->memory == MEMORY_IMAGE;
     return images ? "images" : is_cpu ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
@@ -207,7 +209,7 @@ static enum status compare_row(struct page_tap *tap, const struct sample_array *
                                const unsigned char *row, struct error *error)
 {
     const struct image_info *out = &tap->out;
-    const size_t count = input_page_row(out), size = sample_size(again->type);
+    const size_t count = row_values(out), size = sample_size(again->type);
     const unsigned char *expected = again->bytes + tap->position * size;
     const size_t parts = out->type == SAMPLE_COMPLEX ? 2 : 1, channels = (size_t)out->channels;
     const bool is_pyramid = plan_output(tap->page->plan)->kind == KIND_PYRAMID;
@@ -225,8 +227,8 @@ static enum status compare_row(struct page_tap *tap, const struct sample_array *
                     "--verify: %s%srow %d, column %zu, channel %zu is %.9g (%s, %s), and %.9g when it is "
                     "computed again (%s, %s); one of them is wrong: see climg --selftest",
                     is_pyramid ? out->page_name : "", is_pyramid ? ", " : "", y, i / parts / channels,
-                    i / parts % channels, value * scale, first->device->name, way_name(first), other * scale,
-                    second->device->name, way_name(second));
+                    i / parts % channels, value * scale, first->device->name, variant_text(first),
+                    other * scale, second->device->name, variant_text(second));
     }
     return STATUS_OK;
 }
