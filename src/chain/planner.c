@@ -131,7 +131,7 @@ static enum status fail_limit(const struct plan *plan, const struct run *run, co
     write_size(limit, run->limits.host_halved ? 2 * run->limits.host : run->limits.host);
     return fail_memory(error, "needs %s of memory%s, and --memory-limit is %s%s; raise it", needed,
                        plan->sliceable ? " even in the smallest slices"
-                                       : ", as the image cannot be processed in slices",
+                                       : " as the image cannot be processed in slices",
                        limit, run->limits.host_halved ? ", half of it for --verify" : "");
 }
 

@@ -147,6 +147,7 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
         return status;
     struct page page = memory_page(run, &plan, timing, settings->linear, 0);
     page.output_conversion.counts_clipping = transfer_clips(file, type, chain_caps(chain).amplifies);
+    run->prebuilt = false; /* also compile what other values than the example's need, as a command does */
     status = run_in_memory("--warm", &page, input, 1, &numbers, error);
     samples_free(&numbers);
     plan_free(&plan);

@@ -117,7 +117,7 @@ def test_others_fail(tmp_path, rng):
         pngfile.write_png(tmp_path / f"{name}.png", plane.astype(np.uint8)[..., None])
     for name in ("stranger", "flat"):
         done = harness.run(f"{name}.png", "--align", "reference.png", "out.png", cwd=tmp_path, status=1)
-        assert re.fullmatch(f"climg: {name}.png: cannot be aligned to reference.png: confidence 0.[01]., .*\n", done.err), done
+        assert re.fullmatch(rf"climg: {name}.png: cannot be aligned to reference.png: the pictures do not match \(confidence 0.[01]., needed 0.3\)\n", done.err), done
     lines, _ = align(tmp_path, "-j", "2", "stranger.png", "other.png", "flat.png", "--align", "reference.png", "out/", status=3)
     assert {line["input"]: line["status"] for line in lines} == {"stranger.png": "failed", "flat.png": "failed",
                                                                 "other.png": "done"}

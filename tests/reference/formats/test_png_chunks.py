@@ -121,7 +121,7 @@ def test_profiles(tmp_path):
         for source in f"{name}, TIFF.tif", f"{name}, PNG.png":
             made = tmp_path / "out" / (source[:-4] + ".png")
             assert pngfile.read_png(made).icc() == (profile[:len(SRGB)] if kept else None), source
-            assert (f"{source}: left out: the ICC profile, which is damaged or of other colours\n" in said) == (not kept), source
+            assert (f"{source}: metadata left out: the ICC profile, which is damaged or of other colours\n" in said) == (not kept), source
         libpng = subprocess.run(["pngtopnm", made], capture_output=True, check=True).stderr.decode()
         assert not re.search("iCCP: .*(too|length|invalid|not permitted|unexpected (DeviceLink|ICC)|outside profile)", libpng), (name, libpng)
 

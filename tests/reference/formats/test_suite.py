@@ -345,4 +345,4 @@ def test_refusal_names_what_to_do(tmp_path, kind):
     (tmp_path / "in.tif").write_bytes(tiff(6, 6, tags, bytes(36 * size)))
     said = harness.run("in.tif", "out.png", cwd=tmp_path, status=1).err
     assert said.startswith("climg: in.tif: ") and said.count("\n") == 1
-    assert any(word in said for word in ("; convert it", "; keep", "; recompress it", "; convert them")), said
+    assert any(word in said for word in ("; convert it", "; develop it", "; keep", "; recompress it", "; convert them")), said
