@@ -297,14 +297,14 @@ static enum status add_argument(void *context, const char *path, struct error *e
     struct stat info;
     if (strcmp(path, "-") == 0)
         return add_stdin(builder, error);
-    if (stat(path, &info) != 0 && in_place)
+    const int code = stat(path, &info) != 0 ? errno : 0;
+    if (in_place && (code == ENOENT || code == ENOTDIR))
         return reject_input(builder, path,
-                            errno != ENOENT       ? strerror(errno)
-                            : ends_in_slash(path) ? "there is no such folder"
-                                                  : "there is no such file",
-                            error);
-    if (stat(path, &info) != 0)
-        return add_problem(builder, path, errno, error);
+                            ends_in_slash(path) ? "there is no such folder" : "there is no such file", error);
+    if (in_place && code != 0)
+        return fail(error, STATUS_FAILED, "%s: cannot open: %s; no file was changed", path, strerror(code));
+    if (code != 0)
+        return add_problem(builder, path, code, error);
     if (S_ISDIR(info.st_mode) && builder->list->output && !builder->list->output_is_directory &&
         !builder->list->is_merged)
         return fail(error, STATUS_FAILED, "%s: is a folder, which could not be read at first", path);
