@@ -42,7 +42,8 @@ static enum status append_job(struct list *list, size_t *room, struct job *job, 
 /* A list that is being made. */
 struct builder {
     struct list *list;
-    size_t room; /* jobs that list->jobs has memory for */
+    size_t room;      /* jobs that list->jobs has memory for */
+    size_t arguments; /* names of the command line and of --files-from so far */
     const struct command *command;
     struct stat output; /* the output folder, which is skipped in input folders; zero if it does not exist */
     bool reads_stdin;   /* stdin is an input, or the list of --files-from */
@@ -97,10 +98,13 @@ static enum status add_job(struct builder *builder, const char *name, const char
     return STATUS_FAILED;
 }
 
-/* Adds a job that fails, for an input that cannot be found. */
-static enum status add_problem(struct builder *builder, const char *path, int code, struct error *error)
+/* Adds a job that fails, for an input that cannot be found or read. `root` is the start of the job's name in
+ * the path, as in visit; for an argument it is beyond the path, whose last part is the name. */
+static enum status add_problem(struct builder *builder, const char *path, size_t root, int code,
+                               struct error *error)
 {
-    enum status status = add_job(builder, name_base(path), path, NULL, NULL, error);
+    const char *name = root < strlen(path) ? path + root : name_base(path);
+    enum status status = add_job(builder, name, path, NULL, NULL, error);
     if (status != STATUS_OK)
         return status;
     builder->list->jobs[builder->list->count - 1].problem = code;
@@ -171,7 +175,7 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     struct stat info;
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? STATUS_OK /* deleted since the folder was listed */
-                               : add_problem(builder, path, errno, error);
+                               : add_problem(builder, path, root, errno, error);
     bool skipped = info.st_dev == builder->output.st_dev && info.st_ino == builder->output.st_ino;
     if (S_ISDIR(info.st_mode) && builder->command->settings.recursive)
         return skipped ? STATUS_OK : visit_folder(builder, path, root, error);
@@ -179,7 +183,7 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     if (S_ISDIR(info.st_mode))
         return STATUS_OK;
     if (S_ISLNK(info.st_mode) && stat(path, &info) != 0)
-        return format_by_path(path) ? add_problem(builder, path, errno, error)
+        return format_by_path(path) ? add_problem(builder, path, root, errno, error)
                                     : STATUS_OK; /* a dangling link */
     if (!S_ISREG(info.st_mode))
         return STATUS_OK;
@@ -197,7 +201,7 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
 {
     DIR *folder = opendir(path);
     if (!folder)
-        return add_problem(builder, path, errno, error);
+        return add_problem(builder, path, root, errno, error);
     enum status status = STATUS_OK;
     while (status == STATUS_OK) {
         errno = 0;
@@ -212,7 +216,7 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
         free(below);
     }
     if (status == STATUS_OK && errno != 0)
-        status = add_problem(builder, path, errno, error);
+        status = add_problem(builder, path, root, errno, error);
     closedir(folder);
     return status;
 }
@@ -295,6 +299,7 @@ static enum status add_argument(void *context, const char *path, struct error *e
     struct builder *builder = context;
     const bool in_place = builder->command->settings.in_place;
     struct stat info;
+    builder->arguments++;
     if (strcmp(path, "-") == 0)
         return add_stdin(builder, error);
     if (stat(path, &info) != 0 && in_place)
@@ -304,7 +309,7 @@ static enum status add_argument(void *context, const char *path, struct error *e
                                                   : "there is no such file",
                             error);
     if (stat(path, &info) != 0)
-        return add_problem(builder, path, errno, error);
+        return add_problem(builder, path, strlen(path), errno, error);
     if (S_ISDIR(info.st_mode) && builder->list->output && !builder->list->output_is_directory &&
         !builder->list->is_merged)
         return fail(error, STATUS_FAILED, "%s: is a folder, which could not be read at first", path);
@@ -391,16 +396,23 @@ static enum status decide_output(struct list *list, const struct command *comman
 }
 
 /* Fails: there is no input. */
-static enum status reject_empty_list(const struct list *list, const struct command *command,
-                                     struct error *error)
+static enum status reject_empty_list(const struct builder *builder, struct error *error)
 {
+    const struct command *command = builder->command;
     const struct settings *settings = &command->settings;
-    if (settings->files_from)
-        return fail(error, STATUS_FAILED, "--files-from %s: the list is empty", settings->files_from);
-    const struct list_note note = list_describe_foreign(list);
+    const bool is_list = command->input_count == 0;
+    const char *option = is_list ? "--files-from " : "",
+               *where = is_list ? settings->files_from : command->inputs[0];
+    if (builder->arguments == 0)
+        return fail(error, STATUS_FAILED, "%s%s: the list is empty", option, where);
+    const struct list_note note = list_describe_foreign(builder->list);
     if (note.text[0] != '\0')
-        return fail(error, STATUS_FAILED, "%s: no image that climg reads; %s", command->inputs[0], note.text);
-    return fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
+        return fail(error, STATUS_FAILED, "%s%s: no image that climg reads; %s", option, where, note.text);
+    if (builder->arguments > 1)
+        return fail(error, STATUS_FAILED, "%s%s: no image in these %zu folders%s", option, where,
+                    builder->arguments,
+                    settings->recursive ? " or below them" : "; --recursive looks into theirs");
+    return fail(error, STATUS_FAILED, "%s%s: no image in this folder%s", option, where,
                 settings->recursive ? " or below it" : "; --recursive looks into the folders in it");
 }
 
@@ -453,7 +465,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
     if (list->skipped > 0)
         qsort(list->skipped_paths, list->skipped, sizeof *list->skipped_paths, by_path);
     if (status == STATUS_OK && list->count == 0)
-        status = reject_empty_list(list, command, error);
+        status = reject_empty_list(&builder, error);
     if (status != STATUS_OK || settings_writes_no_output(&command->settings))
         return status;
     if (!list->is_merged)

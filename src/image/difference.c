@@ -55,7 +55,9 @@ static void drop_missing(struct difference *difference, double *a, double *b)
     for (size_t x = 0; x < difference->width; x++) {
         if (isfinite(a[x]) && isfinite(b[x]))
             continue;
-        difference->unmatched += !(a[x] == b[x] || (isnan(a[x]) && isnan(b[x])));
+        const bool is_unmatched = !(a[x] == b[x] || (isnan(a[x]) && isnan(b[x])));
+        difference->unmatched += is_unmatched;
+        difference->samples -= is_unmatched;
         a[x] = b[x] = 0;
     }
 }
@@ -124,6 +126,7 @@ static void add_windows(struct difference *difference, const double *restrict a,
 void difference_add(struct difference *difference, double *a, double *b)
 {
     double squares = subtract(difference, a, b);
+    difference->samples += difference->width;
     if (!isfinite(squares)) { /* the squares of floats cannot exceed a double */
         drop_missing(difference, a, b);
         squares = subtract(difference, a, b);
@@ -135,7 +138,6 @@ void difference_add(struct difference *difference, double *a, double *b)
         }
     }
     difference->squares += squares;
-    difference->samples += difference->width;
     if (difference->width >= WINDOW)
         add_windows(difference, a, b);
     difference->y++;

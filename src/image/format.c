@@ -274,7 +274,7 @@ const char *foreign_name_by_path(const char *path)
 }
 
 /* Prints the file's name, and the name of a PNG in the same folder, for a command line. FILE replaces a name
- * that a shell would split. */
+ * that a shell would split, and its extension if that is plain. */
 static void name_both(const char *path, char *foreign, char *png, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";
@@ -290,7 +290,8 @@ static void name_both(const char *path, char *foreign, char *png, size_t size)
         const char *other = end != NULL && strcmp(end, "png") == 0 ? "-new" : "";
         snprintf(png, size, "%.*s%s.png", (int)stem, path, other);
     } else {
-        snprintf(foreign, size, "FILE%s%s", end != NULL ? "." : "", end != NULL ? end : "");
+        const bool has_plain_end = end != NULL && strspn(end, plain) == strlen(end);
+        snprintf(foreign, size, "FILE%s%s", has_plain_end ? "." : "", has_plain_end ? end : "");
         snprintf(png, size, "FILE.png");
     }
 }
@@ -306,7 +307,7 @@ struct foreign_hint foreign_reading(const char *name, const char *path)
     else if (strstr(name, " video") != NULL)
         text_append(
             hint.text, sizeof hint.text,
-            "climg reads %s from a pipe: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
+            "climg reads %s through ffmpeg: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
             name, foreign);
     else
         text_append(hint.text, sizeof hint.text,
@@ -325,7 +326,7 @@ struct foreign_hint foreign_writing(const char *name, const char *path)
     else if (strstr(name, " video") != NULL)
         text_append(
             hint.text, sizeof hint.text,
-            "climg writes %s to a pipe: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
+            "climg writes %s through ffmpeg: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
             name, foreign);
     else
         text_append(hint.text, sizeof hint.text,
