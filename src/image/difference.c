@@ -49,7 +49,8 @@ void difference_end(struct difference *difference)
     difference->memory = NULL;
 }
 
-/* Replaces values that are not finite by 0 in both rows. Equal ones match. */
+/* Replaces values that are not finite by 0 in both rows. Counts a pair as unmatched unless both are NaN or
+ * the same infinity. */
 static void drop_missing(struct difference *difference, double *a, double *b)
 {
     for (size_t x = 0; x < difference->width; x++) {
@@ -73,7 +74,8 @@ static double subtract(const struct difference *difference, const double *a, con
     return sum;
 }
 
-/* sums[x] = weighted sum of 11 rows around the middle one; along x they are one row, shifted. */
+/* sums[x] = weighted sum of 11 rows around the middle one. To filter along x, pass one row eleven times, each
+ * time shifted by one more sample. */
 static void smooth(const double *const restrict rows[WINDOW], size_t count, double *restrict sums)
 {
     const double *const r0 = rows[0], *const r1 = rows[1], *const r2 = rows[2], *const r3 = rows[3],
@@ -127,7 +129,8 @@ void difference_add(struct difference *difference, double *a, double *b)
 {
     double squares = subtract(difference, a, b);
     difference->samples += difference->width;
-    if (!isfinite(squares)) { /* the squares of floats cannot exceed a double */
+    /* Not finite only if a sample is NaN or infinite: sums of squared floats do not overflow a double. */
+    if (!isfinite(squares)) {
         drop_missing(difference, a, b);
         squares = subtract(difference, a, b);
     }
