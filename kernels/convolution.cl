@@ -18,8 +18,8 @@
  *     CPU buffers   an unaligned vector of sixteen samples per column of the matrix
  *     GPU buffers   aligned vectors of four samples. The host adds columns of weight 0, so that width and start_x are
  *                   multiples of four
- *     images        a group copies its texels to local memory, in strips of rows. With a fetch per tap, 16x16 took an H200
- *                   1.84 times as long as buffers; with strips it takes 1.4 times as long
+ *     images        a group copies its texels to local memory, in strips of rows. With a fetch per tap, a 16x16 matrix
+ *                   took an H200 1.84 times as long as buffers; with strips it takes 1.4 times as long
  *
  * Grid: x counts vecs, y groups of OUTPUTS rows, z planes.
  *
@@ -144,7 +144,8 @@ convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const st
 #define CHUNK 64 /* columns of the matrix that add_row() sums at a time at the border */
 
 /* Adds columns [first, first + count) of the matrix, with row j of the window, to the output rows. Samples begin at `row` in
- * src if `inside`, else at `line`, a copy with the border rule. `inside` is a constant of each call. */
+ * src if `inside` (`first` is 0 then), else at `line`, a copy with the border rule. `inside` is a compile-time constant at each
+ * call, so the compiler makes two versions. */
 INLINE void add_columns(vec *sum, bool inside, __global const float *row, const float *line,
                         WEIGHTS const float *weights, const struct matrix matrix, int j, int first, int count)
 {

@@ -146,8 +146,8 @@ static inline size_t weight_at(int columns, int pitch, int plane_rows, int i, in
     return ((size_t)plane * plane_rows + j) * pitch + (size_t)columns * SIDE * SIDE + i;
 }
 
-/* Returns the factor of the variance of the noise for the pilot's block at (x, y). Its brightness is the mean of two rows. An image
- * of `channels` planes, which z is one of, has its brightness in the first one. */
+/* Returns the factor of the variance of the noise for the pilot's block at (x, y). Its brightness is the mean of two rows. Plane z
+ * belongs to image z / channels, whose first plane is the brightness. */
 static inline float find_tone(PLANES_IN(pilot), int x, int y, int z, int channels, __global const float *curves)
 {
     const int image = z / channels;
@@ -162,7 +162,8 @@ static inline float find_tone(PLANES_IN(pilot), int x, int y, int z, int channel
 
 /* Filters blocks and stores them with their weights. Block (i, j) begins at x = STEP i - (SIDE - STEP), y = first + STEP j.
  * `variances` has v of each plane for the frequencies 0 to 7; coefficient (a, b) has the variance of frequency max(a, b).
- * Planes without noise are skipped. An image has tone_channels planes and a curve; 0: the noise is the same everywhere.
+ * Planes without noise are skipped. `tone_channels` is the number of planes of an image, each image having one curve; 0 if the
+ * noise does not depend on brightness.
  * Grid: x and y count blocks, z planes. */
 __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch,
                             int plane_rows, int first, __global const float *variances, int tone_channels, __global const float *curves)
@@ -224,7 +225,7 @@ __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, 
         float2 above = 0.0f, below = 0.0f;
         for (int b = 0; b < SIDE / STEP && variances[plane * SIDE + SIDE - 1] != 0.0f; b++)
             for (int a = 0; a < SIDE / STEP; a++) {
-                /* The pixels' top left one in block (i + a, j + b). */
+                /* Position, in block (i + a, j + b), of the top left of the four pixels. */
                 __global const float *at = blocks + block_at(pitch, plane_rows, i + a, j + b, plane) +
                                            (SIDE - STEP - STEP * b) * SIDE + SIDE - STEP - STEP * a;
                 above += vload2(0, at);

@@ -86,8 +86,9 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
     store(PLANES_ARG(dst), x, y, z, v);
 }
 
-/* Stores the weight of each value: the pixel's alpha (1 without alpha), or 0 if the value is missing. `alpha` is the plane of
- * alpha, -1 without alpha; images with alpha are never in a group (group_takes in src/chain/group.c). */
+/* Stores the weight of each value: the pixel's alpha (1 without alpha), or 0 if the value is missing. `alpha` is the channel of
+ * alpha, -1 without alpha. It is also the number of its plane, as images with alpha are never in a group (group_takes in
+ * src/chain/group.c). */
 __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);

@@ -3,9 +3,12 @@
  * bilateral filtering", ACM TOG 25, 2006). The window is a set of ordinals, a bit each. It moves over the tile in a
  * serpentine, one pixel at a time, with a cursor that stays near the result:
  *
- *     set       word 0        word 1        word 2           popcount() of words leads from the cursor to the rank,
- *               0110 ... 1    0000 ... 0    1011 ... 0       then the lowest ones of that word are cleared one by one
+ *     set       word 0        word 1        word 2
+ *               0110 ... 1    0000 ... 0    1011 ... 0
  *                             ^ cursor; `below` = number of ones before it
+ *
+ * To find the result, the cursor steps over words by popcount() until the word that contains index `rank`. Then the lowest ones
+ * of the word are cleared until the lowest one left is the result.
  *
  * A move toggles 2 radius + 1 bits on either side, so the cost per pixel grows with the radius.
  *
@@ -19,18 +22,17 @@
 #define DIGITS (32 / DIGIT)
 #define BINS   (1 << DIGIT)
 
-/* The filter. The output is the key at index `rank` of the window's sorted keys. An array `reach` has the shape: row k of a
- * window, counted from its middle, covers reach[k] columns on either side. */
+/* The filter. The output is the key at index `rank` of the window's sorted keys. */
 struct ranking {
     int radius, rank;
-    int tile;         /* width and height of a tile in outputs */
-    int across, down; /* tiles of a plane */
+    int tile;                     /* width and height of a tile in outputs */
+    int tiles_across, tiles_down; /* tiles of a plane */
 };
 
-/* The blocks of rank_blocks.h, which finishes those with 8-bit values. */
+/* The blocks of rank_blocks.h, which has filtered those whose values all have 8 bits. */
 struct blocks {
-    int tiles_across, tiles_down; /* tiles of a block */
-    int across, down;             /* blocks of a plane */
+    int width, height; /* tiles of a block */
+    int across, down;  /* blocks of a plane */
 };
 
 enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
@@ -167,14 +169,15 @@ static inline void copy_tile(PLANES_IN(src), PLANES_OUT(dst), const struct tile 
             dst[offset(dst_at, x, y, tile->z)] = src[offset(src_at, x, y, tile->z)];
 }
 
-/* Filters tiles `item`, item + items, ... of all planes, in blocks that rank_blocks.h skipped: skipped[block] is not 0.
- * `skipped` may be NULL: all blocks. `tile_pixels` is the number of pixels of the largest tile. Each work-item has 24 bytes of
+/* Filters tiles `item`, item + items, ... of all planes. Filters only blocks with skipped[block] != 0, which rank_blocks.h left
+ * out, or all if `skipped` is NULL. The array `reach` is the shape of the window: row k, counted from its middle, covers
+ * reach[k] columns on either side. `tile_pixels` is the number of pixels of the largest tile. Each work-item has 24 bytes of
  * `scratch` per pixel: pairs before and after a pass of the sort (8 each), an ordinal (4), and room for the set. */
 NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking ranking,
                              int alpha_channel, __global ulong *scratch, int tile_pixels, __global const uint *skipped,
                              const struct blocks blocks, int item, int items)
 {
-    const int tiles = ranking.across * ranking.down;
+    const int tiles = ranking.tiles_across * ranking.tiles_down;
     uint counts[DIGITS][BINS];
     int row_reach[MAX_RADIUS + 1];
     struct tile tile = {.radius = ranking.radius, .pitch = ranking.tile + 2 * ranking.radius, .reach = row_reach};
@@ -184,10 +187,10 @@ NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const flo
     for (int k = 0; k <= ranking.radius; k++)
         row_reach[k] = (int)reach[k];
     for (int t = item; t < tiles * dst_at.layers * dst_at.channels; t += items) {
-        const int across = t % tiles % ranking.across, down = t % tiles / ranking.across;
-        tile.x = across * ranking.tile, tile.y = dst_at.first_row + down * ranking.tile;
+        const int column = t % tiles % ranking.tiles_across, row = t % tiles / ranking.tiles_across; /* of the tile, in tiles */
+        tile.x = column * ranking.tile, tile.y = dst_at.first_row + row * ranking.tile;
         tile.z = t / tiles;
-        if (skipped && !skipped[(tile.z * blocks.down + down / blocks.tiles_down) * blocks.across + across / blocks.tiles_across])
+        if (skipped && !skipped[(tile.z * blocks.down + row / blocks.height) * blocks.across + column / blocks.width])
             continue;
         tile.width = min(ranking.tile, dst_at.width - tile.x);
         tile.height = min(ranking.tile, dst_at.first_row + dst_at.rows - tile.y);

@@ -105,7 +105,7 @@ enum status cache_write(const char *path, const void *data, size_t size, struct 
     return done ? STATUS_OK : fail(error, STATUS_FAILED, "%s: %s", path, strerror(cause));
 }
 
-void *cache_read(const char *path, size_t *size)
+void *file_read_whole(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
     struct stat info;

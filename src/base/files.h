@@ -19,6 +19,10 @@
  * errno set on failure. */
 bool write_whole(int descriptor, const void *data, size_t size);
 
+/* Reads a whole file and appends a 0 byte, which *size does not count. Returns NULL if it cannot be read or
+ * is not a regular file. The caller frees the result. */
+void *file_read_whole(const char *path, size_t *size);
+
 /* Returns the path of a cache file, or NULL if neither directory is usable. The caller frees it. `base` and
  * `home` are the values of XDG_CACHE_HOME and HOME; both may be NULL. */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
@@ -35,10 +39,6 @@ enum status create_folders(char *path, size_t from, size_t *made_from, struct er
 /* Writes a file, and the directories above it. It is replaced atomically (rename): another process sees the
  * old file or the new one. */
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error);
-
-/* Reads a whole file and appends a 0 byte, which *size does not count. Returns NULL if it cannot be read or
- * is not a regular file. The caller frees the result. */
-void *cache_read(const char *path, size_t *size);
 
 /* Creates an empty temporary file in the folder, which vanishes when it is closed. Returns NULL on failure;
  * the error's scope is SCOPE_ALL. */

@@ -133,8 +133,8 @@ static enum status dry_run(const struct resume *resume, const struct list *list,
     if (done > 0)
         snprintf(line, sizeof line, "climg: %zu of %zu files to do; %zu done before", files, files + done,
                  done);
-    if (list->skipped > 0)
-        text_append(line, sizeof line, "; %zu left out: not pictures that climg reads", list->skipped);
+    if (list->files_left_out > 0)
+        text_append(line, sizeof line, "; %zu left out: not pictures that climg reads", list->files_left_out);
     fprintf(stderr, "%s\n", line);
     return STATUS_OK;
 }
@@ -275,10 +275,10 @@ static enum status begin_batch(const struct command *command, struct list *list,
     if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
         return STATUS_FAILED;
     list_keep_shard(list, &settings->part);
-    for (size_t i = 0; i < list->skipped && settings->verbose; i++) {
-        const char *name = foreign_name_by_path(list->skipped_paths[i]);
+    for (size_t i = 0; i < list->files_left_out && settings->verbose; i++) {
+        const char *name = foreign_name_by_path(list->left_out_paths[i]);
         fputs("climg: ", stderr);
-        print_visible(stderr, list->skipped_paths[i]);
+        print_visible(stderr, list->left_out_paths[i]);
         fprintf(stderr, ": left out: %s%s\n", name ? "climg does not read " : "not an image",
                 name ? name : "");
     }

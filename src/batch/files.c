@@ -42,7 +42,8 @@ static enum status append_job(struct list *list, size_t *room, struct job *job, 
 /* A list that is being made. */
 struct builder {
     struct list *list;
-    size_t room; /* jobs that list->jobs has memory for */
+    size_t room;      /* jobs that list->jobs has memory for */
+    size_t arguments; /* names of the command line and of --files-from so far */
     const struct command *command;
     struct stat output; /* the output folder, which is skipped in input folders; zero if it does not exist */
     bool reads_stdin;   /* stdin is an input, or the list of --files-from */
@@ -56,14 +57,15 @@ static char *name_join(const char *folder, const char *name, struct error *error
 }
 
 /* Returns FOLDER/NAME with the extension of the output's format, to be freed; NULL on failure. `asked` is
- * --format, which may be NULL. `foreign` is the format of an image with another extension, as photo.dat; NULL
- * for others. A name without an extension gets one only with --format. */
+ * --format, which may be NULL. `content_format` is the format found by the first bytes if the extension is
+ * none of climg's, as in photo.dat; NULL otherwise. A name without an extension gets one only with --format.
+ */
 static char *name_output(const char *folder, const char *name, const struct format *asked,
-                         const struct format *foreign, struct error *error)
+                         const struct format *content_format, struct error *error)
 {
     const char *base = name_base(name), *dot = strrchr(base, '.');
     bool dotted = dot && dot > base;
-    const struct format *format = asked ? asked : dotted ? foreign : NULL;
+    const struct format *format = asked ? asked : dotted ? content_format : NULL;
     const int stem = (int)(format && dotted ? (size_t)(dot - name) : strlen(name));
     char *changed =
         format ? text_print(error, "%.*s.%s", stem, name, format->extensions[0]) : copy_text(name, error);
@@ -72,10 +74,10 @@ static char *name_output(const char *folder, const char *name, const struct form
     return path;
 }
 
-/* Adds a job. `name` is the name of its output in the output folder. `there` is the stat of the input, or
- * NULL. */
+/* Adds a job. `name` is the name of its output in the output folder. `info` is the stat of the input, or
+ * NULL if it could not be found. */
 static enum status add_job(struct builder *builder, const char *name, const char *input,
-                           const struct stat *info, const struct format *foreign, struct error *error)
+                           const struct stat *info, const struct format *content_format, struct error *error)
 {
     const struct list *list = builder->list;
     struct job job = {
@@ -83,7 +85,8 @@ static enum status add_job(struct builder *builder, const char *name, const char
     if (list->output == NULL)
         job.output = copy_text(input, error);
     else if (list->output_is_directory)
-        job.output = name_output(list->output, name, builder->command->settings.format, foreign, error);
+        job.output =
+            name_output(list->output, name, builder->command->settings.format, content_format, error);
     else
         job.output = copy_text(list->output, error);
     if (info) {
@@ -97,30 +100,34 @@ static enum status add_job(struct builder *builder, const char *name, const char
     return STATUS_FAILED;
 }
 
-/* Adds a job that fails, for an input that cannot be found. */
-static enum status add_problem(struct builder *builder, const char *path, int code, struct error *error)
+/* Adds a job that fails, for an input that cannot be found or read. `root` is the start of the job's name in
+ * the path, as in visit; for an argument it is beyond the path, whose last part is the name. */
+static enum status add_problem(struct builder *builder, const char *path, size_t root, int code,
+                               struct error *error)
 {
-    enum status status = add_job(builder, name_base(path), path, NULL, NULL, error);
+    const char *name = root < strlen(path) ? path + root : name_base(path);
+    enum status status = add_job(builder, name, path, NULL, NULL, error);
     if (status != STATUS_OK)
         return status;
     builder->list->jobs[builder->list->count - 1].problem = code;
     return STATUS_OK;
 }
 
-/* Adds a file of a folder that is left out. */
-static enum status add_skipped(struct list *list, const char *path, struct error *error)
+/* Records a file that is left out, because it is no image. */
+static enum status add_left_out(struct list *list, const char *path, struct error *error)
 {
-    if ((list->skipped & (list->skipped - 1)) == 0) { /* the room doubles at each power of two */
-        const size_t room = list->skipped > 0 ? 2 * list->skipped : 1;
-        char **paths = realloc(list->skipped_paths, room * sizeof *paths);
+    const size_t count = list->files_left_out;
+    if ((count & (count - 1)) == 0) { /* the room doubles at each power of two */
+        const size_t room = count > 0 ? 2 * count : 1;
+        char **paths = realloc(list->left_out_paths, room * sizeof *paths);
         if (!paths)
             return fail_memory(error, "out of memory for the list of files");
-        list->skipped_paths = paths;
+        list->left_out_paths = paths;
     }
     char *copy = copy_text(path, error);
     if (!copy)
         return STATUS_FAILED;
-    list->skipped_paths[list->skipped++] = copy;
+    list->left_out_paths[list->files_left_out++] = copy;
     return STATUS_OK;
 }
 
@@ -134,8 +141,8 @@ struct list_note list_describe_foreign(const struct list *list)
     struct list_note note = {.text = ""};
     const char *example = NULL;
     size_t kind_count = 0, files = 0;
-    for (size_t i = 0; i < list->skipped; i++) {
-        const char *name = foreign_name_by_path(list->skipped_paths[i]);
+    for (size_t i = 0; i < list->files_left_out; i++) {
+        const char *name = foreign_name_by_path(list->left_out_paths[i]);
         size_t k = 0;
         if (!name)
             continue;
@@ -146,7 +153,7 @@ struct list_note list_describe_foreign(const struct list *list)
             kinds[kind_count++].count = 0;
         }
         kinds[k].count++;
-        example = example ? example : list->skipped_paths[i];
+        example = example ? example : list->left_out_paths[i];
         files++;
     }
     if (files == 0)
@@ -171,24 +178,27 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     struct stat info;
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? STATUS_OK /* deleted since the folder was listed */
-                               : add_problem(builder, path, errno, error);
-    bool skipped = info.st_dev == builder->output.st_dev && info.st_ino == builder->output.st_ino;
+                               : add_problem(builder, path, root, errno, error);
+    const bool is_output_folder =
+        info.st_dev == builder->output.st_dev && info.st_ino == builder->output.st_ino;
     if (S_ISDIR(info.st_mode) && builder->command->settings.recursive)
-        return skipped ? STATUS_OK : visit_folder(builder, path, root, error);
-    builder->list->folders_left_out += S_ISDIR(info.st_mode) && !skipped;
+        return is_output_folder ? STATUS_OK : visit_folder(builder, path, root, error);
+    builder->list->folders_left_out += S_ISDIR(info.st_mode) && !is_output_folder;
     if (S_ISDIR(info.st_mode))
         return STATUS_OK;
     if (S_ISLNK(info.st_mode) && stat(path, &info) != 0)
-        return format_by_path(path) ? add_problem(builder, path, errno, error)
+        return format_by_path(path) ? add_problem(builder, path, root, errno, error)
                                     : STATUS_OK; /* a dangling link */
     if (!S_ISREG(info.st_mode))
         return STATUS_OK;
-    bool named = format_by_path(path) != NULL, unread = foreign_name_by_path(path) != NULL;
-    /* The name of a format that climg does not read decides: a camera's raw file begins like a TIFF. */
-    const struct format *foreign = named || unread ? NULL : format_by_content(path);
-    if (named || foreign)
-        return add_job(builder, path + root, path, &info, foreign, error);
-    return add_skipped(builder->list, path, error);
+    const bool is_known_name = format_by_path(path) != NULL,
+               is_foreign_name = foreign_name_by_path(path) != NULL;
+    /* An extension of a format that climg does not read overrides the content: a camera's raw file begins
+     * like a TIFF. */
+    const struct format *content_format = is_known_name || is_foreign_name ? NULL : format_by_content(path);
+    if (is_known_name || content_format)
+        return add_job(builder, path + root, path, &info, content_format, error);
+    return add_left_out(builder->list, path, error);
 }
 
 /* Visits all entries of a folder that are not hidden. A folder that cannot be read becomes a job that fails.
@@ -197,7 +207,7 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
 {
     DIR *folder = opendir(path);
     if (!folder)
-        return add_problem(builder, path, errno, error);
+        return add_problem(builder, path, root, errno, error);
     enum status status = STATUS_OK;
     while (status == STATUS_OK) {
         errno = 0;
@@ -212,7 +222,7 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
         free(below);
     }
     if (status == STATUS_OK && errno != 0)
-        status = add_problem(builder, path, errno, error);
+        status = add_problem(builder, path, root, errno, error);
     closedir(folder);
     return status;
 }
@@ -242,7 +252,7 @@ static enum status add_folder(struct builder *builder, const char *path, struct 
     return status;
 }
 
-/* Fails the second time: stdin is either one input or the list of names. */
+/* Records that stdin is used, as an input or as the list of names. Fails if it is used already. */
 static enum status reserve_stdin(struct builder *builder, struct error *error)
 {
     if (builder->reads_stdin)
@@ -295,6 +305,7 @@ static enum status add_argument(void *context, const char *path, struct error *e
     struct builder *builder = context;
     const bool in_place = builder->command->settings.in_place;
     struct stat info;
+    builder->arguments++;
     if (strcmp(path, "-") == 0)
         return add_stdin(builder, error);
     const int code = stat(path, &info) != 0 ? errno : 0;
@@ -304,10 +315,11 @@ static enum status add_argument(void *context, const char *path, struct error *e
     if (in_place && code != 0)
         return fail(error, STATUS_FAILED, "%s: cannot open: %s; no file was changed", path, strerror(code));
     if (code != 0)
-        return add_problem(builder, path, code, error);
+        return add_problem(builder, path, strlen(path), code, error);
+    /* decide_output() makes the output a folder if an input is one: this input was not a folder then. */
     if (S_ISDIR(info.st_mode) && builder->list->output && !builder->list->output_is_directory &&
         !builder->list->is_merged)
-        return fail(error, STATUS_FAILED, "%s: is a folder, which could not be read at first", path);
+        return fail(error, STATUS_FAILED, "%s: became a folder while climg started; run climg again", path);
     if (S_ISDIR(info.st_mode)) {
         const size_t before = builder->list->count;
         enum status status = add_folder(builder, path, error);
@@ -317,8 +329,8 @@ static enum status add_argument(void *context, const char *path, struct error *e
     }
     /* Pipes are not read before their job. */
     const bool is_named = !S_ISREG(info.st_mode) || format_by_path(path);
-    const struct format *foreign = is_named ? NULL : format_by_content(path);
-    return add_job(builder, name_base(path), path, &info, foreign, error);
+    const struct format *content_format = is_named ? NULL : format_by_content(path);
+    return add_job(builder, name_base(path), path, &info, content_format, error);
 }
 
 static bool is_folder(const char *path)
@@ -360,7 +372,8 @@ static enum status check_in_place(const struct command *command, struct error *e
                 last);
 }
 
-/* Decides whether the output is a folder: if it exists as one, or an input is a folder. */
+/* Decides whether the output is a folder: it is if it exists as one, or if there may be several outputs and
+ * its name is not an image's. */
 static enum status decide_output(struct list *list, const struct command *command, struct error *error)
 {
     const char *input = command->inputs[0]; /* NULL with --files-from alone */
@@ -381,6 +394,7 @@ static enum status decide_output(struct list *list, const struct command *comman
     }
     if (list->output_is_directory || !list->several)
         return check_output(command, false, error);
+    /* There is one input, a folder: the parser rejects several for stdout or a file. */
     if (strcmp(list->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is a folder; name an output folder, too", input);
     if (format_by_path(list->output))
@@ -391,16 +405,23 @@ static enum status decide_output(struct list *list, const struct command *comman
 }
 
 /* Fails: there is no input. */
-static enum status reject_empty_list(const struct list *list, const struct command *command,
-                                     struct error *error)
+static enum status reject_empty_list(const struct builder *builder, struct error *error)
 {
+    const struct command *command = builder->command;
     const struct settings *settings = &command->settings;
-    if (settings->files_from)
-        return fail(error, STATUS_FAILED, "--files-from %s: the list is empty", settings->files_from);
-    const struct list_note note = list_describe_foreign(list);
+    const bool is_list = command->input_count == 0;
+    const char *option = is_list ? "--files-from " : "",
+               *where = is_list ? settings->files_from : command->inputs[0];
+    if (builder->arguments == 0)
+        return fail(error, STATUS_FAILED, "%s%s: the list is empty", option, where);
+    const struct list_note note = list_describe_foreign(builder->list);
     if (note.text[0] != '\0')
-        return fail(error, STATUS_FAILED, "%s: no image that climg reads; %s", command->inputs[0], note.text);
-    return fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
+        return fail(error, STATUS_FAILED, "%s%s: no image that climg reads; %s", option, where, note.text);
+    if (builder->arguments > 1)
+        return fail(error, STATUS_FAILED, "%s%s: no image in these %zu folders%s", option, where,
+                    builder->arguments,
+                    settings->recursive ? " or below them" : "; --recursive looks into theirs");
+    return fail(error, STATUS_FAILED, "%s%s: no image in this folder%s", option, where,
                 settings->recursive ? " or below it" : "; --recursive looks into the folders in it");
 }
 
@@ -428,7 +449,7 @@ void list_keep_shard(struct list *list, const struct shard *shard)
     list_filter(list, is_in_shard, shard);
 }
 
-static bool is_first(const struct job *job, const void *context)
+static bool is_not_duplicate(const struct job *job, const void *context)
 {
     (void)context;
     return !job->is_duplicate;
@@ -450,16 +471,16 @@ enum status list_make(struct list *list, const struct command *command, struct e
         status = reserve_stdin(&builder, error);
     if (status == STATUS_OK && names)
         status = names_each(&command->settings, add_argument, &builder, error);
-    if (list->skipped > 0)
-        qsort(list->skipped_paths, list->skipped, sizeof *list->skipped_paths, by_path);
+    if (list->files_left_out > 0)
+        qsort(list->left_out_paths, list->files_left_out, sizeof *list->left_out_paths, by_path);
     if (status == STATUS_OK && list->count == 0)
-        status = reject_empty_list(list, command, error);
+        status = reject_empty_list(&builder, error);
     if (status != STATUS_OK || settings_writes_no_output(&command->settings))
         return status;
     if (!list->is_merged)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     status = conflicts_check(list->jobs, list->count, list->is_merged, command, error);
-    list_filter(list, is_first, NULL);
+    list_filter(list, is_not_duplicate, NULL);
     return status;
 }
 
@@ -505,8 +526,8 @@ void list_free(struct list *list)
     for (size_t i = 0; i < list->count; i++)
         job_free(&list->jobs[i]);
     free(list->jobs);
-    for (size_t i = 0; i < list->skipped; i++)
-        free(list->skipped_paths[i]);
-    free(list->skipped_paths);
+    for (size_t i = 0; i < list->files_left_out; i++)
+        free(list->left_out_paths[i]);
+    free(list->left_out_paths);
     *list = (struct list){0};
 }

@@ -13,8 +13,8 @@ struct list {
     size_t count;
 
     /* Numbers of files and folders that were left out. */
-    size_t skipped;          /* files in folders that are no images for climg */
-    char **skipped_paths;    /* sorted */
+    size_t files_left_out;   /* files in folders that are no images for climg */
+    char **left_out_paths;   /* paths of these files, sorted */
     size_t folders_left_out; /* folders in folders, without --recursive */
 
     const char *output; /* of the command; NULL: each input's path */
@@ -43,7 +43,7 @@ struct list_note {
 };
 
 /* Returns "2 files are left out, such as a.jp2: climg does not read ...", or of several formats "2 files are
- * left out, as climg does not read BMP (1), GIF (1)", or "" if no skipped file has an image's name. */
+ * left out, as climg does not read BMP (1), GIF (1)", or "" if none has an image's name. */
 struct list_note list_describe_foreign(const struct list *list);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""

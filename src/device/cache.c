@@ -63,7 +63,7 @@ static char *entry_load(const struct device *device, const char *base, const cha
     struct error ignored = {.text = ""};
     char header[HEADER_SIZE];
     char *path = entry_path(device, base, home, name, &ignored);
-    char *data = path ? cache_read(path, size) : NULL;
+    char *data = path ? file_read_whole(path, size) : NULL;
     free(path);
     entry_header(device, name, header);
     const size_t header_size = strlen(header), sum_size = CHECKSUM_SIZE - 1;

@@ -224,7 +224,7 @@ static void copy_tree(const char *from, const char *to)
             snprintf(source, sizeof source, "%s/%s", from, entry->d_name) >= PATH_MAX ||
             snprintf(target, sizeof target, "%s/%s", to, entry->d_name) >= PATH_MAX)
             continue;
-        char *data = cache_read(source, &size);
+        char *data = file_read_whole(source, &size);
         if (data)
             cache_write(target, data, size, &ignored);
         else

@@ -42,9 +42,9 @@ struct stage_caps product_caps(const void *params)
 /* The tables of both axes, and the blocks that a launch computes. */
 struct tables {
     cl_mem x, y;
-    cl_int blocks; /* number of blocks along x */
-    cl_int first;  /* first block along y */
-    int rows;      /* number of blocks along y */
+    cl_int blocks_x; /* number of blocks along x */
+    cl_int first_y;  /* first block along y */
+    int blocks_y;    /* number of blocks along y */
 };
 
 /* Returns the tables of both axes and the range of blocks that covers the rows to compute. */
@@ -55,9 +55,9 @@ static enum status make_tables(struct run *run, const struct product *product, s
     const struct blocking down = {PRODUCT_ROWS, 1, false};
     const bool all = product->rows.end == product->rows.begin;
     const struct rows rows = all ? (struct rows){dst->first_row, dst->first_row + dst->rows} : product->rows;
-    tables->blocks = ceil_div(product->x.outputs, across.outputs);
-    tables->first = rows.begin / PRODUCT_ROWS;
-    tables->rows = ceil_div(rows.end, PRODUCT_ROWS) - tables->first;
+    tables->blocks_x = ceil_div(product->x.outputs, across.outputs);
+    tables->first_y = rows.begin / PRODUCT_ROWS;
+    tables->blocks_y = ceil_div(rows.end, PRODUCT_ROWS) - tables->first_y;
     if (axis_table(run, &product->x, across, &tables->x, error) != STATUS_OK)
         return STATUS_FAILED;
     return axis_table(run, &product->y, down, &tables->y, error);
@@ -80,16 +80,17 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     struct work work = run_work(run, "product_cpu", "product", dst);
     if (make_tables(run, product, (struct blocking){CPU_LANES, 1, true}, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    work.width = tables.rows * CPU_LANES;
-    work.height = ceil_div(tables.blocks, SEGMENT);
+    /* The grid's x counts blocks along y. */
+    work.width = tables.blocks_y * CPU_LANES;
+    work.height = ceil_div(tables.blocks_x, SEGMENT);
     work.config = (struct launch_config){1, {1, 1}};
     work.outlined = true;
     work.bytes = read && !src->object ? raster_bytes(read, src->rows)
                                       : planes_bytes(src) * (has_other(product) ? 2 : 1);
     if (!read && !write)
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
-                      ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
-                      ARG(tables.first), ARG(product->epilogue), ARG(channels));
+                      ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks_x),
+                      ARG(tables.first_y), ARG(product->epilogue), ARG(channels));
     struct raster input = read ? *read : (struct raster){0}, output = write ? *write : (struct raster){0};
     const struct geometry from = planes_geometry(src);
     struct geometry input_at = from; /* as if the interleaved channels were one plane */
@@ -107,11 +108,11 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     return LAUNCH(run->device, &work, error, ARG_MEMORY(input.memory), ARG(input_at), ARG_MEMORY(src->object),
                   ARG(from), ARG_MEMORY(other->object), ARG(other_at), ARGS_RASTER(&output),
                   ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
-                  ARG(tables.blocks), ARG(tables.first), ARG(product->epilogue), ARG(channels));
+                  ARG(tables.blocks_x), ARG(tables.first_y), ARG(product->epilogue), ARG(channels));
 }
 
-/* Returns the number of blocks of a group along x: those whose samples fit into its tile, but enough to
- * advance by a whole window. For wide windows the tile is then filled several times; with fewer blocks,
+/* Returns the number of blocks of a group along x: as many as have their samples in one tile, but at least as
+ * many as span one window. For wide windows the tile is then filled several times; with fewer blocks,
  * neighbouring groups would read mostly the same samples. */
 static int count_across(const struct axis *axis, struct blocking by, int group)
 {
@@ -130,22 +131,22 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     const int lanes = launch_lanes(run->device, run->memory, VECTOR_FULL);
     const struct blocking by = {lanes, lanes, true};
     struct tables tables;
-    /* One row more than the tile has, as in images each of its rows has one more vec. */
+    /* Reserve memory for PRODUCT_ROWS + 1 rows: in images each row of the tile has one more vec. */
     const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * VEC_BYTES);
     cl_int across = count_across(&product->x, by, group);
     struct work work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    work.width = ceil_div(tables.blocks, across) * group * lanes;
-    work.height = tables.rows;
+    work.width = ceil_div(tables.blocks_x, across) * group * lanes;
+    work.height = tables.blocks_y;
     work.config = (struct launch_config){1, {group, 1}};
     work.bytes = has_other(product) ? planes_bytes(other) : 0;
     define(&work.defines, "GROUP", group);
     if (axis_max_samples(&product->x, by, across) > group * lanes)
         define(&work.defines, "REFILL", 1);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
-                  ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
-                  ARG(tables.first), ARG(product->epilogue), ARG(across));
+                  ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks_x),
+                  ARG(tables.first_y), ARG(product->epilogue), ARG(across));
 }
 
 /* The same layouts as in kernels/filter_gpu.cl. */
@@ -161,9 +162,8 @@ struct window_y {
 static const struct kernel_configs one_filter = {.kernel = "filter_both", .gpu = {8, {128, 1}}},
                                    two_filters = {.kernel = "filter_both", .gpu = {4, {64, 1}}};
 
-/* Returns the window along x in vecs of four samples. `before` is the number of vecs before the outputs' own
- * vec, `reach` the number after the first one. The reach is at least 1: the kernel handles the first and the
- * last vec separately. */
+/* Returns the window along x in vecs of four samples: reach + 1 vecs, which begin `before` vecs before the
+ * outputs' own. The reach is at least 1: the kernel handles the first and the last vec separately. */
 static struct window_x find_window_x(const struct filter *along_x)
 {
     const int last = along_x->start + along_x->taps - 1, before = ceil_div(-along_x->start, GPU_LANES);
@@ -181,16 +181,20 @@ static bool axis_is_uniform(const struct axis *axis)
 /* Longest filter of kernels/filter_gpu.cl, in vecs: 129 taps. For longer ones product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
+/* Samples that an axis must have in addition to the taps: more than is_periodic() of axis.c requires, because
+ * the table of an axis that wraps and is not periodic extends over all samples, which are not in a tile. */
+enum { BORDER_SAMPLES = 40 };
+
 /* True if kernels/filter_gpu.cl can compute the product. */
-static bool fits_fused(const struct run *run, const struct product *product)
+static bool fits_filter_gpu(const struct run *run, const struct product *product)
 {
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const struct filter *along_x = &product->x.filter;
     const int reach = find_window_x(along_x).reach;
     /* A tile near the border must contain the samples that replace those beyond the border. It does if the
-     * axis is longer than the filter, and the filter is symmetric or has one tap more on one side. */
+     * filter is symmetric or has one tap more on one side, and the axis is longer than it. */
     const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
-    const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + 40;
+    const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + BORDER_SAMPLES;
     return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && axis_is_uniform(&product->x) &&
            axis_is_uniform(&product->y) && product->epilogue.op != EPILOGUE_MAGNITUDE && reach <= MAX_REACH &&
            reach <= group / 2 && border_fits;
@@ -214,8 +218,8 @@ static enum status pad_weights(struct run *run, const struct filter *filter, con
 }
 
 /* Enqueues kernels/filter_gpu.cl: a product, or, if `another` is given, the gradient magnitude of two. */
-static enum status filter_fused(struct run *run, const struct product *product, const struct product *another,
-                                struct error *error)
+static enum status filter_gpu(struct run *run, const struct product *product, const struct product *another,
+                              struct error *error)
 {
     const int filters = another ? 2 : 1;
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
@@ -224,6 +228,7 @@ static enum status filter_fused(struct run *run, const struct product *product, 
     struct work work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
     const int group = work.config.group[0];
     const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
+    /* The kernel needs at least OUTPUTS - 1 taps; the padding weights are 0. */
     const struct window_y window_y = {along_y->start,
                                       along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
     const struct blocking by = {GPU_LANES, GPU_LANES, true};
@@ -252,8 +257,8 @@ static enum status filter_fused(struct run *run, const struct product *product, 
 
 enum status product_run(struct run *run, const struct product *product, struct error *error)
 {
-    if (fits_fused(run, product))
-        return filter_fused(run, product, NULL, error);
+    if (fits_filter_gpu(run, product))
+        return filter_gpu(run, product, NULL, error);
     return (run_is_cpu(run) ? multiply_cpu : multiply_gpu)(run, product, error);
 }
 
@@ -262,8 +267,8 @@ enum status gradient_magnitude(struct run *run, const struct product *product, c
 {
     const struct planes *dst = &product->dst;
     struct product first = *product, second = *another;
-    if (fits_fused(run, product))
-        return filter_fused(run, product, another, error);
+    if (fits_filter_gpu(run, product))
+        return filter_gpu(run, product, another, error);
     if (run_scratch(run, dst->width, dst->height, (struct rows){dst->first_row, dst->first_row + dst->rows},
                     1, dst->channels, &first.dst, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -291,15 +291,15 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
                                  const struct blocks *blocks, cl_mem skipped, struct error *error)
 {
     struct {
-        cl_int radius, rank, tile, across, down;
+        cl_int radius, rank, tile, tiles_across, tiles_down;
     } ranking = {rank->radius, wanted_rank(rank), TILE, ceil_div(dst->width, TILE),
                  ceil_div(dst->rows, TILE)};
     const struct {
-        cl_int tiles_across, tiles_down, across, down;
+        cl_int width, height, across, down; /* of a block, in tiles; blocks of a plane */
     } block_grid = {blocks->width / TILE, blocks->height / TILE, blocks->across, blocks->down};
     const int side = TILE + 2 * rank->radius; /* of a tile with its halo */
     const cl_int tile_pixels = side * side;
-    const int items = count_items(run, ranking.across * ranking.down * planes_depth(dst));
+    const int items = count_items(run, ranking.tiles_across * ranking.tiles_down * planes_depth(dst));
     struct planes scratch;
     cl_mem reaches;
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||

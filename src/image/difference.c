@@ -49,13 +49,16 @@ void difference_end(struct difference *difference)
     difference->memory = NULL;
 }
 
-/* Replaces values that are not finite by 0 in both rows. Equal ones match. */
+/* Replaces values that are not finite by 0 in both rows. Counts a pair as unmatched unless both are NaN or
+ * the same infinity. */
 static void drop_missing(struct difference *difference, double *a, double *b)
 {
     for (size_t x = 0; x < difference->width; x++) {
         if (isfinite(a[x]) && isfinite(b[x]))
             continue;
-        difference->unmatched += !(a[x] == b[x] || (isnan(a[x]) && isnan(b[x])));
+        const bool is_unmatched = !(a[x] == b[x] || (isnan(a[x]) && isnan(b[x])));
+        difference->unmatched += is_unmatched;
+        difference->samples -= is_unmatched;
         a[x] = b[x] = 0;
     }
 }
@@ -71,7 +74,8 @@ static double subtract(const struct difference *difference, const double *a, con
     return sum;
 }
 
-/* sums[x] = weighted sum of 11 rows around the middle one; along x they are one row, shifted. */
+/* sums[x] = weighted sum of 11 rows around the middle one. To filter along x, pass one row eleven times, each
+ * time shifted by one more sample. */
 static void smooth(const double *const restrict rows[WINDOW], size_t count, double *restrict sums)
 {
     const double *const r0 = rows[0], *const r1 = rows[1], *const r2 = rows[2], *const r3 = rows[3],
@@ -124,7 +128,9 @@ static void add_windows(struct difference *difference, const double *restrict a,
 void difference_add(struct difference *difference, double *a, double *b)
 {
     double squares = subtract(difference, a, b);
-    if (!isfinite(squares)) { /* the squares of floats cannot exceed a double */
+    difference->samples += difference->width;
+    /* Not finite only if a sample is NaN or infinite: sums of squared floats do not overflow a double. */
+    if (!isfinite(squares)) {
         drop_missing(difference, a, b);
         squares = subtract(difference, a, b);
     }
@@ -135,7 +141,6 @@ void difference_add(struct difference *difference, double *a, double *b)
         }
     }
     difference->squares += squares;
-    difference->samples += difference->width;
     if (difference->width >= WINDOW)
         add_windows(difference, a, b);
     difference->y++;

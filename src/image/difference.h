@@ -24,8 +24,8 @@ struct difference {
 
     /* Results. */
     uint64_t samples;
-    uint64_t unmatched; /* samples with NaN or infinity in one plane only, or of two kinds; they are
-                         * counted here and in nothing else */
+    uint64_t unmatched; /* samples with NaN or infinity in one plane only, or of two kinds. They are not
+                         * in `samples`, and count as equal in SSIM */
     double squares;     /* sum of the squared differences */
     double largest;     /* largest absolute difference */
     struct difference_position at; /* its first position */

@@ -1,5 +1,5 @@
-/* Finds formats by extension, by first bytes and by what they can hold, and names formats that climg does not
- * know.
+/* Finds formats by extension, by first bytes and by what they can hold, and names foreign formats, which
+ * climg neither reads nor writes.
  *
  * The list `formats` comes from the Makefile. Camera raw files that begin like a TIFF are refused by TIFF's
  * reader. */
@@ -119,8 +119,8 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
 {
     if ((format->holds.types & 1u << type) != 0)
         return type;
-    /* 16 bits keep more of any other type than 8 bits; floats are the choice of PFM, which holds nothing
-     * else. */
+    /* Signed 8 bits become unsigned ones. Other types become 16 bits if the format has them, float only in
+     * PFM, which has nothing else, and else 8 bits. */
     if (type == SAMPLE_INT8 && (format->holds.types & 1u << SAMPLE_UINT8) != 0)
         return SAMPLE_UINT8;
     if ((format->holds.types & 1u << SAMPLE_UINT16) != 0)
@@ -205,7 +205,7 @@ struct format_names format_names(const struct capacity *content, const char *con
     return names;
 }
 
-/* ---------------------------------------------------------------- formats that climg does not know */
+/* ---------------------------------------------------------------- foreign formats */
 
 static const char CAMERA_RAW[] = "raw files of cameras";
 
@@ -274,8 +274,8 @@ const char *foreign_name_by_path(const char *path)
 }
 
 /* Prints the file's name, and the name of a PNG in the same folder, for a command line. FILE replaces a name
- * that a shell would split. */
-static void name_both(const char *path, char *foreign, char *png, size_t size)
+ * that a shell would split, and its extension if that is plain. */
+static void name_for_shell(const char *path, char *foreign, char *png, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";
     const char *end = extension_of(path);
@@ -290,7 +290,8 @@ static void name_both(const char *path, char *foreign, char *png, size_t size)
         const char *other = end != NULL && strcmp(end, "png") == 0 ? "-new" : "";
         snprintf(png, size, "%.*s%s.png", (int)stem, path, other);
     } else {
-        snprintf(foreign, size, "FILE%s%s", end != NULL ? "." : "", end != NULL ? end : "");
+        const bool has_plain_end = end != NULL && strspn(end, plain) == strlen(end);
+        snprintf(foreign, size, "FILE%s%s", has_plain_end ? "." : "", has_plain_end ? end : "");
         snprintf(png, size, "FILE.png");
     }
 }
@@ -299,14 +300,14 @@ struct foreign_hint foreign_reading(const char *name, const char *path)
 {
     struct foreign_hint hint = {""};
     char foreign[100], png[100];
-    name_both(path, foreign, png, sizeof png);
+    name_for_shell(path, foreign, png, sizeof png);
     if (name == CAMERA_RAW)
         text_append(hint.text, sizeof hint.text,
                     "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", name, foreign);
     else if (strstr(name, " video") != NULL)
         text_append(
             hint.text, sizeof hint.text,
-            "climg reads %s from a pipe: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
+            "climg reads %s through ffmpeg: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
             name, foreign);
     else
         text_append(hint.text, sizeof hint.text,
@@ -319,13 +320,13 @@ struct foreign_hint foreign_writing(const char *name, const char *path)
 {
     struct foreign_hint hint = {""};
     char foreign[100], png[100];
-    name_both(path, foreign, png, sizeof png);
+    name_for_shell(path, foreign, png, sizeof png);
     if (name == CAMERA_RAW)
         text_append(hint.text, sizeof hint.text, "climg does not write %s; write %s", name, png);
     else if (strstr(name, " video") != NULL)
         text_append(
             hint.text, sizeof hint.text,
-            "climg writes %s to a pipe: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
+            "climg writes %s through ffmpeg: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
             name, foreign);
     else
         text_append(hint.text, sizeof hint.text,

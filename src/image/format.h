@@ -111,7 +111,7 @@ bool format_set_accepts(format_set set, const struct format *format);
 /* Returns all extensions, for --format: "png|tif|tiff". Valid until the next call; not thread-safe. */
 const char *format_words(void);
 
-/* True if a file of the format can hold all that `content` has. */
+/* True if a file of the format can hold all that `content` has; ignores `flat`, `tags` and `cicp`. */
 bool format_holds(const struct format *format, const struct capacity *content);
 
 /* True if it can hold a pyramid: complex samples in many pages, and a text that describes them. */
@@ -137,7 +137,7 @@ struct format_names {
 struct format_names format_names(const struct capacity *content, const char *conjunction);
 
 /* A foreign format is one that climg neither reads nor writes. Return its name ("GIF") by a file's first
- * bytes or by its extension, or NULL if the file is none that climg knows. */
+ * bytes or by its extension, or NULL for all other files. */
 enum { FOREIGN_SIZE = 15 /* bytes that are looked at */ };
 const char *foreign_name(const unsigned char *head, size_t size);
 const char *foreign_name_by_path(const char *path);

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_A_JOB = 2 /* for each thread: one is being encoded, one is filled or waits to be emitted */ };
+enum {
+    PARTS_PER_THREAD = 2 /* for each thread: one is being encoded, one is filled or waits to be emitted */
+};
 
 struct parts {
     struct parts_options options;
@@ -22,7 +24,7 @@ struct parts {
  */
 static size_t parts_choose_count(const struct parts_options *options)
 {
-    const uint64_t wanted = (uint64_t)options->jobs * PARTS_A_JOB,
+    const uint64_t wanted = (uint64_t)options->threads * PARTS_PER_THREAD,
                    affordable = options->memory > 0 ? options->memory / options->part_memory : wanted,
                    total = (options->height - 1) / options->part_rows + 1;
     uint64_t count = affordable < wanted ? affordable : wanted;
@@ -58,8 +60,8 @@ struct parts *parts_open(const struct parts_options *options, struct error *erro
         return NULL;
     parts->options = *options;
     parts->rows_left = options->height;
-    if (ordered_open(&parts->pool, options->jobs, parts_choose_count(options), options->part_size, run_part,
-                     error) == STATUS_OK)
+    if (ordered_open(&parts->pool, options->threads, parts_choose_count(options), options->part_size,
+                     run_part, error) == STATUS_OK)
         return parts;
     parts_close(parts);
     return NULL;
@@ -73,7 +75,7 @@ void parts_close(struct parts *parts)
     free(parts);
 }
 
-/* Passes the oldest part on, or its error. */
+/* Emits an encoded part and frees its slot. Returns the encoder's error if encoding failed. */
 static enum status emit(struct parts *parts, struct part *part, struct error *error)
 {
     enum status status = part->status;
@@ -110,7 +112,7 @@ static void copy_above(const struct parts *parts, struct part *part, size_t numb
     memmove(part->rows - size, before->rows + (parts->options.part_rows - 1) * size, size);
 }
 
-/* Makes the next part the one that is filled; its slot may first have to be emitted. */
+/* Begins the next part. If its slot is still in use, emits the part in it first. */
 static enum status begin_part(struct parts *parts, struct error *error)
 {
     const size_t number = parts->pool.submitted;

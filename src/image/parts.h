@@ -1,6 +1,6 @@
 /* Rows that are encoded in parts, by several threads:
  *
- *     rows ─▶ parts ─▶ encode (each a job) ─▶ in order ─▶ emit
+ *     rows ─▶ parts ─▶ encode, in any thread ─▶ in order ─▶ emit
  *
  * Where parts end depends on the rows alone, so a file is the same for any number of threads. */
 #ifndef CLIMG_IMAGE_PARTS_H
@@ -32,7 +32,7 @@ struct parts_options {
     size_t part_size;     /* bytes of the format's struct */
     uint64_t part_memory; /* bytes of memory that a part takes, with what `encode` allocates */
     uint64_t memory;      /* bytes that all parts may take, unless one takes more; 0: no limit */
-    int jobs;             /* threads */
+    int threads;
     /* Copies a row into the part, perhaps in another byte order. NULL: memcpy. */
     void (*copy)(const void *context, const void *row, unsigned char *to);
     /* Encodes the part's rows. Called by several threads at once. */
@@ -60,7 +60,7 @@ enum status parts_write(struct parts *parts, const void *rows, size_t pitch, uin
 /* After the last row: waits for the parts that are being encoded, and emits them. */
 enum status parts_finish(struct parts *parts, struct error *error);
 
-/* Waits for the jobs under way, and frees everything. May be called at any time, and with NULL. */
+/* Waits for parts that are being encoded, and frees everything. May be called at any time, and with NULL. */
 void parts_close(struct parts *parts);
 
 #endif

@@ -97,7 +97,7 @@ static void inverse_columns(const struct fourier *fourier, float *plane, int wid
         butterflies(fourier, plane, width, height, half, butterfly_inverse);
 }
 
-/* Transposes a real plane in tiles of 16 x 16, which stay in the cache. */
+/* Transposes the real or the imaginary part in tiles of 16 x 16, which stay in the cache. */
 static void transpose(const float *from, int width, int height, float *to)
 {
     enum { TILE = 16 };

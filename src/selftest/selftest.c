@@ -4,7 +4,8 @@
  *
  * Slices test halos and the borders of slices. An output is right if it differs from the answers by at most
  * 1e-5 of full scale. Kernels differ by rounding only, which is below a tenth of that. The output's checksum
- * is compared with sums.txt, the checksums of exact devices. Other bits are reported, but are no failure. */
+ * is compared with sums.txt, the checksums of exact devices, which round every operation as kernels/exact.h
+ * requires. Other bits are reported, but are no failure. */
 #include "selftest/selftest.h"
 
 #include "base/timing.h"
@@ -88,8 +89,8 @@ static const char *slice_word(int slice)
 }
 
 /* Runs a case in one kind of memory, unsliced or in slices of `slice` rows. `sum` is the CRC of exact
- * devices. *got receives the CRC of the output, and *error its error if that is larger. Does nothing if the
- * case cannot be sliced. */
+ * devices. *got receives the CRC of the output; *error is raised to the output's error if that is larger.
+ * Both are unchanged if the output is wrong. Does nothing if the case cannot be sliced. */
 static void run_once(struct selftest_run *run, const struct test_case *test_case, const struct chain *chain,
                      enum memory memory, int slice, uint32_t sum, uint32_t *got, double *error)
 {
@@ -113,7 +114,7 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
         return;
     }
     selftest_describe(test_case, text, sizeof text);
-    fprintf(run->out, "  %s %s; %s memory%s: ", status == STATUS_OK ? "WRONG" : "NO ANSWER", text,
+    fprintf(run->out, "  %s %s; %s memory%s: ", status == STATUS_OK ? "WRONG" : "FAILED", text,
             memory_word(memory), slice_word(slice));
     if (status == STATUS_OK) {
         fprintf(run->out, "sample %zu is %.9g, not %.9g\n", comparison.worst, comparison.got,
@@ -182,20 +183,20 @@ static void finish_selftest(struct selftest_run *run, double seconds)
 
     /* Print the summary. */
     fprintf(run->out,
-            "%d of %d answers right, the largest error of those %.1e; %.2f s, %.2f of them to build %d "
-            "programs\n%d of them are the same bits as on other devices\n",
+            "%d of %d outputs are right (largest error %.1e); %.2f s, %.2f of them to build %d programs\n"
+            "%d outputs have the same bits as on other devices\n",
             right, run->tried, run->largest_error, seconds, built.seconds, built.count,
             right - run->other_bits);
 
     /* Store the result: a failure always, but a pass only of all test cases. */
     if (result->passed && run->device->environment->only_stages)
-        fputs("not remembered: these were not all questions\n", run->out);
+        fputs("not stored: only some test cases ran (CLIMG_ASK)\n", run->out);
     else if (result->passed && run->not_run > 0)
-        fputs("not remembered: some questions have no answer\n", run->out);
+        fputs("not stored: some test cases failed to run\n", run->out);
     else if (selftest_result_save(run->device, result, &path, &ignored) == STATUS_OK)
-        fprintf(run->out, "remembered in %s\n", path);
+        fprintf(run->out, "stored in %s\n", path);
     else
-        fprintf(run->out, "not remembered: %s\n", ignored.text);
+        fprintf(run->out, "not stored: %s\n", ignored.text);
     free(path);
 }
 
@@ -239,8 +240,8 @@ static enum status test_device(struct device *device, bool verbose, FILE *out, s
             fail(error, STATUS_FAILED, "%s: wrong answers from %s; climg does not use it without --force",
                  device->name, run.wrong_stages);
     else if (status == STATUS_OK && run.not_run > 0)
-        status = fail(error, STATUS_FAILED, "%s: %d of %d questions have no answer: %s", device->name,
-                      run.not_run, run.tried, run.run_error.text);
+        status = fail(error, STATUS_FAILED, "%s: %d of %d runs failed: %s", device->name, run.not_run,
+                      run.tried, run.run_error.text);
     return status;
 }
 

@@ -36,7 +36,7 @@ const struct option environment_variables[] = {
     {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(stores_programs), .hidden = true,
      .help = "keep built programs in climg's cache, as --warm does"},
     {.name = "CLIMG_ASK", .type = OPTION_TEXT, FIELD(only_stages), .hidden = true,
-     .help = "stages for --selftest and --warm, separated by commas (samples: test cases without a stage); a pass is not remembered then"},
+     .help = "stages for --selftest and --warm, separated by commas (samples: test cases without a stage); a pass is not stored then"},
     {0},
 };
 /* clang-format on */

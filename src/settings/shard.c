@@ -5,7 +5,8 @@
  *     step of srun     SLURM_PROCID, SLURM_STEP_NUM_TASKS
  *
  * In an array only the variables of the array are used, even inside a step of srun. SLURM_NTASKS is not used:
- * a batch script runs once and must not become one of many shards, but has it, too, and SLURM_PROCID 0. */
+ * it is also set in a batch script, with SLURM_PROCID 0. The script runs once, and would do only the first
+ * shard. */
 #include "settings/settings.h"
 
 #include "base/sums.h"
@@ -46,7 +47,7 @@ static enum status read_array(const char *text, struct shard *shard, struct erro
         return shard_reject(
             text,
             "the tasks of this Slurm array are not evenly numbered; submit it with --array=1-N and "
-            "say --shard auto/N",
+            "use --shard auto/N",
             error);
     shard->index = (int)((task - min) / step) + 1;
     shard->count = (int)tasks;
@@ -104,7 +105,7 @@ enum status shard_parse(const char *text, struct shard *shard, struct error *err
     else
         return shard_reject(
             text,
-            "no Slurm array (SLURM_ARRAY_TASK_ID) and no task of srun (SLURM_STEP_NUM_TASKS) is there; say "
+            "there is no Slurm array (SLURM_ARRAY_TASK_ID) and no task of srun (SLURM_STEP_NUM_TASKS); use "
             "--shard I/N, such as {#}/N with GNU parallel, or $((JOB_COMPLETION_INDEX + 1))/N in a "
             "Kubernetes Job",
             error);

@@ -3,8 +3,9 @@
 #include "base/sums.h"
 #include "filters/operand.h"
 
-static const struct option options[] = {OPERAND_FILE("the picture by which is divided"),
-                                        {.type = OPTION_END}};
+#include <math.h>
+
+static const struct option options[] = {OPERAND_FILE("the picture to divide by"), {.type = OPTION_END}};
 
 static const struct example examples[] = {
     {"climg samples/tilted.png --over samples/scene.tif --depth float quotient.tif",
@@ -24,8 +25,10 @@ static enum status over_prepare(void *params, const struct settings *settings, s
         if (!(mean > 0))
             return fail(error, STATUS_FAILED, "%s: has a mean of 0 or less, by which nothing can be divided",
                         operand->path);
-        for (size_t i = (size_t)c * plane; i < (size_t)(c + 1) * plane; i++)
-            operand->values[i] = operand->values[i] > 0 ? (float)(mean / (double)operand->values[i]) : 1;
+        for (size_t i = (size_t)c * plane; i < (size_t)(c + 1) * plane; i++) {
+            const float factor = (float)(mean / (double)operand->values[i]);
+            operand->values[i] = factor > 0 && isfinite(factor) ? factor : 1;
+        }
     }
     operand->hash = hash_bytes(operand->hash, "over", sizeof "over");
     return STATUS_OK;
@@ -40,14 +43,15 @@ static enum status run_over(struct run *run, const void *params, const struct va
 const struct stage stage_over = {
     .name = "over",
     .brief = "divide by a picture, such as a flat field",
-    .manual = "Divides by FILE and multiplies by its mean, for each colour by itself: a flat field, a "
-              "picture of an even surface, has how much light each pixel gets. What the lens darkens "
-              "in the corners, and dust, disappear. Pixels of FILE that are 0, negative or NaN change "
-              "nothing. FILE has the size of the picture at this point of the chain, and its colours, "
-              "or gray for all of them; of several pages the first counts. Its depth may be another; "
-              "--linear and --range apply to it as to the input, and its alpha is ignored. Light and "
-              "not display values should be divided: add --linear for photographs. FILE is turned as "
-              "its orientation says, unless --stored-orientation is given.",
+    .manual =
+        "Divides by FILE and multiplies by its mean, for each colour by itself. A flat field is a "
+        "picture of an evenly lit surface; it shows how much light each pixel gets. What the lens darkens "
+        "in the corners, and dust, disappear. Pixels of FILE that are 0, negative, NaN or infinite "
+        "change nothing. FILE has the size of the picture at this point of the chain, and its colours, "
+        "or gray for all of them; of several pages the first counts. Its depth may be another; "
+        "--linear and --range apply to it as to the input, and its alpha is ignored. Light and "
+        "not display values should be divided: add --linear for photographs. FILE is turned as "
+        "its orientation says, unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct operand),

@@ -38,7 +38,7 @@ static void leaves_other_temporary_files_alone(void **state)
     snprintf(other, sizeof other, "%s.%ld-0.tmp", path, (long)getpid());
     assert_int_equal(cache_write(other, "other", 5, &error), STATUS_OK);
     assert_int_equal(cache_write(path, "memo", 4, &error), STATUS_OK);
-    char *kept = cache_read(other, &size), *written = cache_read(path, &size);
+    char *kept = file_read_whole(other, &size), *written = file_read_whole(path, &size);
     assert_true(kept && written);
     assert_string_equal(kept, "other");
     assert_string_equal(written, "memo");

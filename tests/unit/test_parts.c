@@ -99,7 +99,7 @@ static struct parts *open_parts(struct sink *sink, int jobs)
                                     .above = true,
                                     .part_size = sizeof(struct packed),
                                     .part_memory = 1,
-                                    .jobs = jobs,
+                                    .threads = jobs,
                                     .encode = pack,
                                     .emit = take,
                                     .close = close_packed,

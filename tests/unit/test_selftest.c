@@ -46,7 +46,7 @@ static void ask(int device_class)
     assert_int_equal(selftest(&settings, out, &error), STATUS_FAILED); /* nothing is computed */
     fclose(out);
     assert_non_null(strstr(error.text, "wrong answers from samples, --invert, --blur, "));
-    assert_non_null(strstr(said, "not remembered: "));
+    assert_non_null(strstr(said, "not stored: "));
     free(said);
 }
 
@@ -63,7 +63,8 @@ static int check_kernel(const char *text, const char *name)
     bool of_nan = strncmp(name, "missing_", 8) == 0 || strcmp(name, "weighted_quotient") == 0;
     /* Nothing is measured here, so no noise depends on brightness; the question "denoise auto" does it. */
     bool of_measured = strcmp(name, "shrink_tones") == 0;
-    /* The pictures of test cases are one slice. sums.txt and tests/reference/filters/test_background.py run it in slices. */
+    /* The pictures of test cases are one slice. sums.txt and tests/reference/filters/test_background.py run
+     * it in slices. */
     bool of_slices = strcmp(name, "accumulate") == 0;
     if (others == 0 && !was_launched(name) && !of_nan && !of_measured && !of_slices)
         print_error("%s is never asked\n", name), missing++;

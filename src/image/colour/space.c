@@ -1,8 +1,8 @@
-/* Colour spaces: recognised in metadata, read from profiles, found again if equal.
+/* Colour spaces: found from a file's metadata, read from ICC profiles, and cached.
  *
- * Each space is read from an ICC profile (profile_read.c). For cICP, for gAMA with cHRM and for built-in
- * spaces Little CMS writes one first (profile_write.c); their exact curves then replace the profile's, whose
- * numbers have 16 bits after the point.
+ * Each space is read from an ICC profile (profile_read.c). For cICP, gAMA with cHRM, and built-in spaces,
+ * Little CMS first writes a profile (profile_write.c), which is then read. Its curves and primaries have only
+ * 16 fractional bits, so the exact ones replace them.
  *
  * Spaces are in a list of counted entries, so that a folder of photos with one profile reads it once. Unused
  * ones are freed once there are more than KEPT_SPACES. */
@@ -16,6 +16,12 @@
 #include <string.h>
 
 enum { KEPT_SPACES = 32 };
+
+/* Numbers of exact curves. For cICP they are the transfer characteristics of H.273, which are below 256. */
+enum {
+    CURVE_BUILTIN = 256, /* added for built-in spaces, to keep them apart from those of cICP */
+    CURVE_GAMMA = 1000   /* of gAMA; the profile tells exponents apart */
+};
 
 /* A space in the list. */
 struct entry {
@@ -65,7 +71,8 @@ static void free_unused(void)
     }
 }
 
-/* Makes the gray space with the green curve. NULL if memory is out. */
+/* Creates the gray space that belongs to an RGB space: its curve is the green curve of that. NULL if memory
+ * is out. */
 static const struct colour_space *make_gray(const struct colour_space *rgb)
 {
     struct entry *entry = calloc(1, sizeof *entry);
@@ -96,8 +103,9 @@ static const struct colour_space *make_gray(const struct colour_space *rgb)
 
 /* Opens a space: an earlier one of the same bytes, or a new one. `curve` may be NULL; else it replaces the
  * profile's curves and has the number `number`, and primaries replace the matrix. */
-static enum status open_space(const void *icc, size_t size, const double *xy, const struct tone_curve *curve,
-                              int number, double peak, const struct colour_space **space, struct error *error)
+static enum status open_by_profile(const void *icc, size_t size, const double *xy,
+                                   const struct tone_curve *curve, int number, double peak,
+                                   const struct colour_space **space, struct error *error)
 {
     enum status status = STATUS_OK;
     *space = NULL;
@@ -146,13 +154,13 @@ static enum status open_space(const void *icc, size_t size, const double *xy, co
 enum status colour_space_load(const void *icc, size_t size, const struct colour_space **space,
                               struct error *error)
 {
-    return open_space(icc, size, NULL, NULL, 0, 1, space, error);
+    return open_by_profile(icc, size, NULL, NULL, 0, 1, space, error);
 }
 
 enum status colour_space_load_file(const char *path, const struct colour_space **space, struct error *error)
 {
     size_t size = 0;
-    void *icc = cache_read(path, &size);
+    void *icc = file_read_whole(path, &size);
     *space = NULL;
     enum status status = icc != NULL ? colour_space_load(icc, size, space, error)
                                      : fail(error, STATUS_FAILED, "cannot be read as an ICC profile");
@@ -163,8 +171,8 @@ enum status colour_space_load_file(const char *path, const struct colour_space *
 }
 
 /* Opens a space of primaries (NULL: gray) and a curve. `number` identifies the curve. */
-static enum status open_made(const char *name, const double *xy, const struct tone_curve *curve, int number,
-                             const struct colour_space **space, struct error *error)
+static enum status open_by_primaries(const char *name, const double *xy, const struct tone_curve *curve,
+                                     int number, const struct colour_space **space, struct error *error)
 {
     /* White is 203 cd/m2 (ITU-R BT.2408): 0.0203 of PQ's full scale, and 75% of HLG's signal. */
     const double peak = curve->kind == TONE_PQ    ? 10000 / 203.0
@@ -173,7 +181,7 @@ static enum status open_made(const char *name, const double *xy, const struct to
     struct blob icc;
     enum status status = profile_write(name, xy, curve, peak, &icc, error);
     if (status == STATUS_OK)
-        status = open_space(icc.data, icc.size, xy, curve, number, peak, space, error);
+        status = open_by_profile(icc.data, icc.size, xy, curve, number, peak, space, error);
     blob_free(&icc);
     return status;
 }
@@ -181,7 +189,7 @@ static enum status open_made(const char *name, const double *xy, const struct to
 enum status colour_space_of_file(const struct metadata *metadata, int colours,
                                  const struct colour_space **space, struct error *error)
 {
-    enum { UNSPECIFIED = 2, BY_GAMMA = 1000 };
+    enum { UNSPECIFIED = 2 };
     struct tone_curve curve;
     char name[80];
     *space = NULL;
@@ -192,7 +200,7 @@ enum status colour_space_of_file(const struct metadata *metadata, int colours,
             return fail(error, STATUS_FAILED, "cICP %d/%d/%d/%d is not supported", metadata->cicp[0],
                         metadata->cicp[1], metadata->cicp[2], metadata->cicp[3]);
         snprintf(name, sizeof name, "cICP %d/%d", metadata->cicp[0], metadata->cicp[1]);
-        return open_made(name, colours == 3 ? xy : NULL, &curve, metadata->cicp[1], space, error);
+        return open_by_primaries(name, colours == 3 ? xy : NULL, &curve, metadata->cicp[1], space, error);
     }
     if (metadata->icc.data != NULL) {
         enum status status = colour_space_load(metadata->icc.data, metadata->icc.size, space, error);
@@ -209,7 +217,7 @@ enum status colour_space_of_file(const struct metadata *metadata, int colours,
     curve = metadata->gamma > 0 ? curve_power(1 / metadata->gamma) : curve_srgb();
     const double *xy = metadata->has_chromaticities ? metadata->chromaticities : REC709;
     snprintf(name, sizeof name, "gAMA %.5f", metadata->gamma);
-    return open_made(name, colours == 3 ? xy : NULL, &curve, BY_GAMMA, space, error);
+    return open_by_primaries(name, colours == 3 ? xy : NULL, &curve, CURVE_GAMMA, space, error);
 }
 
 const struct colour_space *colour_space_builtin(enum colour_builtin which)
@@ -236,11 +244,12 @@ const struct colour_space *colour_space_builtin(enum colour_builtin which)
     pthread_mutex_lock(&spaces.lock);
     space = spaces.builtin[which];
     pthread_mutex_unlock(&spaces.lock);
-    if (space != NULL || open_made(table[which].name, table[which].xy[0] > 0 ? table[which].xy : NULL, &curve,
-                                   table[which].curve + 256, &space, &ignored) != STATUS_OK)
+    if (space != NULL ||
+        open_by_primaries(table[which].name, table[which].xy[0] > 0 ? table[which].xy : NULL, &curve,
+                          CURVE_BUILTIN + table[which].curve, &space, &ignored) != STATUS_OK)
         return space;
     pthread_mutex_lock(&spaces.lock);
-    spaces.builtin[which] = space; /* a use that never ends */
+    spaces.builtin[which] = space; /* never released */
     pthread_mutex_unlock(&spaces.lock);
     return space;
 }

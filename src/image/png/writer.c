@@ -195,7 +195,7 @@ static struct parts_options parts_of(const struct png_idat *idat)
         .part_memory = (uint64_t)(rows + 1) * idat->row_size + filtered_size(idat, rows) +
                        data_capacity(idat) + ZLIB_MEMORY,
         .memory = idat->memory > 0 && idat->memory < MEMORY_MAX ? idat->memory : MEMORY_MAX,
-        .jobs = idat->jobs,
+        .threads = idat->jobs,
         .copy = idat->swap ? swap_row : NULL,
         .encode = compress_segment,
         .emit = emit_segment,

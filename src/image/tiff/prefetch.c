@@ -18,11 +18,11 @@ enum {
     MEMORY_MAX = 1 << 28,  /* bytes of all slots */
 };
 
-/* A slot. */
-struct strip {
-    struct tiff_rows *rows;    /* own_rows, or the page's if there is one slot */
+/* A slot: a strip that is decoded, and its decoder. */
+struct strip_slot {
+    struct tiff_rows *decoder; /* own_decoder, or the page's if there is one slot */
     struct tiff_file own_file; /* the thread's handle */
-    struct tiff_rows own_rows;
+    struct tiff_rows own_decoder;
     uint32_t number;      /* of the strip in the page */
     unsigned char *bytes; /* decoded rows, adjacent; owned */
     enum status status;   /* of decoding */
@@ -30,9 +30,9 @@ struct strip {
 };
 
 struct tiff_prefetch {
-    struct tiff_rows *rows; /* the page's */
-    uint32_t total;         /* strips of the page */
-    struct ordered strips;  /* ring of struct strip */
+    struct tiff_rows *decoder; /* the page's */
+    uint32_t total;            /* strips of the page */
+    struct ordered strips;     /* ring of struct strip_slot */
 };
 
 /* True if there is one slot, which the caller's thread decodes. */
@@ -44,58 +44,59 @@ static bool is_single(const struct tiff_prefetch *prefetch)
 /* The task of a thread. */
 static void decode_slot(void *slot)
 {
-    struct strip *strip = slot;
+    struct strip_slot *strip = slot;
 
-    strip->status = tiff_rows_decode_strip(strip->rows, strip->number, strip->bytes, &strip->error);
+    strip->status = tiff_rows_decode_strip(strip->decoder, strip->number, strip->bytes, &strip->error);
 }
 
 /* Frees a slot, also one that was not opened: it is zeroed then. */
 static void close_slot(void *slot)
 {
-    struct strip *strip = slot;
+    struct strip_slot *strip = slot;
 
-    tiff_rows_end(&strip->own_rows);
+    tiff_rows_end(&strip->own_decoder);
     tiff_file_close(&strip->own_file);
     free(strip->bytes);
 }
 
 /* Allocates a slot's rows, and opens its handle on the page if it has its own. */
-static enum status open_slot(struct tiff_prefetch *prefetch, struct strip *strip, struct error *error)
+static enum status open_slot(struct tiff_prefetch *prefetch, struct strip_slot *strip, struct error *error)
 {
-    struct tiff_rows *rows = prefetch->rows;
+    struct tiff_rows *decoder = prefetch->decoder;
 
-    strip->bytes = allocate(rows->strip_height * rows->layout->row_size, "a strip of TIFF rows", error);
+    strip->bytes = allocate(decoder->strip_height * decoder->layout->row_size, "a strip of TIFF rows", error);
     if (strip->bytes == NULL)
         return STATUS_FAILED;
-    strip->rows = is_single(prefetch) ? rows : &strip->own_rows;
+    strip->decoder = is_single(prefetch) ? decoder : &strip->own_decoder;
     if (is_single(prefetch))
         return STATUS_OK;
-    enum status status = tiff_layout_reopen(&strip->own_file, rows->file, rows->layout, error);
+    enum status status = tiff_layout_reopen(&strip->own_file, decoder->file, decoder->layout, error);
     if (status == STATUS_OK)
-        status = tiff_rows_begin(&strip->own_rows, &strip->own_file, rows->layout, error);
-    if (status == STATUS_OK && strip->own_rows.strip_height != rows->strip_height)
+        status = tiff_rows_begin(&strip->own_decoder, &strip->own_file, decoder->layout, error);
+    if (status == STATUS_OK && strip->own_decoder.strip_height != decoder->strip_height)
         return fail(error, STATUS_FAILED, "damaged TIFF: it is being changed while it is read");
     return status;
 }
 
 /* Bytes of a decoded strip. */
-static uint64_t strip_memory(const struct tiff_rows *rows)
+static uint64_t strip_memory(const struct tiff_rows *decoder)
 {
-    return (uint64_t)rows->strip_height * rows->layout->row_size;
+    return (uint64_t)decoder->strip_height * decoder->layout->row_size;
 }
 
 /* Returns the number of slots for `threads` threads and `memory` bytes (0: no limit). */
-static uint32_t tiff_choose_count(const struct tiff_rows *rows, int threads, uint64_t memory)
+static uint32_t tiff_choose_count(const struct tiff_rows *decoder, int threads, uint64_t memory)
 {
-    const struct tiff_layout *layout = rows->layout;
-    const uint32_t total = tiff_rows_strip_count(rows);
+    const struct tiff_layout *layout = decoder->layout;
+    const uint32_t total = tiff_rows_strip_count(decoder);
     const uint64_t most = memory > 0 && memory < MEMORY_MAX ? memory : MEMORY_MAX;
-    const uint64_t affordable = most / (strip_memory(rows) + rows->memory);
+    const uint64_t affordable = most / (strip_memory(decoder) + decoder->memory);
     uint32_t count = (uint32_t)threads * STRIPS_PER_THREAD;
 
     if (threads < 2 || layout->compression == COMPRESSION_NONE ||
-        layout->compression == COMPRESSION_OJPEG /* its codec shares no file with other handles */ ||
-        total < STRIPS_MIN || total * strip_memory(rows) < PAGE_MIN)
+        layout->compression ==
+            COMPRESSION_OJPEG /* its codec cannot read through a descriptor shared with other handles */
+        || total < STRIPS_MIN || total * strip_memory(decoder) < PAGE_MIN)
         return 1;
     count = count < total ? count : total;
     count = count < affordable ? count : (uint32_t)affordable;
@@ -107,7 +108,7 @@ static void submit_all(struct tiff_prefetch *prefetch)
 {
     while (!ordered_is_full(&prefetch->strips) && prefetch->strips.submitted < prefetch->total) {
         const size_t number = prefetch->strips.submitted;
-        struct strip *strip = ordered_slot(&prefetch->strips, number);
+        struct strip_slot *strip = ordered_slot(&prefetch->strips, number);
         strip->number = (uint32_t)number;
         ordered_submit(&prefetch->strips, is_single(prefetch));
     }
@@ -118,26 +119,26 @@ uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch)
     if (prefetch == NULL)
         return 0;
     return is_single(prefetch)
-               ? strip_memory(prefetch->rows)
-               : prefetch->strips.count * (strip_memory(prefetch->rows) + prefetch->rows->memory);
+               ? strip_memory(prefetch->decoder)
+               : prefetch->strips.count * (strip_memory(prefetch->decoder) + prefetch->decoder->memory);
 }
 
-enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_options *options,
+enum status tiff_prefetch_open(struct tiff_rows *decoder, const struct reader_options *options,
                                struct tiff_prefetch **prefetch, struct error *error)
 {
     const int threads = options->jobs > 0 ? options->jobs : workers_available();
 
     *prefetch = NULL;
-    if (rows->method != TIFF_ROWS_STRIPS)
+    if (decoder->method != TIFF_ROWS_STRIPS)
         return STATUS_OK;
-    const uint32_t count = tiff_choose_count(rows, threads, options->memory);
+    const uint32_t count = tiff_choose_count(decoder, threads, options->memory);
     struct tiff_prefetch *opened = allocate_zeroed(1, sizeof *opened, "TIFF strips", error);
     if (opened == NULL)
         return STATUS_FAILED;
-    opened->rows = rows;
-    opened->total = tiff_rows_strip_count(rows);
+    opened->decoder = decoder;
+    opened->total = tiff_rows_strip_count(decoder);
     enum status status =
-        ordered_open(&opened->strips, threads, count, sizeof(struct strip), decode_slot, error);
+        ordered_open(&opened->strips, threads, count, sizeof(struct strip_slot), decode_slot, error);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
         status = open_slot(opened, ordered_slot(&opened->strips, i), error);
     if (status == STATUS_OK)
@@ -158,11 +159,12 @@ void tiff_prefetch_close(struct tiff_prefetch *prefetch)
 enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
                                 unsigned char *to, size_t pitch, struct error *error)
 {
-    const size_t row = prefetch->rows->layout->row_size;
+    const size_t row = prefetch->decoder->layout->row_size;
     struct ordered *strips = &prefetch->strips;
 
-    /* Drop the strips before the first row: wait for those that were submitted, and submit no others. */
-    const size_t number = first / prefetch->rows->strip_height;
+    /* Drop the strips before the first row: wait for those that were submitted, and submit no others. Then
+     * continue with the strip of the first row. */
+    const size_t number = first / prefetch->decoder->strip_height;
     for (; strips->released < strips->submitted && strips->released < number; ordered_release(strips))
         ordered_oldest(strips);
     if (strips->released < number)
@@ -170,13 +172,13 @@ enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, 
 
     while (count > 0) {
         submit_all(prefetch);
-        const struct strip *strip = ordered_oldest(strips);
-        const uint32_t inside = first % prefetch->rows->strip_height;
-        const uint32_t left = tiff_rows_of_strip(prefetch->rows, strip->number) - inside;
+        const struct strip_slot *strip = ordered_oldest(strips);
+        const uint32_t inside = first % prefetch->decoder->strip_height;
+        const uint32_t left = tiff_rows_of_strip(prefetch->decoder, strip->number) - inside;
         const bool ends = left <= count;
         const uint32_t some = ends ? left : count;
-        if (strip->rows->file->broken_lines)
-            prefetch->rows->file->broken_lines = true;
+        if (strip->decoder->file->broken_lines)
+            prefetch->decoder->file->broken_lines = true;
         if (strip->status != STATUS_OK) {
             *error = strip->error;
             return strip->status;

@@ -252,8 +252,8 @@ void tiff_copy_strided(unsigned char *to, size_t to_pitch, size_t stride, const 
 struct tiff_prefetch;
 
 /* Opens the prefetch of a page for TIFF_ROWS_STRIPS; *prefetch is NULL for other methods and after a failure.
- * `rows` must stay valid until the prefetch is closed. */
-enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_options *options,
+ * `decoder` must stay valid until the prefetch is closed. */
+enum status tiff_prefetch_open(struct tiff_rows *decoder, const struct reader_options *options,
                                struct tiff_prefetch **prefetch, struct error *error);
 
 /* Returns the bytes of memory that decoded strips and their handles take; 0 for NULL. */

@@ -251,7 +251,7 @@ static struct parts_options strip_options(const struct writer_options *options, 
         .part_memory = is_uncompressed ? size : 7 * size / 2,
         .memory = options->memory,
         /* LZMA takes a hundred times the memory of other codecs. */
-        .jobs = is_uncompressed || compression == COMPRESSION_LZMA ? 1 : options->jobs,
+        .threads = is_uncompressed || compression == COMPRESSION_LZMA ? 1 : options->jobs,
         .encode = is_uncompressed ? leave_uncompressed : encode_strip,
         .emit = emit_strip,
         .close = close_strip,

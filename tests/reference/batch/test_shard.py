@@ -77,7 +77,7 @@ def test_slurm(folder, shard, env, part):
     ("1/", {}, "not I/N"), ("/4", {}, "not I/N"), ("1/4x", {}, "not I/N"), ("autox/4", {}, "not I/N"),
     ("00000000000000001/4", {}, "not I/N"), ("1/99999999999999999999", {}, "not I/N"),
     ("auto", {}, "no Slurm array"),
-    ("auto/2", dict(PARALLEL_SEQ=1), "say --shard I/N, such as {#}/N with GNU parallel"),
+    ("auto/2", dict(PARALLEL_SEQ=1), "use --shard I/N, such as {#}/N with GNU parallel"),
     ("auto/2", dict(JOB_COMPLETION_INDEX=1, JOB_COMPLETIONS=2), "or $((JOB_COMPLETION_INDEX + 1))/N in a Kubernetes Job"),
     # A batch script runs once, although it has this.
     ("auto", dict(SLURM_PROCID=0, SLURM_NTASKS=4, SLURM_NPROCS=4), "no Slurm array"),

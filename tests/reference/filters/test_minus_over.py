@@ -90,3 +90,18 @@ def test_what_is_refused(tmp_path, rng):
         done = harness.run(f"{picture}.tif", *chain, "out.tif", cwd=tmp_path, status=1)
         assert words in done.err
     assert "--minus reads that file" in harness.run("gray.tif", "--minus", "rgb.tif", "rgb.tif", cwd=tmp_path, status=2).err
+
+
+def test_flat_of_floats(tmp_path, rng):
+    """Pixels that are 0, negative, NaN, infinite, or so small that the quotient is infinite, change nothing."""
+    samples, flat = rng.uniform(0, 1, (2, 30, 40)).astype(np.float32)
+    flat += 0.5
+    odd = np.array([0, -1, np.nan, np.inf, 1e-45], np.float32)
+    flat[3, :5] = odd
+    write(tmp_path / "in.tif", samples)
+    write(tmp_path / "flat.tif", flat)
+    harness.run("in.tif", "--over", "flat.tif", "out.tif", cwd=tmp_path)
+    factors = np.mean(flat[np.isfinite(flat)].astype(float)) / np.where(flat > 0, flat, 1)
+    expected = np.where((flat > 1e-30) & np.isfinite(flat), samples * factors, samples)
+    found = harness.read_tiff(tmp_path / "out.tif").reshape(samples.shape)
+    assert np.allclose(found, expected, rtol=1e-5, atol=0), np.abs(found - expected).max()
