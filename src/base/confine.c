@@ -344,9 +344,9 @@ enum status confine_apply(const char **note, struct error *error)
     is_on = files || calls;
     if (files)
         snprintf(text, sizeof text, "files by Landlock %d, system calls %s", version,
-                 calls ? "by seccomp" : "not, as this kernel has no seccomp for climg");
+                 calls ? "by seccomp" : "not, as seccomp is not available");
     else
-        snprintf(text, sizeof text, "files not, as this kernel has no Landlock for climg; system calls %s",
+        snprintf(text, sizeof text, "files not, as Landlock is not available; system calls %s",
                  calls ? "by seccomp" : "not, either");
     *note = text;
     return STATUS_OK;

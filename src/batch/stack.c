@@ -196,9 +196,10 @@ static enum status write_picture(void *context, const void *rows, size_t pitch, 
     return STATUS_OK;
 }
 
-/* Fails for all inputs if the picture is not like the first one: the command must be changed. */
+/* Fails for all inputs if the picture, of a file with samples of `file_type`, is not like the first one: the
+ * command must be changed. */
 static enum status check_picture(const struct stack *stack, const struct image_info *info,
-                                 struct error *error)
+                                 enum sample_type file_type, struct error *error)
 {
     const struct image_info *like = &stack->like;
     if (info->width != like->width || info->height != like->height)
@@ -211,6 +212,11 @@ static enum status check_picture(const struct stack *stack, const struct image_i
              "has %d channels%s, and the first picture of the stack %d%s; make them alike first",
              info->channels, info->alpha ? " with alpha" : "", like->channels,
              like->alpha ? " with alpha" : "");
+    else if (info->type != like->type && file_type == stack->samples)
+        fail(error, STATUS_FAILED,
+             "is turned by its orientation, or its colours are multiplied by alpha, unlike the first picture "
+             "of "
+             "the stack; convert the inputs first, so that all are alike");
     else if (info->type != like->type)
         fail(error, STATUS_FAILED,
              "has %s samples, and the first picture of the stack %s; convert it first (--depth)",
@@ -247,10 +253,11 @@ static enum status end_picture(void *context, struct error *error)
             error->scope = SCOPE_ALL;
     }
     if (status == STATUS_OK)
-        status = check_picture(stack, &picture->info, error);
+        status = check_picture(stack, &picture->info, job_input_type(job), error);
     if (status == STATUS_OK)
         status = merge->add(stack->merge, picture->run, picture->samples, error);
     stack->pictures += status == STATUS_OK;
+    job->merged += status == STATUS_OK;
     return status;
 }
 

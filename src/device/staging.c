@@ -20,8 +20,8 @@
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
-    fail(error, STATUS_FAILED, "%s: %s %zu MiB: %s", staging->device->name, what, staging->size >> 20,
-         cl_error_name(code));
+    fail(error, STATUS_FAILED, "%s: %s %zu MiB: %s", staging->device->name, what,
+         whole_mebibytes(staging->size), cl_error_name(code));
     return cl_failed(code, error);
 }
 

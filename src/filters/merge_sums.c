@@ -22,8 +22,8 @@ struct accumulators {
 /* Samples that are added at a time. */
 enum { BLOCK_SAMPLES = 256 };
 
-/* Most pictures whose 16-bit sums fit into 32 bits. */
-enum { MOST_WHOLE = 65536 };
+/* Most pictures whose sums fit into 32 bits. */
+enum { MOST_8_BIT = 1 << 24, MOST_16_BIT = 1 << 16 };
 
 /* Returns the bytes of exact sums, with room for a whole block at the end. */
 static size_t whole_size(const struct merge_frame *frame)
@@ -115,9 +115,14 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     struct accumulators *sums = state;
     struct merge_frame *frame = &sums->frame;
     const size_t row = frame->width * frame->channels;
+    const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
+    const int most = frame->type == SAMPLE_UINT8 ? MOST_8_BIT : MOST_16_BIT;
     (void)run;
-    if (sums->whole && frame->pictures == MOST_WHOLE)
-        return fail(error, STATUS_FAILED, "--stack merges at most %d pictures of integers", MOST_WHOLE);
+    if (sums->whole && adds && frame->pictures == (size_t)most) {
+        fail(error, STATUS_FAILED, "--stack adds at most %d pictures of this type", most);
+        error->scope = SCOPE_ALL;
+        return STATUS_FAILED;
+    }
     if (sums->whole)
         add_whole(sums, samples);
     for (size_t y = 0; sums->real && y < frame->height; y++) {

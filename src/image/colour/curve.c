@@ -38,7 +38,9 @@ struct tone_curve curve_srgb(void)
 static bool parse_table(const unsigned char *tag, size_t size, struct tone_curve *curve, bool *out_of_memory)
 {
     enum { HEAD = 12, ENTRY = 2 };
-    const uint32_t count = size >= HEAD ? get_number(tag + 8, 4) : UINT32_MAX;
+    if (size < HEAD)
+        return false;
+    const uint32_t count = get_number(tag + 8, 4);
     if (count > (size - HEAD) / ENTRY)
         return false;
     *curve = curve_power(count == 1 ? get_number(tag + HEAD, 2) / 256.0 : 1);

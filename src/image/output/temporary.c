@@ -74,13 +74,24 @@ static uint32_t machine_number(void)
     return (uint32_t)hash_bytes(HASH_START, text, strlen(text));
 }
 
+int temporary_kept_length(const char *name, size_t length)
+{
+    enum { LONGEST = 200 }; /* bytes */
+    if (length <= LONGEST)
+        return (int)length;
+    int kept = LONGEST;
+    while (kept > 0 && (name[kept] & 0xc0) == 0x80)
+        kept--;
+    return kept;
+}
+
 /* Prints the name of a temporary file. False if it is too long. */
 static bool print_name(struct slot *slot, const char *target, int number)
 {
-    int folder = folder_length(target);
-    /* The target's name may be as long as the file system allows; the temporary name must still fit. */
-    int length = snprintf(slot->name, sizeof slot->name, "%.*s.%.200s.climg-%08" PRIx32 "-%ld-%d.tmp", folder,
-                          target, target + folder, machine_number(), (long)getpid(), number);
+    const int folder = folder_length(target);
+    const int kept = temporary_kept_length(target + folder, strlen(target + folder));
+    int length = snprintf(slot->name, sizeof slot->name, "%.*s.%.*s.climg-%08" PRIx32 "-%ld-%d.tmp", folder,
+                          target, kept, target + folder, machine_number(), (long)getpid(), number);
     return length > 0 && (size_t)length < sizeof slot->name;
 }
 
