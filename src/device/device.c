@@ -95,11 +95,12 @@ enum status device_out_of_memory(const struct device *device, size_t bytes, cl_i
 {
     if (code == CL_OUT_OF_HOST_MEMORY)
         return fail_memory(error, "out of memory for %zu MiB of pixels", whole_mebibytes(bytes));
-    return fail_memory(error,
-                       "%s is out of memory: %zu MiB wanted at once (%s) of %zu MiB, one allocation at most "
-                       "%zu MiB; use a smaller image or another --device",
-                       device->name, whole_mebibytes(bytes), cl_error_name(code),
-                       (size_t)(device->memory >> 20), (size_t)(device->max_allocation >> 20));
+    return fail_memory(
+        error,
+        "%s is out of memory: cannot allocate %zu MiB (%s); it has %zu MiB, at most %zu MiB per "
+        "allocation; use a smaller image or another --device",
+        device->name, whole_mebibytes(bytes), cl_error_name(code), (size_t)(device->memory >> 20),
+        (size_t)(device->max_allocation >> 20));
 }
 
 enum status cl_failed(cl_int code, struct error *error)
