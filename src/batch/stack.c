@@ -1,5 +1,6 @@
-/* Pictures of a stack between its jobs and its merge. Tried and given up: adding rows as they are decoded,
- * which needs no memory for a picture; a damaged file would have added some of its rows. */
+/* Implements stack.h: keeps each input's picture in memory until it is the input's turn to be merged. Tried
+ * and given up: adding rows as they are decoded, which needs no memory for a picture; a damaged file would
+ * have added some of its rows. */
 #include "batch/stack.h"
 
 #include "base/text.h"
@@ -14,8 +15,8 @@
 /* Bytes of the pictures of all workers. One worker may have a larger one. */
 static const double PICTURES_BUDGET = 256e6;
 
-/* Returns the merge of a stack. */
-static const struct merge *stack_merge(const struct stack *stack)
+/* Returns the functions of a stack's merge. */
+static const struct merge *stack_merge_class(const struct stack *stack)
 {
     return stack->step->stage->merge(stack->step->params);
 }
@@ -40,8 +41,8 @@ static enum status check_command(const struct stack *stack, const struct command
     return output_check(list->output, error);
 }
 
-/* Returns the number of workers whose pictures fit the budget, by the header of the first input that can be
- * opened twice. */
+/* Returns the number of workers whose pictures fit PICTURES_BUDGET, by the size of the first input; 1 if it
+ * is a pipe or cannot be opened. */
 static int count_workers(const struct command *command, const struct list *list)
 {
     struct reader_options options = settings_reader_options(&command->settings);
@@ -106,7 +107,7 @@ enum status stack_prepare(struct stack *stack, const struct command *command, co
 void stack_free(struct stack *stack)
 {
     if (stack->merge)
-        stack_merge(stack)->free(stack->merge);
+        stack_merge_class(stack)->free(stack->merge);
     free_pages(stack->spare, stack->spare_size);
     metadata_free(&stack->like.metadata);
     if (stack->series.paths) {
@@ -131,8 +132,8 @@ void stack_pass_turn(struct job *job)
     pthread_mutex_unlock(&stack->lock);
 }
 
-/* Waits until all inputs before this one have ended. Their jobs were taken earlier, so they are done or under
- * way. */
+/* Waits until all inputs before this one have ended. No deadlock: workers take jobs in order, so all earlier
+ * jobs have finished or are running. */
 static void wait_for_turn(struct job *job)
 {
     struct stack *stack = job->stack;
@@ -142,14 +143,14 @@ static void wait_for_turn(struct job *job)
     pthread_mutex_unlock(&stack->lock);
 }
 
-/* ---------------------------------------------------------------- the pictures of an input: a memory_sink */
+/* ---------------------------------------------------------------- memory_sink: an input's pictures */
 
 void stack_free_picture(struct job *job)
 {
     struct stack *stack = job->stack;
     struct stack_picture *picture = &job->picture;
     if (picture->samples) {
-        /* The first write to each page of fresh memory costs as much as decoding a fast PNG. */
+        /* Keep the memory for the next picture: page faults cost as much as decoding a fast PNG. */
         pthread_mutex_lock(&stack->lock);
         unsigned char *old = stack->spare;
         const size_t old_size = stack->spare_size;
@@ -233,7 +234,7 @@ static enum status end_picture(void *context, struct error *error)
     struct job *job = context;
     struct stack *stack = job->stack;
     struct stack_picture *picture = &job->picture;
-    const struct merge *merge = stack_merge(stack);
+    const struct merge *merge = stack_merge_class(stack);
     enum status status = STATUS_OK;
     wait_for_turn(job);
     if (!stack->merge) {
@@ -273,7 +274,7 @@ enum status stack_read(struct job *job, struct error *error)
     return reader_read(job->reader, job->picture.samples, row_size(info), info->height, error);
 }
 
-/* ---------------------------------------------------------------- the result: a memory_source */
+/* ---------------------------------------------------------------- memory_source: rows of the result */
 
 static enum status read_merged(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
@@ -282,10 +283,10 @@ static enum status read_merged(void *context, void *rows, size_t pitch, uint32_t
     const size_t size = row_size(reader_info(job->reader));
     enum status status = STATUS_OK;
     if (pitch == size)
-        return stack_merge(stack)->read(stack->merge, rows, (int)count, error);
+        return stack_merge_class(stack)->read(stack->merge, rows, (int)count, error);
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        status = stack_merge(stack)->read(stack->merge, (float *)(void *)((unsigned char *)rows + y * pitch),
-                                          1, error);
+        status = stack_merge_class(stack)->read(
+            stack->merge, (float *)(void *)((unsigned char *)rows + y * pitch), 1, error);
     return status;
 }
 
@@ -301,7 +302,7 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
     stack->spare_size = 0;
     enum status status = chain_end_series(&stack->before, &stack->series, error);
     if (status == STATUS_OK)
-        status = stack_merge(stack)->finish(stack->merge, &worker->run, &result, error);
+        status = stack_merge_class(stack)->finish(stack->merge, &worker->run, &result, error);
     if (status != STATUS_OK)
         return status;
     struct image_info info = stack->like;
@@ -339,6 +340,6 @@ void stack_describe(const struct stack *stack, size_t left_out, char *text, size
     text_append(text, size, "%zu picture%s merged", stack->pictures, stack->pictures == 1 ? "" : "s");
     if (left_out > 0)
         text_append(text, size, ", %zu of %zu files left out", left_out, stack->series.count);
-    if (stack_merge(stack)->describe)
-        stack_merge(stack)->describe(stack->merge, text, size);
+    if (stack_merge_class(stack)->describe)
+        stack_merge_class(stack)->describe(stack->merge, text, size);
 }
