@@ -80,7 +80,7 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
         return STATUS_FAILED;
     stack->series = (struct input_series){list->count, paths};
     pthread_mutex_init(&stack->lock, NULL);
-    pthread_cond_init(&stack->passed, NULL);
+    pthread_cond_init(&stack->turn_changed, NULL);
     for (size_t i = 0; i < list->count; i++) {
         list->jobs[i].merge = stack->step;
         list->jobs[i].stack = stack;
@@ -97,7 +97,7 @@ enum status stack_prepare(struct stack *stack, const struct command *command, co
     stack->before.prepared = command->chain.prepared;
     if (!stack->step)
         return chain_prepare_series(&stack->before, settings, NULL, error);
-    stack->most_workers = count_workers(command, list);
+    stack->max_workers = count_workers(command, list);
     enum status status = chain_prepare_series(&stack->after, settings, NULL, error);
     return status == STATUS_OK && !settings->dry_run
                ? chain_prepare_series(&stack->before, settings, &stack->series, error)
@@ -109,10 +109,10 @@ void stack_free(struct stack *stack)
     if (stack->merge)
         stack_merge_class(stack)->free(stack->merge);
     free_pages(stack->spare, stack->spare_size);
-    metadata_free(&stack->like.metadata);
+    metadata_free(&stack->first_info.metadata);
     if (stack->series.paths) {
         pthread_mutex_destroy(&stack->lock);
-        pthread_cond_destroy(&stack->passed);
+        pthread_cond_destroy(&stack->turn_changed);
     }
     free(stack->has_ended);
     free((void *)stack->series.paths);
@@ -128,7 +128,7 @@ void stack_pass_turn(struct job *job)
     stack->has_ended[job->index] = true;
     while (stack->turn < stack->series.count && stack->has_ended[stack->turn])
         stack->turn++;
-    pthread_cond_broadcast(&stack->passed);
+    pthread_cond_broadcast(&stack->turn_changed);
     pthread_mutex_unlock(&stack->lock);
 }
 
@@ -139,7 +139,7 @@ static void wait_for_turn(struct job *job)
     struct stack *stack = job->stack;
     pthread_mutex_lock(&stack->lock);
     while (stack->turn < job->index)
-        pthread_cond_wait(&stack->passed, &stack->lock);
+        pthread_cond_wait(&stack->turn_changed, &stack->lock);
     pthread_mutex_unlock(&stack->lock);
 }
 
@@ -197,31 +197,31 @@ static enum status write_picture(void *context, const void *rows, size_t pitch, 
     return STATUS_OK;
 }
 
-/* Fails for all inputs if the picture, of a file with samples of `file_type`, is not like the first one: the
- * command must be changed. */
+/* Fails if the picture, of a file with samples of `file_type`, differs from the first one in size, channels
+ * or type. The scope is SCOPE_ALL, as the other inputs will probably differ as well. */
 static enum status check_picture(const struct stack *stack, const struct image_info *info,
                                  enum sample_type file_type, struct error *error)
 {
-    const struct image_info *like = &stack->like;
-    if (info->width != like->width || info->height != like->height)
+    const struct image_info *first = &stack->first_info;
+    if (info->width != first->width || info->height != first->height)
         fail(error, STATUS_FAILED,
              "is %ux%d, and the first picture of the stack %ux%d; --align FILE, --resize or --crop before "
              "--%s makes them alike",
-             info->width, (int)info->height, like->width, (int)like->height, stack->step->stage->name);
-    else if (info->channels != like->channels || info->alpha != like->alpha)
+             info->width, (int)info->height, first->width, (int)first->height, stack->step->stage->name);
+    else if (info->channels != first->channels || info->alpha != first->alpha)
         fail(error, STATUS_FAILED,
              "has %d channels%s, and the first picture of the stack %d%s; make them alike first",
-             info->channels, info->alpha ? " with alpha" : "", like->channels,
-             like->alpha ? " with alpha" : "");
-    else if (info->type != like->type && file_type == stack->samples)
+             info->channels, info->alpha ? " with alpha" : "", first->channels,
+             first->alpha ? " with alpha" : "");
+    else if (info->type != first->type && file_type == stack->samples)
         fail(error, STATUS_FAILED,
              "is turned by its orientation, or its colours are multiplied by alpha, unlike the first picture "
              "of "
              "the stack; convert the inputs first, so that all are alike");
-    else if (info->type != like->type)
+    else if (info->type != first->type)
         fail(error, STATUS_FAILED,
              "has %s samples, and the first picture of the stack %s; convert it first (--depth)",
-             sample_name(info->type), sample_name(like->type));
+             sample_name(info->type), sample_name(first->type));
     else
         return STATUS_OK;
     error->scope = SCOPE_ALL;
@@ -243,7 +243,7 @@ static enum status end_picture(void *context, struct error *error)
                                           .folder = stack->settings->environment.spool,
                                           .jobs = stack->settings->jobs > 0 ? stack->settings->jobs
                                                                             : workers_available()};
-        stack->like = picture->info;
+        stack->first_info = picture->info;
         picture->info.metadata = (struct metadata){.orientation = 0};
         stack->format = reader_format(job->reader);
         stack->samples = input.samples;
@@ -305,7 +305,7 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
         status = stack_merge_class(stack)->finish(stack->merge, &worker->run, &result, error);
     if (status != STATUS_OK)
         return status;
-    struct image_info info = stack->like;
+    struct image_info info = stack->first_info;
     const struct change change = {.in_width = info.width,
                                   .in_height = info.height,
                                   .out_width = (uint32_t)result.width,
@@ -329,10 +329,11 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
     job->samples = stack->samples;
     job->low = stack->low;
     job->high = stack->high;
-    status = metadata_update(&stack->like.metadata, &change, error);
+    status = metadata_update(&stack->first_info.metadata, &change, error);
     if (status == STATUS_OK)
         status = memory_reader(job->output, &info, &source, &job->reader, error);
-    return status == STATUS_OK ? memory_reader_describe(job->reader, &stack->like.metadata, error) : status;
+    return status == STATUS_OK ? memory_reader_describe(job->reader, &stack->first_info.metadata, error)
+                               : status;
 }
 
 void stack_describe(const struct stack *stack, size_t left_out, char *text, size_t size)

@@ -234,8 +234,8 @@ void metadata_remove_tag(struct metadata *metadata, uint32_t number)
     if (found == NULL)
         return;
     free(found->data.data);
-    const size_t behind = (size_t)(metadata->tags + metadata->tag_count - found) - 1;
-    memmove(found, found + 1, behind * sizeof *found);
+    const size_t tail_count = (size_t)(metadata->tags + metadata->tag_count - found) - 1;
+    memmove(found, found + 1, tail_count * sizeof *found);
     metadata->tag_count--;
 }
 

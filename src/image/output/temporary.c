@@ -51,7 +51,7 @@ enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_OPENING, SLOT_LIVE };
 struct slot {
     atomic_int state; /* enum slot_state; the name is valid while it is OPENING or LIVE */
     char name[PATH_MAX];
-    int lock; /* a second descriptor that keeps the file locked until it has its final name; -1: none */
+    int lock_fd; /* a second descriptor that keeps the file locked until it has its final name; -1: none */
 };
 
 static struct slot slots[SLOT_COUNT];
@@ -130,7 +130,7 @@ static int slot_create_file(struct slot *slot, const char *target, int number, i
         errno = EEXIST;
     }
     if (descriptor >= 0)
-        slot->lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+        slot->lock_fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     return descriptor;
 }
 
@@ -177,8 +177,8 @@ void temporary_forget(const char *name)
     for (int i = 0; i < SLOT_COUNT; i++) {
         if (slots[i].name != name)
             continue;
-        if (slots[i].lock >= 0)
-            close(slots[i].lock);
+        if (slots[i].lock_fd >= 0)
+            close(slots[i].lock_fd);
         atomic_store(&slots[i].state, SLOT_FREE);
     }
 }

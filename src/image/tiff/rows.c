@@ -8,8 +8,8 @@
  * decoded into a block and copied from there, pixels interleaved. Tried and lost: reading uncompressed data
  * as whole strips, which copies the picture once more.
  *
- * libtiff numbers strips plane by plane, and tiles row by row of each plane (h strips or rows of tiles, w
- * tiles in a row):
+ * "Strip" also means a row of tiles here. libtiff numbers strips plane by plane, and tiles row by row of each
+ * plane (h strips or rows of tiles, w tiles in a row):
  *
  *     strip y of plane p: p * h + y          tile (x, y) of plane p: (p * h + y) * w + x */
 #include "image/tiff/tiff.h"
