@@ -1,12 +1,13 @@
-/* Point operations: an output depends on the pixel at the same position only. Also histograms, which have no position.
+/* Point operations: an output depends on the pixel at the same position only. The file also has the histogram
+ * kernels.
  *
- *     linear             factor * v + offset
+ *     linear             factor * v + offset * full
  *     levels             full * (clamp((v - black * full) * gain, 0, full) / full)^exponent
  *     threshold          full if v > limit * full, else 0
  *     gray               sum of weights[c] * v[c]
  *     difference         v - background  [+ full, for a light background]
- *     quotient           gain * v / background
- *     weighted_quotient  gain * v / (background / weights)
+ *     quotient           gain * v * full(background) / background
+ *     weighted_quotient  gain * v * weights / background
  *     combine            v - w * full, or v * w
  *
  * full is full scale for a pixel's colour: 1, or its alpha, as colour is premultiplied. Alpha itself is copied.
@@ -174,11 +175,11 @@ __kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *res
  *
  *     0 ... BINS - 1    bins in ascending order of values: HALF bins on either side of 0 for integers, of the origin for floats
  *     BINS              number of NaN and infinities
- *     BINS + 1          number of values that no bin counts: transparent pixels, and lanes beyond the picture
+ *     BINS + 1          number of ignored values: transparent pixels, and lanes beyond the picture
  *     ORIGIN            the origin, a float (find_origin)
  *
  * The macros need a variable `floats`: not 0 if samples are floats. */
-#define INTEGER_BINS (1 << 18)
+#define INTEGER_BINS (1 << 18) /* -2 to 2 times full scale, 1/65535 each */
 #define FLOAT_BINS   (1 << 19)
 #define BINS         (floats ? FLOAT_BINS : INTEGER_BINS)
 #define HALF         (BINS / 2)
@@ -217,7 +218,7 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
     bins[colour * SPACING + ORIGIN] = as_uint(count > 0 ? sorted[count / 2] : 0.0f);
 }
 
-/* Returns the bin of each value. Integer samples have 65535 bins from 0 to full scale. For floats v is the distance from the
+/* Returns the bin of each value. Bins of integer samples are 1/65535 of full scale wide. For floats v is the distance from the
  * origin, and its upper bits are the bin, as bits of positive floats sort like integers. A distance in the middle between two
  * bins goes to the lower one. */
 static inline ints find_bins(vec v, int floats)
@@ -238,8 +239,8 @@ static inline ints find_bins(vec v, int floats)
 }
 
 /* Counts the colours of rows [rows.x, rows.y), divided by alpha. `histograms` is 1, for all colours together, or the number
- * of colours. Row n of the grid adds to copy n % copies of the histograms. Grid: with LANES 16 one work-item per copy, which
- * counts every row number `copies`; otherwise one work-item per vec. */
+ * of colours. Row n of the grid adds to copy n % copies of the histograms. Grid: with LANES 16 one work-item per copy:
+ * work-item n counts rows n, n + copies, n + 2 copies, ...; otherwise one work-item per vec. */
 __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha,
                     int floats)
 {

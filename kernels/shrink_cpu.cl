@@ -39,7 +39,7 @@ __kernel void shrink_energy(PLANES_IN(subbands), PLANES_OUT(dst))
     shrink_energy_run(PLANES_ARG(subbands), PLANES_ARG(dst), WORK_ITEM_ARGS);
 }
 
-/* Returns the sums over SIDE x SIDE neighbours for the vec at x: each is the sum of the sums of SIDE columns. */
+/* Returns the sums over SIDE x SIDE neighbours for the vec at x: adds SIDE column sums. */
 static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
 {
     const int x0 = x - SIDE / 2;
@@ -50,7 +50,7 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
             sum += VLOAD(row + k);
         return sum;
     }
-    const struct padded_axis axis = {.n = energies_at.width, .length = energies_at.width}; /* no padding: equal */
+    const struct padded_axis axis = {.n = energies_at.width, .length = energies_at.width}; /* no padding */
     float line[LANES + SIDE];
     fill_axis(line, LANES + SIDE - 1, PLANES_ARG(energies), axis, x0, y, z);
     for (int k = 0; k < SIDE; k++)
@@ -64,8 +64,8 @@ static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
-/* Computes the factors of the noise of each image (tones.h), from the lowpass of the level, of which every `channels`-th plane is
- * brightness. Grid: x counts vecs, y rows, z images. */
+/* Computes a plane of noise factors for each image from its brightness (tones.h). Plane i * channels of the lowpass is the
+ * brightness of image i. Grid: x counts vecs, y rows, z images. */
 NOINLINE void shrink_tones_run(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves,
                                WORK_ITEM_PARAMS)
 {
@@ -85,8 +85,8 @@ __kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int
 
 /* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
  * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents:
- * parent_sigma_index is -1, and `parents` may be any planes and is not read. An image has tone_channels channels and one
- * plane of `tones`; 0: the noise is the same everywhere, and `tones` is not read. */
+ * parent_sigma_index is -1, and `parents` may be any planes and is not read. `tones` has one plane of noise factors per image,
+ * whose tone_channels channels share it. If tone_channels is 0, `tones` is not read and the factor is 1. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst),
                          __global const float *sigma, int sigma_index, int parent_sigma_index, PLANES_IN(tones),
                          int tone_channels, WORK_ITEM_PARAMS)

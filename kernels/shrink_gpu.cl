@@ -1,6 +1,9 @@
-/* Shrinkage of subbands (shrink.h) in one kernel, for GPUs. A work-item sums energies down a column, for OUTPUTS rows, in
- * registers. It stores the sums in local memory, from which each work-item then sums along x, and shrinks. Neighbouring
- * groups overlap by HALO vecs on both sides; the work-items there only sum down their column.
+/* Shrinkage of subbands (shrink.h) in one kernel, for GPUs.
+ *
+ * Step 1: each work-item loads a column of WINDOW rows and computes OUTPUTS vertical sums of SIDE energies in registers.
+ * Step 2: the sums are exchanged through local memory and summed along x, and the coefficients are shrunk.
+ *
+ * Neighbouring groups overlap by HALO vecs on both sides, which have no outputs and need only step 1.
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  output rows of a group */
@@ -52,8 +55,8 @@ static inline vec load_parent_squares(PLANES_IN(parents), int has_parents, int x
     return mad(a, a, b * b);
 }
 
-/* Computes the factors of the noise of each image (tones.h), from the lowpass of the level, of which every `channels`-th plane is
- * brightness. Grid: x counts vecs, y rows, z images. */
+/* Computes a plane of noise factors for each image from its brightness (tones.h). Plane i * channels of the lowpass is the
+ * brightness of image i. Grid: x counts vecs, y rows, z images. */
 __kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves)
 {
     const int x = get_global_id(0) * VEC_WIDTH, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -62,10 +65,10 @@ __kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int
     store(PLANES_ARG(dst), x, y, z, find_tones(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
 }
 
-/* Shrinks the subbands of a level. `sigma` has the image's noise of each channel (0 for alpha): on this level from
- * sigma[sigma_at] on, on the level of the parents from sigma[parent_sigma_at] on. For the coarsest level, which has no
- * parents, parent_sigma_at is -1; `parents` may be any planes and is not read. An image has tone_channels channels and one
- * plane of `tones`; 0: the noise is the same everywhere, and `tones` is not read.
+/* Shrinks the subbands of a level. sigma[sigma_at + c] is the image's noise in channel c on this level, 0 for alpha;
+ * sigma[parent_sigma_at + c] is the noise on the parents' level. The coarsest level has no parents: parent_sigma_at is -1, and
+ * `parents` may be any planes and is not read. `tones` has one plane of noise factors per image, whose tone_channels channels
+ * share it. If tone_channels is 0, `tones` is not read and the factor is 1.
  *
  * Grid: x counts groups of columns, y planes of all subbands, z groups of rows. With rows outermost, all subbands of the last
  * rows are written last and are still in the cache for the next kernel, which reads them together. */
@@ -100,8 +103,8 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
     }
-    /* Loads what the second step needs, so that no load waits for the barrier. There a work-item has the outputs of
-     * tile_index(): the same column as here in buffers, another one in images, whose coefficients are loaded again. */
+    /* Loads what the second step needs, so that no load waits for the barrier. There a work-item writes the outputs of
+     * tile_index(): in buffers those of its column, in images those of another one, whose coefficients are loaded again. */
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 index = tile_index(j * GROUP + item, OUTPUTS);

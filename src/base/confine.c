@@ -2,9 +2,8 @@
  *
  * Landlock takes a list of files and folders with rights. A folder's rights hold for everything below it;
  * parts of it cannot be excluded. Everything else fails with EACCES. Landlock needs no privileges. Each
- * version of its interface (ABI) added rights, and climg uses all that the kernel has. Version 1 refuses
- * every rename into another folder, which PoCL needs for its compiled kernels. Therefore Linux 5.19 (version
- * 2) is the oldest kernel whose Landlock is used.
+ * version of its interface (ABI) added rights, and climg uses all that the kernel has. Version 1 cannot allow
+ * renames between folders, which PoCL needs for its compiled kernels. So version 2 (Linux 5.19) is required.
  *
  * The seccomp filter is a list of system calls that are refused, in the language of packet filters (BPF).
  * They fail with EPERM and do not end the process, as drivers probe for features by calls. A list of allowed
@@ -51,10 +50,10 @@ struct ruleset {
 };
 
 /* Rules of the process. Set before there are threads. */
-static int rules = -1;   /* descriptor of Landlock's rule set; -1: none */
-static int version;      /* version of Landlock; 0: not usable */
-static uint64_t handled; /* rights on files that need a rule */
-static int failure;      /* errno of a rule that could not be added; 0: none */
+static int ruleset_fd = -1;  /* descriptor of Landlock's rule set; -1: none */
+static int landlock_version; /* version of Landlock; 0: not usable */
+static uint64_t handled;     /* rights on files that need a rule */
+static int rule_error;       /* errno of the last failure to create the rule set or to add a rule; 0: none */
 static bool is_on;
 
 /* ---------------------------------------------------------------- files */
@@ -123,20 +122,21 @@ static void rules_add_list(const char *const *paths, size_t count, unsigned righ
 
 void confine_begin(void)
 {
-    version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    if (version < 2) {
-        version = 0;
+    landlock_version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (landlock_version < 2) {
+        landlock_version = 0;
         return;
     }
-    const int newest_right = version >= 5 ? 15 : version >= 3 ? 14 : 13; /* bit of the last right */
+    /* The bit of the last right. */
+    const int newest_right = landlock_version >= 5 ? 15 : landlock_version >= 3 ? 14 : 13;
     const struct ruleset ruleset = {
         .files = handled = (UINT64_C(2) << newest_right) - 1,
-        .network = version >= 4 ? 3 : 0, /* TCP: bind, connect */
-        .scopes = version >= 6 ? 3 : 0,  /* other processes: abstract sockets, signals */
+        .network = landlock_version >= 4 ? 3 : 0, /* TCP: bind, connect */
+        .scopes = landlock_version >= 6 ? 3 : 0,  /* other processes: abstract sockets, signals */
     };
-    rules = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof ruleset, 0);
-    if (rules < 0)
-        failure = errno;
+    ruleset_fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof ruleset, 0);
+    if (ruleset_fd < 0)
+        rule_error = errno;
     rules_add_list(readable, sizeof readable / sizeof readable[0], CONFINE_READ);
     rules_add_list(devices, sizeof devices / sizeof devices[0], CONFINE_READ | CONFINE_WRITE);
     rules_add_list(programs, sizeof programs / sizeof programs[0], CONFINE_READ | CONFINE_EXECUTE);
@@ -167,18 +167,19 @@ static void rule_add(int file, unsigned rights)
     const struct landlock_path_beneath_attr rule = {
         .allowed_access = access & handled & (known && S_ISDIR(info.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
         .parent_fd = file};
-    /* EBADFD: pipes need no rule. ENOMSG: this kernel knows none of the rights. */
-    if (!known || (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
+    /* EBADFD: pipes and the like cannot have a rule and need none. ENOMSG: allowed_access is 0, as this
+     * Landlock version does not know the rights. */
+    if (!known || (syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
                    errno != EBADFD && errno != ENOMSG))
-        failure = errno;
+        rule_error = errno;
 }
 
 void confine_allow(const char *path, unsigned rights)
 {
-    const int file = rules >= 0 ? open(path, O_PATH | O_CLOEXEC) : -1;
+    const int file = ruleset_fd >= 0 ? open(path, O_PATH | O_CLOEXEC) : -1;
     if (file < 0) {
-        if (rules >= 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-            failure = errno;
+        if (ruleset_fd >= 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+            rule_error = errno;
         return;
     }
     rule_add(file, rights);
@@ -206,7 +207,7 @@ static const uint32_t ARCHITECTURE = 0; /* no filter */
 /* Numbers of system calls that Debian 12's kernel headers lack, the same on all architectures. */
 enum {
     CALL_FCHMODAT2 = 452,
-    CALL_NEWEST = 462, /* mseal, of Linux 6.10; later ones fail with ENOSYS, as the list lacks them */
+    CALL_NEWEST = 462, /* mseal, of Linux 6.10; later calls, not reviewed for the list, fail with ENOSYS */
 };
 
 /* System calls that climg, image libraries and drivers do not use. */
@@ -244,8 +245,10 @@ static const int refused[] = {
     /* execution by descriptor: the file may have no path, so no rule of Landlock could apply */
     SYS_execveat};
 
-/* System calls that fail with ENOSYS, so that libraries fall back to others. A filter cannot read the flags
- * of clone3, which are in memory, and files of memfd_create could be executed. */
+/* System calls that fail with ENOSYS, so that libraries fall back to others:
+ *
+ *     clone3          its flags are in memory, which a filter cannot read
+ *     memfd_create    such a file could be executed despite Landlock */
 static const int hidden[] = {SYS_clone3, SYS_memfd_create};
 
 enum { REFUSED = sizeof refused / sizeof refused[0], HIDDEN = sizeof hidden / sizeof hidden[0] };
@@ -327,26 +330,27 @@ enum status confine_apply(const char **note, struct error *error)
 {
     static char text[128];
     /* Allow /proc/self. Its descriptor stays open, since the rule is lost when /proc drops the inode. */
-    const int self = rules >= 0 ? open("/proc/self", O_PATH | O_CLOEXEC) : -1;
+    const int self = ruleset_fd >= 0 ? open("/proc/self", O_PATH | O_CLOEXEC) : -1;
     if (self >= 0)
         rule_add(self, CONFINE_READ);
-    if (failure != 0)
-        return fail(error, STATUS_FAILED, "cannot confine the process: %s%s", strerror(failure),
-                    failure == EMFILE ? "; raise the limit (ulimit -n)" : "");
-    /* Without PR_SET_NO_NEW_PRIVS, both would need privileges. With it, set-user-ID programs start without
-     * theirs. */
+    if (rule_error != 0)
+        return fail(error, STATUS_FAILED, "cannot confine the process: %s%s", strerror(rule_error),
+                    rule_error == EMFILE ? "; raise the limit (ulimit -n)" : "");
+    /* Landlock and seccomp need CAP_SYS_ADMIN or no_new_privs. With the latter, set-user-ID programs start
+     * without their privileges. */
     const bool is_possible = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-    const bool files = is_possible && rules >= 0 && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+    const bool files =
+        is_possible && ruleset_fd >= 0 && syscall(SYS_landlock_restrict_self, ruleset_fd, 0) == 0;
     const bool calls = is_possible && filter_install();
-    if (rules >= 0)
-        close(rules);
-    rules = -1;
+    if (ruleset_fd >= 0)
+        close(ruleset_fd);
+    ruleset_fd = -1;
     is_on = files || calls;
     if (files)
-        snprintf(text, sizeof text, "files by Landlock %d, system calls %s", version,
-                 calls ? "by seccomp" : "not, as this kernel has no seccomp for climg");
+        snprintf(text, sizeof text, "files by Landlock %d, system calls %s", landlock_version,
+                 calls ? "by seccomp" : "not, as seccomp is not available");
     else
-        snprintf(text, sizeof text, "files not, as this kernel has no Landlock for climg; system calls %s",
+        snprintf(text, sizeof text, "files not, as Landlock is not available; system calls %s",
                  calls ? "by seccomp" : "not, either");
     *note = text;
     return STATUS_OK;

@@ -278,7 +278,6 @@ static int compare_folded(const void *a, const void *b)
  * it cannot be created: then the job fails, too. */
 static bool is_one_name(const struct file_identity *first, const struct file_identity *second)
 {
-    enum { LONGEST = 200 }; /* bytes of a name that temporary_create keeps */
     char target[PATH_MAX], other[2 * PATH_MAX], *created = NULL;
     const int length = (int)(first->name - first->path);
     size_t at = 0;
@@ -290,8 +289,9 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
     if (file < 0)
         return false;
     struct stat info;
-    snprintf(other, sizeof other, "%.*s.%.*s%s", length, first->path, two < LONGEST ? two : LONGEST,
-             second->name + at, created + length + 1 + (one < LONGEST ? one : LONGEST));
+    snprintf(other, sizeof other, "%.*s.%.*s%s", length, first->path,
+             temporary_kept_length(second->name + at, (size_t)two), second->name + at,
+             created + length + 1 + temporary_kept_length(first->name + at, (size_t)one));
     const bool same = stat(other, &info) == 0;
     temporary_remove(created);
     close(file);

@@ -216,23 +216,26 @@ static enum status job_strip_space(struct job *job, const struct settings *setti
 
 /* Opens the page's colour space, if a stage or --strip needs it. A profile that cannot be used is a warning.
  */
-static void job_open_space(struct job *job, const struct settings *settings)
+static enum status job_open_space(struct job *job, const struct settings *settings, struct error *error)
 {
     const struct image_info *info = reader_info(job->reader);
-    struct error error;
     colour_space_release(job->space);
     job->space = NULL;
     job->space_problem[0] = '\0';
     const bool is_needed =
         job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
                      : settings->linear || strips_space(job, settings) || chain_caps(&job->chain).needs_space;
-    if (is_needed &&
-        colour_space_of_file(&info->metadata, info->channels - info->alpha, &job->space, &error) != STATUS_OK)
+    if (is_needed && colour_space_of_file(&info->metadata, info->channels - info->alpha, &job->space,
+                                          error) != STATUS_OK) {
+        if (error->is_out_of_memory)
+            return STATUS_FAILED;
         snprintf(job->space_problem, sizeof job->space_problem, "is taken for sRGB, as its %.120s",
-                 error.text);
+                 error->text);
+    }
     /* The floats of a stack mean what the samples of its files mean. */
     if (is_needed && job->space == NULL && job->merge && !sample_is_float(job_input_type(job)))
         job->space = colour_space_builtin(info->channels - info->alpha == 1 ? COLOUR_GRAY : COLOUR_SRGB);
+    return STATUS_OK;
 }
 
 enum status job_resolve_chain(struct job *job, const struct worker *worker, struct error *error)
@@ -246,7 +249,7 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
         chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
                       format_holds_coefficients(job->format) && !job_is_stacked(job), &job->chain, error);
     if (status == STATUS_OK)
-        job_open_space(job, settings);
+        status = job_open_space(job, settings, error);
     if (status == STATUS_OK && !job_is_stacked(job))
         status = job_strip_space(job, settings, error);
     const bool turns =

@@ -67,7 +67,8 @@ struct job {
     char space_problem[160];          /* a warning: why the page's space is not known; "" if it is */
     double low, high;             /* with --range: the values that become 0 and full scale; of integers, as
                                    * fractions of their full scale */
-    struct stack_picture picture; /* of an input of a stack */
+    struct stack_picture picture; /* of an input of a stack: the current page */
+    int merged;                   /* number of its pages that the stack has */
     bool copied; /* nothing changes pixels or metadata: the file is copied without decoding */
 
     struct job *next;          /* the next deferred job; protected by the worker pool's lock */

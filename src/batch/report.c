@@ -271,7 +271,10 @@ void results_add(struct results *results, struct job *job, const struct result *
     } else if (is_left_out) {
         /* An input of a stack is left out, and the stack goes on: no failure of the command. */
         struct error line;
-        error_set(&line, "%s; left out", result->error.text);
+        if (job->merged > 0)
+            error_set(&line, "%s; its pages before that (%d) are merged", result->error.text, job->merged);
+        else
+            error_set(&line, "%s; left out", result->error.text);
         results->left_out++;
         if (!results->settings->quiet)
             results_print(results, &line);

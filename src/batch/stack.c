@@ -1,5 +1,6 @@
-/* Pictures of a stack between its jobs and its merge. Tried and given up: adding rows as they are decoded,
- * which needs no memory for a picture; a damaged file would have added some of its rows. */
+/* Implements stack.h: keeps each input's picture in memory until it is the input's turn to be merged. Tried
+ * and given up: adding rows as they are decoded, which needs no memory for a picture; a damaged file would
+ * have added some of its rows. */
 #include "batch/stack.h"
 
 #include "base/text.h"
@@ -14,8 +15,8 @@
 /* Bytes of the pictures of all workers. One worker may have a larger one. */
 static const double PICTURES_BUDGET = 256e6;
 
-/* Returns the merge of a stack. */
-static const struct merge *stack_merge(const struct stack *stack)
+/* Returns the functions of a stack's merge. */
+static const struct merge *stack_merge_class(const struct stack *stack)
 {
     return stack->step->stage->merge(stack->step->params);
 }
@@ -40,8 +41,8 @@ static enum status check_command(const struct stack *stack, const struct command
     return output_check(list->output, error);
 }
 
-/* Returns the number of workers whose pictures fit the budget, by the header of the first input that can be
- * opened twice. */
+/* Returns the number of workers whose pictures fit PICTURES_BUDGET, by the size of the first input; 1 if it
+ * is a pipe or cannot be opened. */
 static int count_workers(const struct command *command, const struct list *list)
 {
     struct reader_options options = settings_reader_options(&command->settings);
@@ -79,7 +80,7 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
         return STATUS_FAILED;
     stack->series = (struct input_series){list->count, paths};
     pthread_mutex_init(&stack->lock, NULL);
-    pthread_cond_init(&stack->passed, NULL);
+    pthread_cond_init(&stack->turn_changed, NULL);
     for (size_t i = 0; i < list->count; i++) {
         list->jobs[i].merge = stack->step;
         list->jobs[i].stack = stack;
@@ -96,7 +97,7 @@ enum status stack_prepare(struct stack *stack, const struct command *command, co
     stack->before.prepared = command->chain.prepared;
     if (!stack->step)
         return chain_prepare_series(&stack->before, settings, NULL, error);
-    stack->most_workers = count_workers(command, list);
+    stack->max_workers = count_workers(command, list);
     enum status status = chain_prepare_series(&stack->after, settings, NULL, error);
     return status == STATUS_OK && !settings->dry_run
                ? chain_prepare_series(&stack->before, settings, &stack->series, error)
@@ -106,12 +107,12 @@ enum status stack_prepare(struct stack *stack, const struct command *command, co
 void stack_free(struct stack *stack)
 {
     if (stack->merge)
-        stack_merge(stack)->free(stack->merge);
+        stack_merge_class(stack)->free(stack->merge);
     free_pages(stack->spare, stack->spare_size);
-    metadata_free(&stack->like.metadata);
+    metadata_free(&stack->first_info.metadata);
     if (stack->series.paths) {
         pthread_mutex_destroy(&stack->lock);
-        pthread_cond_destroy(&stack->passed);
+        pthread_cond_destroy(&stack->turn_changed);
     }
     free(stack->has_ended);
     free((void *)stack->series.paths);
@@ -127,29 +128,29 @@ void stack_pass_turn(struct job *job)
     stack->has_ended[job->index] = true;
     while (stack->turn < stack->series.count && stack->has_ended[stack->turn])
         stack->turn++;
-    pthread_cond_broadcast(&stack->passed);
+    pthread_cond_broadcast(&stack->turn_changed);
     pthread_mutex_unlock(&stack->lock);
 }
 
-/* Waits until all inputs before this one have ended. Their jobs were taken earlier, so they are done or under
- * way. */
+/* Waits until all inputs before this one have ended. No deadlock: workers take jobs in order, so all earlier
+ * jobs have finished or are running. */
 static void wait_for_turn(struct job *job)
 {
     struct stack *stack = job->stack;
     pthread_mutex_lock(&stack->lock);
     while (stack->turn < job->index)
-        pthread_cond_wait(&stack->passed, &stack->lock);
+        pthread_cond_wait(&stack->turn_changed, &stack->lock);
     pthread_mutex_unlock(&stack->lock);
 }
 
-/* ---------------------------------------------------------------- the pictures of an input: a memory_sink */
+/* ---------------------------------------------------------------- memory_sink: an input's pictures */
 
 void stack_free_picture(struct job *job)
 {
     struct stack *stack = job->stack;
     struct stack_picture *picture = &job->picture;
     if (picture->samples) {
-        /* The first write to each page of fresh memory costs as much as decoding a fast PNG. */
+        /* Keep the memory for the next picture: page faults cost as much as decoding a fast PNG. */
         pthread_mutex_lock(&stack->lock);
         unsigned char *old = stack->spare;
         const size_t old_size = stack->spare_size;
@@ -196,25 +197,31 @@ static enum status write_picture(void *context, const void *rows, size_t pitch, 
     return STATUS_OK;
 }
 
-/* Fails for all inputs if the picture is not like the first one: the command must be changed. */
+/* Fails if the picture, of a file with samples of `file_type`, differs from the first one in size, channels
+ * or type. The scope is SCOPE_ALL, as the other inputs will probably differ as well. */
 static enum status check_picture(const struct stack *stack, const struct image_info *info,
-                                 struct error *error)
+                                 enum sample_type file_type, struct error *error)
 {
-    const struct image_info *like = &stack->like;
-    if (info->width != like->width || info->height != like->height)
+    const struct image_info *first = &stack->first_info;
+    if (info->width != first->width || info->height != first->height)
         fail(error, STATUS_FAILED,
              "is %ux%d, and the first picture of the stack %ux%d; --align FILE, --resize or --crop before "
              "--%s makes them alike",
-             info->width, (int)info->height, like->width, (int)like->height, stack->step->stage->name);
-    else if (info->channels != like->channels || info->alpha != like->alpha)
+             info->width, (int)info->height, first->width, (int)first->height, stack->step->stage->name);
+    else if (info->channels != first->channels || info->alpha != first->alpha)
         fail(error, STATUS_FAILED,
              "has %d channels%s, and the first picture of the stack %d%s; make them alike first",
-             info->channels, info->alpha ? " with alpha" : "", like->channels,
-             like->alpha ? " with alpha" : "");
-    else if (info->type != like->type)
+             info->channels, info->alpha ? " with alpha" : "", first->channels,
+             first->alpha ? " with alpha" : "");
+    else if (info->type != first->type && file_type == stack->samples)
+        fail(error, STATUS_FAILED,
+             "is turned by its orientation, or its colours are multiplied by alpha, unlike the first picture "
+             "of "
+             "the stack; convert the inputs first, so that all are alike");
+    else if (info->type != first->type)
         fail(error, STATUS_FAILED,
              "has %s samples, and the first picture of the stack %s; convert it first (--depth)",
-             sample_name(info->type), sample_name(like->type));
+             sample_name(info->type), sample_name(first->type));
     else
         return STATUS_OK;
     error->scope = SCOPE_ALL;
@@ -227,7 +234,7 @@ static enum status end_picture(void *context, struct error *error)
     struct job *job = context;
     struct stack *stack = job->stack;
     struct stack_picture *picture = &job->picture;
-    const struct merge *merge = stack_merge(stack);
+    const struct merge *merge = stack_merge_class(stack);
     enum status status = STATUS_OK;
     wait_for_turn(job);
     if (!stack->merge) {
@@ -236,7 +243,7 @@ static enum status end_picture(void *context, struct error *error)
                                           .folder = stack->settings->environment.spool,
                                           .jobs = stack->settings->jobs > 0 ? stack->settings->jobs
                                                                             : workers_available()};
-        stack->like = picture->info;
+        stack->first_info = picture->info;
         picture->info.metadata = (struct metadata){.orientation = 0};
         stack->format = reader_format(job->reader);
         stack->samples = input.samples;
@@ -247,10 +254,11 @@ static enum status end_picture(void *context, struct error *error)
             error->scope = SCOPE_ALL;
     }
     if (status == STATUS_OK)
-        status = check_picture(stack, &picture->info, error);
+        status = check_picture(stack, &picture->info, job_input_type(job), error);
     if (status == STATUS_OK)
         status = merge->add(stack->merge, picture->run, picture->samples, error);
     stack->pictures += status == STATUS_OK;
+    job->merged += status == STATUS_OK;
     return status;
 }
 
@@ -266,7 +274,7 @@ enum status stack_read(struct job *job, struct error *error)
     return reader_read(job->reader, job->picture.samples, row_size(info), info->height, error);
 }
 
-/* ---------------------------------------------------------------- the result: a memory_source */
+/* ---------------------------------------------------------------- memory_source: rows of the result */
 
 static enum status read_merged(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
@@ -275,10 +283,10 @@ static enum status read_merged(void *context, void *rows, size_t pitch, uint32_t
     const size_t size = row_size(reader_info(job->reader));
     enum status status = STATUS_OK;
     if (pitch == size)
-        return stack_merge(stack)->read(stack->merge, rows, (int)count, error);
+        return stack_merge_class(stack)->read(stack->merge, rows, (int)count, error);
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        status = stack_merge(stack)->read(stack->merge, (float *)(void *)((unsigned char *)rows + y * pitch),
-                                          1, error);
+        status = stack_merge_class(stack)->read(
+            stack->merge, (float *)(void *)((unsigned char *)rows + y * pitch), 1, error);
     return status;
 }
 
@@ -294,10 +302,10 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
     stack->spare_size = 0;
     enum status status = chain_end_series(&stack->before, &stack->series, error);
     if (status == STATUS_OK)
-        status = stack_merge(stack)->finish(stack->merge, &worker->run, &result, error);
+        status = stack_merge_class(stack)->finish(stack->merge, &worker->run, &result, error);
     if (status != STATUS_OK)
         return status;
-    struct image_info info = stack->like;
+    struct image_info info = stack->first_info;
     const struct change change = {.in_width = info.width,
                                   .in_height = info.height,
                                   .out_width = (uint32_t)result.width,
@@ -321,10 +329,11 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
     job->samples = stack->samples;
     job->low = stack->low;
     job->high = stack->high;
-    status = metadata_update(&stack->like.metadata, &change, error);
+    status = metadata_update(&stack->first_info.metadata, &change, error);
     if (status == STATUS_OK)
         status = memory_reader(job->output, &info, &source, &job->reader, error);
-    return status == STATUS_OK ? memory_reader_describe(job->reader, &stack->like.metadata, error) : status;
+    return status == STATUS_OK ? memory_reader_describe(job->reader, &stack->first_info.metadata, error)
+                               : status;
 }
 
 void stack_describe(const struct stack *stack, size_t left_out, char *text, size_t size)
@@ -332,6 +341,6 @@ void stack_describe(const struct stack *stack, size_t left_out, char *text, size
     text_append(text, size, "%zu picture%s merged", stack->pictures, stack->pictures == 1 ? "" : "s");
     if (left_out > 0)
         text_append(text, size, ", %zu of %zu files left out", left_out, stack->series.count);
-    if (stack_merge(stack)->describe)
-        stack_merge(stack)->describe(stack->merge, text, size);
+    if (stack_merge_class(stack)->describe)
+        stack_merge_class(stack)->describe(stack->merge, text, size);
 }

@@ -22,22 +22,22 @@ struct stack {
     struct chain before, after; /* parts of the command's chain, which owns the steps */
     const struct step *step;    /* the step between them; NULL: the command has none, and there is no stack */
     struct input_series series; /* the inputs; owns the array, not the paths */
-    int most_workers;           /* whose pictures fit into memory */
+    int max_workers;            /* whose pictures fit into memory */
 
     pthread_mutex_t lock; /* protects the next five */
-    pthread_cond_t passed;
+    pthread_cond_t turn_changed;
     bool *has_ended;      /* by input: its job adds no more pictures */
     size_t turn;          /* index of the first input that has not ended */
     unsigned char *spare; /* memory for the next picture; owned, may be NULL */
     size_t spare_size;    /* bytes */
 
     /* The merge; belongs to the worker whose turn it is. */
-    void *merge;                 /* state; NULL before the first picture */
-    struct image_info like;      /* the first picture; owns its metadata */
-    const struct format *format; /* of its file */
-    enum sample_type samples;    /* of its file */
-    double low, high;            /* as in struct job */
-    size_t pictures;             /* number of pictures so far */
+    void *merge;                  /* state; NULL before the first picture */
+    struct image_info first_info; /* the first picture; owns its metadata */
+    const struct format *format;  /* of its file */
+    enum sample_type samples;     /* of its file */
+    double low, high;             /* as in struct job */
+    size_t pictures;              /* number of pictures so far */
 };
 
 /* Finds the stage that merges, and checks that the command can be done with it. Marks the jobs of the list as

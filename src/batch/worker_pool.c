@@ -324,8 +324,8 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
     count = count > pool->devices ? count : pool->devices;
     count = count < most ? count : most;
     const struct job *first = pool->list->count > 0 ? pool->list->jobs : NULL;
-    if (first && first->stack && first->stack->most_workers < count)
-        count = first->stack->most_workers;
+    if (first && first->stack && first->stack->max_workers < count)
+        count = first->stack->max_workers;
     const size_t jobs = first ? pool->list->count : 1; /* for an empty shard, too */
     return jobs < (size_t)count ? (int)jobs : count;
 }

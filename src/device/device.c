@@ -86,15 +86,21 @@ cl_mem device_host_buffer(const struct device *device, size_t size, void **host,
     return NULL;
 }
 
+size_t whole_mebibytes(size_t bytes)
+{
+    return bytes / (1 << 20) + (bytes % (1 << 20) > 0);
+}
+
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error)
 {
     if (code == CL_OUT_OF_HOST_MEMORY)
-        return fail_memory(error, "out of memory for %zu MiB of pixels", bytes >> 20);
-    return fail_memory(error,
-                       "%s is out of memory: %zu MiB wanted at once (%s) of %zu MiB, one allocation at most "
-                       "%zu MiB; use a smaller image or another --device",
-                       device->name, bytes >> 20, cl_error_name(code), (size_t)(device->memory >> 20),
-                       (size_t)(device->max_allocation >> 20));
+        return fail_memory(error, "out of memory for %zu MiB of pixels", whole_mebibytes(bytes));
+    return fail_memory(
+        error,
+        "%s is out of memory: cannot allocate %zu MiB (%s); it has %zu MiB, at most %zu MiB per "
+        "allocation; use a smaller image or another --device",
+        device->name, whole_mebibytes(bytes), cl_error_name(code), (size_t)(device->memory >> 20),
+        (size_t)(device->max_allocation >> 20));
 }
 
 enum status cl_failed(cl_int code, struct error *error)
@@ -126,6 +132,7 @@ const char *cl_error_name(cl_int code)
         {CL_INVALID_MEM_OBJECT, "CL_INVALID_MEM_OBJECT"},
         {CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR"},
         {CL_INVALID_IMAGE_SIZE, "CL_INVALID_IMAGE_SIZE"},
+        {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
         {CL_INVALID_BUILD_OPTIONS, "CL_INVALID_BUILD_OPTIONS"},
         {CL_INVALID_PROGRAM_EXECUTABLE, "CL_INVALID_PROGRAM_EXECUTABLE"},
         {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
@@ -137,11 +144,14 @@ const char *cl_error_name(cl_int code)
         {CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE"},
         {CL_INVALID_WORK_ITEM_SIZE, "CL_INVALID_WORK_ITEM_SIZE"},
         {CL_INVALID_EVENT, "CL_INVALID_EVENT"},
+        {CL_INVALID_OPERATION, "CL_INVALID_OPERATION"},
         {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE"},
         {CL_INVALID_GLOBAL_WORK_SIZE, "CL_INVALID_GLOBAL_WORK_SIZE"},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (names[i].code == code)
             return names[i].name;
-    return "an unknown OpenCL error";
+    static _Thread_local char number[32];
+    snprintf(number, sizeof number, "OpenCL error %d", code);
+    return number;
 }

@@ -89,6 +89,9 @@ void device_finish(const struct device *device);
  * that uses the buffer has finished. Returns NULL on failure, with the error in *code. */
 cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code);
 
+/* Returns the number of MiB, rounded up. */
+size_t whole_mebibytes(size_t bytes);
+
 /* Reports that an allocation of `bytes` failed with `code`: CL_OUT_OF_HOST_MEMORY means host memory, other
  * codes mean device memory. Sets error->is_out_of_memory and returns STATUS_FAILED. */
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);

@@ -1,11 +1,11 @@
-/* Staging buffers: memory that the host fills or reads and kernels use, without a wait in the enqueuing
- * thread.
+/* Staging buffers, which the host and kernels use in turn. Only staging_wait blocks; the thread that enqueues
+ * commands does not.
  *
  * The pool keeps idle buffers, since pinning 268 MB takes 98 ms and the first touch of pages costs more than
  * the kernels of a small image. Copies between pinned memory and an H200 run at 55 GB/s; from pageable memory
  * at 9.8 GB/s up and 19.3 down.
  *
- * With device memory of its own, events order the three queues:
+ * If the device has its own memory, events order the three queues:
  *
  *     upload      kernels_done of the previous use ─▶ copy ─▶ barrier ─▶ kernels
  *     download    kernels ─▶ kernels_done (marker) ─▶ copy ─▶ host_ready ─▶ staging_wait */
@@ -20,8 +20,8 @@
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
-    fail(error, STATUS_FAILED, "%s: %s %zu MiB: %s", staging->device->name, what, staging->size >> 20,
-         cl_error_name(code));
+    fail(error, STATUS_FAILED, "%s: %s failed (%zu MiB): %s", staging->device->name, what,
+         whole_mebibytes(staging->size), cl_error_name(code));
     return cl_failed(code, error);
 }
 
@@ -53,8 +53,9 @@ static void staging_free(struct staging *staging)
 
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error)
 {
-    /* Reuse an idle buffer of at most four times the size: the smallest one. Otherwise a reader of 8 bit
-     * takes the writer's floats, which need another buffer then. */
+    /* Reuse an idle buffer of at most four times the size: the smallest one. Without the factor four, a
+     * reader of 8-bit rows would take the idle buffer of the writer's float rows, and the writer would
+     * allocate another. */
     struct staging **best = NULL;
     for (struct staging **link = &pool->idle; *link; link = &(*link)->next)
         if ((*link)->size >= size && (*link)->size / 4 <= size && (!best || (*link)->size < (*best)->size))
@@ -101,7 +102,7 @@ void staging_release(struct staging_pool *pool, struct staging *staging)
     if (!staging)
         return;
 
-    /* After a failure the host must not use the memory again, so free it. */
+    /* If mapping or a command failed, the buffer's state is unknown: free it instead of reusing it. */
     if (!staging->host || staging_wait(staging, &ignored) != STATUS_OK) {
         staging_free(staging);
         return;
@@ -209,7 +210,7 @@ enum status staging_map(struct staging *staging, size_t size, struct error *erro
         release_event(&staging->kernels_done); /* no upload has waited for it */
         code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &staging->kernels_done);
         if (code != CL_SUCCESS)
-            return staging_failed(staging, "waiting for", code, error);
+            return staging_failed(staging, "enqueuing a marker", code, error);
         if (size > 0 && enqueue_download(staging, size, error) != STATUS_OK)
             return STATUS_FAILED;
     }

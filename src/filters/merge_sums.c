@@ -3,8 +3,8 @@
  *     sums of 8 and 16 bit     unsigned integers of 32 bits, exact up to 65,536 pictures
  *     other sums               doubles, in the order of the inputs, without fma
  *
- * All channels are merged alike; only the sum has the mean's alpha. The number of pictures that count is kept
- * for each pixel, unless samples are integers without alpha, where all count. */
+ * Alpha is merged like a colour, except that the alpha of a sum is the mean. frame->counts has the number of
+ * pictures that count, for each pixel; it is NULL for integers without alpha, where all count. */
 #include "filters/merge.h"
 
 #include <stdlib.h>
@@ -14,19 +14,19 @@ struct accumulators {
     struct merge_frame frame; /* must be first */
     enum merge_method method;
     /* One for each sample: exact sums of integers, or doubles. One of them is NULL. */
-    uint32_t *whole; /* of allocate_pages: in small pages the first picture took three times as long */
-    double *real;
+    uint32_t *int_sums; /* in huge pages: with small ones the first picture took three times as long */
+    double *double_sums;
     double *row; /* samples of a row */
 };
 
 /* Samples that are added at a time. */
 enum { BLOCK_SAMPLES = 256 };
 
-/* Most pictures whose 16-bit sums fit into 32 bits. */
-enum { MOST_WHOLE = 65536 };
+/* Most pictures whose sums fit into 32 bits. */
+enum { MOST_8_BIT = 1 << 24, MOST_16_BIT = 1 << 16 };
 
 /* Returns the bytes of exact sums, with room for a whole block at the end. */
-static size_t whole_size(const struct merge_frame *frame)
+static size_t int_sums_size(const struct merge_frame *frame)
 {
     return (frame->width * frame->height * frame->channels + BLOCK_SAMPLES) * sizeof(uint32_t);
 }
@@ -35,8 +35,8 @@ static void accumulators_free(void *state)
 {
     struct accumulators *sums = state;
     merge_frame_free(&sums->frame);
-    free_pages(sums->whole, whole_size(&sums->frame));
-    free(sums->real);
+    free_pages(sums->int_sums, int_sums_size(&sums->frame));
+    free(sums->double_sums);
     free(sums->row);
     free(sums);
 }
@@ -50,22 +50,22 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     if (!sums || merge_frame_make(&sums->frame, input, options->edges, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct merge_frame *frame = &sums->frame;
-    const bool is_whole = !frame->counts && (frame->type == SAMPLE_UINT8 || frame->type == SAMPLE_UINT16);
+    const bool is_exact = !frame->counts && (frame->type == SAMPLE_UINT8 || frame->type == SAMPLE_UINT16);
     sums->method = (enum merge_method)options->method;
-    if (is_whole)
-        sums->whole = allocate_pages(whole_size(frame));
+    if (is_exact)
+        sums->int_sums = allocate_pages(int_sums_size(frame));
     else
-        sums->real = allocate_zeroed(frame->width * frame->height * frame->channels, sizeof *sums->real,
-                                     "the sums of a stack", error);
+        sums->double_sums = allocate_zeroed(frame->width * frame->height * frame->channels,
+                                            sizeof *sums->double_sums, "the sums of a stack", error);
     sums->row = allocate(frame->width * frame->channels * sizeof *sums->row, "a row of samples", error);
-    if (is_whole && !sums->whole)
+    if (is_exact && !sums->int_sums)
         fail_memory(error, "out of memory for the sums of a stack");
-    return (sums->whole || sums->real) && sums->row ? STATUS_OK : STATUS_FAILED;
+    return (sums->int_sums || sums->double_sums) && sums->row ? STATUS_OK : STATUS_FAILED;
 }
 
 /* Adds integers, a block of samples at a time: compilers vectorize loops of constant length at -O2, which
  * takes 3 ms instead of 13 for 18 million samples. */
-static void add_whole(struct accumulators *sums, const void *samples)
+static void add_integers(struct accumulators *sums, const void *samples)
 {
     const size_t count = sums->frame.width * sums->frame.height * sums->frame.channels;
     const size_t size = sample_size(sums->frame.type);
@@ -76,7 +76,7 @@ static void add_whole(struct accumulators *sums, const void *samples)
     } block = {.words = {0}};
     for (size_t first = 0; first < count; first += BLOCK_SAMPLES) {
         const size_t some = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
-        uint32_t *restrict to = sums->whole + first, values[BLOCK_SAMPLES];
+        uint32_t *restrict to = sums->int_sums + first, values[BLOCK_SAMPLES];
         memcpy(&block, (const unsigned char *)samples + first * size, some * size);
         if (size == 1)
             for (int i = 0; i < BLOCK_SAMPLES; i++)
@@ -98,7 +98,7 @@ static void add_whole(struct accumulators *sums, const void *samples)
     }
 }
 
-/* Adds a pixel whose earlier pictures are `earlier` in number. */
+/* Merges a pixel into `to`; `earlier` pictures have been merged there before. */
 static void add_pixel(enum merge_method method, const double *pixel, size_t channels, uint32_t earlier,
                       double *to)
 {
@@ -115,19 +115,25 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     struct accumulators *sums = state;
     struct merge_frame *frame = &sums->frame;
     const size_t row = frame->width * frame->channels;
+    const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
+    const int most = frame->type == SAMPLE_UINT8 ? MOST_8_BIT : MOST_16_BIT;
     (void)run;
-    if (sums->whole && frame->pictures == MOST_WHOLE)
-        return fail(error, STATUS_FAILED, "--stack merges at most %d pictures of integers", MOST_WHOLE);
-    if (sums->whole)
-        add_whole(sums, samples);
-    for (size_t y = 0; sums->real && y < frame->height; y++) {
+    if (sums->int_sums && adds && frame->pictures == (size_t)most) {
+        fail(error, STATUS_FAILED, "--stack adds at most %d pictures of this type", most);
+        error->scope = SCOPE_ALL;
+        return STATUS_FAILED;
+    }
+    if (sums->int_sums)
+        add_integers(sums, samples);
+    for (size_t y = 0; sums->double_sums && y < frame->height; y++) {
         merge_values(frame, samples, y * frame->width, frame->width, sums->row);
         for (size_t x = 0; x < frame->width; x++) {
             uint32_t *count = frame->counts ? frame->counts + y * frame->width + x : NULL;
             if (count && !merge_covers(frame, sums->row + x * frame->channels))
                 continue;
             add_pixel(sums->method, sums->row + x * frame->channels, frame->channels,
-                      count ? (*count)++ : frame->pictures, sums->real + y * row + x * frame->channels);
+                      count ? (*count)++ : frame->pictures,
+                      sums->double_sums + y * row + x * frame->channels);
         }
     }
     frame->pictures++;
@@ -152,7 +158,7 @@ static enum status accumulators_pixels(void *state, size_t first, size_t count, 
     for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c < frame->channels; c++) {
             const size_t at = (first + i) * frame->channels + c;
-            const double value = sums->whole ? sums->whole[at] / unit : sums->real[at];
+            const double value = sums->int_sums ? sums->int_sums[at] / unit : sums->double_sums[at];
             const bool is_alpha = frame->alpha && c + 1 == frame->channels;
             const bool divides = sums->method == MERGE_MEAN || (sums->method == MERGE_SUM && is_alpha);
             const uint32_t pictures = frame->counts ? frame->counts[first + i] : frame->pictures;

@@ -11,7 +11,7 @@
  *     confidence = agreement (1 - ambiguity) / (1 + (uncertainty / HALVING_UNCERTAINTY)^2)
  *
  * The agreement is measured in the blocks of the coarsest level. Tried and lost: one correlation of all
- * detail instead of blocks. It fell to 0 with objects that moved over a third of the picture, with a tone
+ * detail instead of blocks. It fell to 0 if moved objects covered a third of the picture, with a tone
  * curve of gamma 1.4, and with 20 bright pixels of 160,000. A second search with half the steps found nothing
  * more. */
 #include "register/registration.h"
@@ -23,9 +23,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Steps of a match: of the final one, of each candidate on finer levels, and on the coarsest level. Some
- * noisy pairs converge slowly: with 30 instead of 100 steps, 2 of 158 ended a pixel off. */
-enum { STEPS = 100, FEW_STEPS = 20, COARSE_STEPS = 10 };
+/* Maximum steps of a match. Some noisy pairs converge slowly: with 30 instead of 100 steps, 2 of 158 ended a
+ * pixel off. */
+enum {
+    STEPS = 100,      /* in total */
+    FEW_STEPS = 20,   /* of each candidate from the third coarsest level on; only the best one continues */
+    COARSE_STEPS = 10 /* on the coarsest level */
+};
 
 /* Number of coarsest levels on which the second-best match counts as ambiguity. */
 enum { AMBIGUOUS_LEVELS = 2 };
@@ -36,7 +40,7 @@ static const int MAX_CANDIDATES[] = {64, 8, 2, 1};
 
 /* Steps end when they move the corners by less than this, in pixels of the level: on all levels but the
  * finest, and on the finest. */
-static const double COARSE = 0.02, FINE = 0.002;
+static const double COARSE_TOLERANCE = 0.02, FINE_TOLERANCE = 0.002;
 
 /* Share of the reference that the picture must cover for a result. */
 static const double MIN_COVERED = 0.2;
@@ -51,12 +55,13 @@ static const double HALVING_UNCERTAINTY = 0.25;
 static const double MIN_DISTANCE = 3;
 
 /* Large rotations are searched, too, if the confidence is less than this after the small ones, on the
- * coarsest level. This confidence includes the uncertainty, in pixels of that level: a fifth of the picture
- * may agree by chance to 0.9, but does not determine the map. Without it, pictures of a few rectangles that
+ * coarsest level. The uncertainty counts in it (in pixels of that level): a fifth of the picture may agree
+ * to 0.9 by chance and leave the map undetermined. Without the uncertainty, pictures of a few rectangles that
  * were turned by 180 degrees were refused in 2 of 24 runs. */
 static const double SURE_CONFIDENCE = 0.5;
 
-/* Matches with a lower score_ambiguity are dropped, as their steps took most of the time. */
+/* Candidates that agree much less than the best one (score_ambiguity below this) are dropped: refining them
+ * took most of the time. */
 static const double MIN_AMBIGUITY = 0.05;
 
 /* The input of all functions below. */
@@ -121,7 +126,7 @@ static void suppress_duplicates(const struct level *level, struct match *matches
 
 /* Returns the model for a level. Affine maps start as similarities: a shear is estimated from the second
  * coarsest level on. */
-static enum model model_on(const struct comparison *comparison, int index)
+static enum model level_model(const struct comparison *comparison, int index)
 {
     return comparison->model == MODEL_AFFINE && index > 0 && index == comparison->reference->count - 1
                ? MODEL_SIMILARITY
@@ -142,17 +147,17 @@ static enum status refine_match(void *context, int i, struct error *error)
     const struct refinement *refinement = context;
     const struct comparison *comparison = refinement->comparison;
     const int index = refinement->index;
-    return match_refine(comparison->workers, &refinement->matches[i], model_on(comparison, index),
+    return match_refine(comparison->workers, &refinement->matches[i], level_model(comparison, index),
                         comparison->reference, comparison->picture, index, refinement->steps,
-                        index == 0 ? FINE : COARSE, error);
+                        index == 0 ? FINE_TOLERANCE : COARSE_TOLERANCE, error);
 }
 
 /* Refines the best matches on a level and sorts them. From the third coarsest level on all candidates take
  * few steps, then the best one as many as it needs. On the second coarsest one, which determines the
  * ambiguity, all take as many as they need: a slow candidate on its way to the same maximum would count as
  * another match. */
-static enum status refine_on(const struct comparison *comparison, int index, struct match *matches,
-                             int *count, struct error *error)
+static enum status refine_level(const struct comparison *comparison, int index, struct match *matches,
+                                int *count, struct error *error)
 {
     const int depth = comparison->reference->count - 1 - index,
               last = (int)(sizeof MAX_CANDIDATES / sizeof MAX_CANDIDATES[0]) - 1,
@@ -179,7 +184,7 @@ static enum status refine_on(const struct comparison *comparison, int index, str
 }
 
 /* Finds matches on the coarsest level: with small rotations, and with large ones unless a match has
- * SURE_CONFIDENCE. `matches` has room for MAX_MATCHES, and for MAX_CANDIDATES[0] of each range. */
+ * SURE_CONFIDENCE. `matches` has MAX_MATCHES + ROTATION_RANGES * MAX_CANDIDATES[0] elements. */
 static enum status find_candidates(const struct comparison *comparison, struct match *matches, int *count,
                                    struct error *error)
 {
@@ -190,7 +195,7 @@ static enum status find_candidates(const struct comparison *comparison, struct m
         if (search_matches(comparison->workers, comparison->model, (enum rotation_range)range,
                            comparison->reference, comparison->picture, matches + *count, &more,
                            error) != STATUS_OK ||
-            refine_on(comparison, coarsest, matches + *count, &more, error) != STATUS_OK)
+            refine_level(comparison, coarsest, matches + *count, &more, error) != STATUS_OK)
             return STATUS_FAILED;
         *count += more;
         suppress_duplicates(&comparison->reference->level[coarsest], matches, count);
@@ -212,10 +217,10 @@ static enum status find_best(const struct comparison *comparison, struct match *
     enum status status = find_candidates(comparison, matches, &count, error);
     for (int i = reference->count - 1; status == STATUS_OK && count > 0 && i >= 0; i--) {
         if (i < reference->count - 1)
-            status = refine_on(comparison, i, matches, &count, error);
+            status = refine_level(comparison, i, matches, &count, error);
         /* Keep the match of the level with the smallest uncertainty, in pixels of the finest level. */
         const double pixels = reference->level[i].factor / reference->level[0].factor;
-        if (model_on(comparison, i) == comparison->model && matches[0].score > 0 &&
+        if (level_model(comparison, i) == comparison->model && matches[0].score > 0 &&
             matches[0].uncertainty * pixels < best.uncertainty) {
             best = matches[0];
             best.uncertainty *= pixels;
@@ -243,7 +248,7 @@ enum status registration_find(struct run *run, struct workers *workers, enum mod
     struct levels levels;
     const struct comparison comparison = {workers, model, reference, &levels};
     struct match *matches = allocate_zeroed(MAX_MATCHES + ROTATION_RANGES * MAX_CANDIDATES[0],
-                                            sizeof *matches, "places that may be right", error);
+                                            sizeof *matches, "registration candidates", error);
     enum status status =
         levels_make(workers, &levels, picture, (int)reference->level[0].factor, reference, error);
     if (status == STATUS_OK)

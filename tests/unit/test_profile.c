@@ -1,5 +1,6 @@
 /* Reading of ICC profiles while memory is out: an error, never other curves. The linker replaces climg's
  * malloc and calloc. */
+#include "image/colour/curve.h"
 #include "image/colour/profile.h"
 
 #include <setjmp.h>
@@ -7,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -84,8 +86,25 @@ static void missing_memory_is_an_error(void **state)
     blob_free(&other);
 }
 
+/* A curve of 8 bytes or more, but without the number of its samples. */
+static void short_curves_are_damaged(void **state)
+{
+    const unsigned char tag[12] = "curv\0\0\0\0\xff\xff\xff\xff";
+    (void)state;
+    for (size_t size = 8; size <= sizeof tag; size++) {
+        struct tone_curve curve;
+        bool is_out_of_memory = false;
+        unsigned char *copy = malloc(size); /* so that tools see what is read after it */
+        memcpy(copy, tag, size);
+        assert_false(curve_parse(copy, size, &curve, &is_out_of_memory));
+        assert_false(is_out_of_memory);
+        free(copy);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(missing_memory_is_an_error)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(missing_memory_is_an_error),
+                                       cmocka_unit_test(short_curves_are_damaged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

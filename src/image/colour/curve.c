@@ -1,10 +1,10 @@
 /* Tone curves of ICC profiles, of ITU-T H.273 and of power laws, as functions of doubles.
  *
- * All forms of ICC's parametric curve are one with seven parameters, which also holds sRGB, BT.709 and power
- * laws. Inverses are formulas or searches in a table, not samples of an inverse as in cmsReverseToneCurve,
- * which is off by up to 0.002 near black. Powers are base/exact.h's, so tables have the same bits with every
- * libm. Sources: ICC.1:2022, 10.6 and 10.18; ITU-T H.273 (2021), table 3; SMPTE ST 2084; ITU-R BT.2100,
- * table 5. */
+ * All five forms of parametricCurveType are special cases of the seven-parameter form, which is also used for
+ * sRGB, BT.709 and power laws. Inverses are formulas or searches in a table, not samples of an inverse as in
+ * cmsReverseToneCurve, which is off by up to 0.002 near black. Powers are base/exact.h's, so tables have the
+ * same bits with every libm. Sources: ICC.1:2022, 10.6 and 10.18; ITU-T H.273 (2021), table 3; SMPTE ST 2084;
+ * ITU-R BT.2100, table 5. */
 #include "image/colour/curve.h"
 
 #include "base/exact.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a big-endian number. */
-static uint32_t get_number(const unsigned char *at, size_t size)
+/* Reads a big-endian number of `size` bytes. */
+static uint32_t read_be(const unsigned char *at, size_t size)
 {
     uint32_t number = 0;
     for (size_t i = 0; i < size; i++)
@@ -37,17 +37,19 @@ struct tone_curve curve_srgb(void)
 /* Reads a curveType: nothing (linear), an exponent, or a table. */
 static bool parse_table(const unsigned char *tag, size_t size, struct tone_curve *curve, bool *out_of_memory)
 {
-    enum { HEAD = 12, ENTRY = 2 };
-    const uint32_t count = size >= HEAD ? get_number(tag + 8, 4) : UINT32_MAX;
-    if (count > (size - HEAD) / ENTRY)
+    enum { HEADER_SIZE = 12, ENTRY = 2 };
+    if (size < HEADER_SIZE)
         return false;
-    *curve = curve_power(count == 1 ? get_number(tag + HEAD, 2) / 256.0 : 1);
+    const uint32_t count = read_be(tag + 8, 4);
+    if (count > (size - HEADER_SIZE) / ENTRY)
+        return false;
+    *curve = curve_power(count == 1 ? read_be(tag + HEADER_SIZE, 2) / 256.0 : 1);
     if (count <= 1)
         return curve->g > 0;
     float *table = malloc(count * sizeof *table);
     *out_of_memory = table == NULL;
     for (uint32_t i = 0; table != NULL && i < count; i++) {
-        table[i] = (float)(get_number(tag + HEAD + (size_t)ENTRY * i, 2) / 65535.0);
+        table[i] = (float)(read_be(tag + HEADER_SIZE + (size_t)ENTRY * i, 2) / 65535.0);
         if (i > 0 && table[i] < table[i - 1]) {
             free(table);
             return false;
@@ -57,18 +59,18 @@ static bool parse_table(const unsigned char *tag, size_t size, struct tone_curve
     return table != NULL;
 }
 
-/* Reads a parametricCurveType. Form 0 is v^g; the others are a power of a v + b from some v on, and below it
- * a constant or a line. */
+/* Reads a parametricCurveType. Form 0 is v^g. The others are (a v + b)^g [+ e] for v >= d (or -b/a), and a
+ * constant or a line below. */
 static bool parse_parameters(const unsigned char *tag, size_t size, struct tone_curve *curve)
 {
-    enum { HEAD = 12, FORMS = 5 };
+    enum { HEADER_SIZE = 12, FORMS = 5 };
     static const size_t counts[FORMS] = {1, 3, 4, 5, 7};
-    const uint32_t form = size >= HEAD ? get_number(tag + 8, 2) : FORMS;
+    const uint32_t form = size >= HEADER_SIZE ? read_be(tag + 8, 2) : FORMS;
     double p[7] = {1, 1, 0, 0, 0, 0, 0}; /* g, a, b, c, d, e, f */
-    if (form >= FORMS || size < HEAD + 4 * counts[form])
+    if (form >= FORMS || size < HEADER_SIZE + 4 * counts[form])
         return false;
     for (size_t i = 0; i < counts[form]; i++)
-        p[i] = (int32_t)get_number(tag + HEAD + 4 * i, 4) / 65536.0; /* s15Fixed16Number */
+        p[i] = (int32_t)read_be(tag + HEADER_SIZE + 4 * i, 4) / 65536.0; /* s15Fixed16Number */
     if (!(p[0] > 0) || !(p[1] > 0))
         return false;
     *curve = (struct tone_curve){.kind = TONE_PARAMETERS, .g = p[0], .a = p[1], .b = p[2]};
@@ -151,7 +153,8 @@ double curve_decode(const struct tone_curve *curve, double v)
     return exact_pow(n > PQ_C1 ? (n - PQ_C1) / (PQ_C2 - PQ_C3 * n) : 0, 1 / PQ_M1);
 }
 
-/* Returns the largest value whose light is at most `light`. */
+/* Inverts a table: returns the largest v with curve_decode(v) <= light, by linear interpolation between
+ * entries. */
 static double encode_table(const struct tone_curve *curve, double light)
 {
     uint32_t low = 0, high = curve->count - 1; /* table[low] <= light */
@@ -173,7 +176,7 @@ double curve_encode(const struct tone_curve *curve, double light)
             const double root = curve->g == 1 ? base : exact_pow(base > 0 ? base : 0, 1 / curve->g);
             return (root - curve->b) / curve->a;
         }
-        /* The line below d. A curve may jump there: light between both parts is d. */
+        /* Below d the curve is a line. If it jumps at d, all light inside the jump maps to d. */
         return curve->c > 0 && v < curve->c * curve->d ? (v > 0 ? v / curve->c : 0)
                                                        : (curve->d > 0 ? curve->d : 0);
     }
@@ -194,7 +197,8 @@ void curve_fill(float *table, bool is_mirrored, double (*function)(const void *c
     for (int i = -1; i < CURVE_TABLE_SIZE - 2; i++) {
         const double v =
             i < 0 ? 0 : ldexp(1 + i % CURVE_STEPS / (double)CURVE_STEPS, FIRST + i / CURVE_STEPS);
-        /* Exponents are up to 32767: finite, so that no NaN comes from a difference in the kernel. */
+        /* Exponents of profiles may reach 32767 and overflow: clip to FLT_MAX, as inf - inf in the kernel's
+         * interpolation would be NaN. */
         table[2 + i] = (float)fmin(function(context, v), FLT_MAX);
     }
 }

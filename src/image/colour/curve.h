@@ -16,8 +16,8 @@ bool curve_of_cicp(int transfer, struct tone_curve *curve);
 struct tone_curve curve_power(double exponent);
 struct tone_curve curve_srgb(void);
 
-/* Return the light of a value, and the value of a light. Negative arguments count as 0; tables, PQ and HLG
- * end at 1. */
+/* Convert a value to linear light (1: full scale), and linear light to a value. Negative arguments count as
+ * 0; tables, PQ and HLG end at 1. */
 double curve_decode(const struct tone_curve *curve, double v);
 double curve_encode(const struct tone_curve *curve, double light);
 

@@ -10,7 +10,7 @@
 enum {
     /* Limits on the memory that a file can take; real files stay far below them. */
     TEXTS_MAX = 1024,
-    EXTRAS_MAX = 64,
+    TAGS_MAX = 64,
     BYTES_MAX = 32 << 20, /* of all texts and tags */
 };
 
@@ -39,7 +39,7 @@ void metadata_free(struct metadata *metadata)
 enum status metadata_copy(struct metadata *to, const struct metadata *from, struct error *error)
 {
     enum status status = STATUS_OK;
-    /* Numbers are copied at once; what pointers lead to follows. */
+    /* Copy the plain members; allocated ones are copied below. */
     *to = *from;
     to->icc = (struct blob){0};
     to->exif = (struct blob){0};
@@ -99,8 +99,8 @@ struct text_entry *metadata_find_text(const struct metadata *metadata, const cha
     return NULL;
 }
 
-/* Makes room for one more element and returns the array, or NULL on failure. The capacity is the power of two
- * from the count on, so it need not be stored. */
+/* Makes room for one more element and returns the array, or NULL on failure. The capacity is at least the
+ * count rounded up to a power of two, so it need not be stored. */
 static void *grow(void *array, size_t count, size_t size, struct error *error)
 {
     if ((count & (count - 1)) != 0)
@@ -211,8 +211,8 @@ enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const v
     struct tiff_tag *known = find_tag(metadata, number);
     if (size == 0)
         return STATUS_OK;
-    if (size > BYTES_MAX - metadata->bytes || (known == NULL && metadata->tag_count == EXTRAS_MAX)) {
-        metadata_leave_out(metadata, "data beyond the limit");
+    if (size > BYTES_MAX - metadata->bytes || (known == NULL && metadata->tag_count == TAGS_MAX)) {
+        metadata_leave_out(metadata, "TIFF tags beyond the limit");
         return STATUS_OK;
     }
     metadata->bytes += size;
@@ -234,8 +234,8 @@ void metadata_remove_tag(struct metadata *metadata, uint32_t number)
     if (found == NULL)
         return;
     free(found->data.data);
-    const size_t behind = (size_t)(metadata->tags + metadata->tag_count - found) - 1;
-    memmove(found, found + 1, behind * sizeof *found);
+    const size_t tail_count = (size_t)(metadata->tags + metadata->tag_count - found) - 1;
+    memmove(found, found + 1, tail_count * sizeof *found);
     metadata->tag_count--;
 }
 

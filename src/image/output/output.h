@@ -50,6 +50,10 @@ char *resolve_links(const char *path, struct error *error);
 
 /* ---------------- temporary.c: temporary files, whose names a signal handler can find to remove them */
 
+/* Returns how many bytes of a name of `length` bytes its temporary file's name contains: at most 200, and
+ * whole characters of UTF-8. */
+int temporary_kept_length(const char *name, size_t length);
+
 /* Creates a hidden file in the folder of `target`, opens it with O_WRONLY or O_RDWR (`access`), and locks it.
  * *name receives its name, which is valid until temporary_forget. Returns a descriptor, or -1 with errno set.
  */

@@ -6,8 +6,8 @@
  * of the process, which may be in a signal handler, so that names are in a static table of slots; and
  * outputs_clean, in a later run into the folder, after a process was killed.
  *
- * outputs_clean must not remove a file that is in use. The process's number does not show that it still runs:
- * it may run on another machine that shares the folder, or its number may belong to another process by now.
+ * outputs_clean must not remove a file that is in use. The process ID in the name does not show if the
+ * process still runs: it may be on another machine that shares the folder, or the ID may have been reused.
  * So climg locks a temporary file (flock) until it is renamed, and the kernel drops the lock when the process
  * dies. A locked file is in use.
  *
@@ -51,11 +51,11 @@ enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_OPENING, SLOT_LIVE };
 struct slot {
     atomic_int state; /* enum slot_state; the name is valid while it is OPENING or LIVE */
     char name[PATH_MAX];
-    int lock; /* a second descriptor that keeps the file locked until it has its final name; -1: none */
+    int lock_fd; /* a second descriptor that keeps the file locked until it has its final name; -1: none */
 };
 
 static struct slot slots[SLOT_COUNT];
-static atomic_bool abandoned; /* the program is ending: no more files are created */
+static atomic_bool no_new_files; /* the program is ending: no more files are created */
 
 int folder_length(const char *path)
 {
@@ -74,18 +74,29 @@ static uint32_t machine_number(void)
     return (uint32_t)hash_bytes(HASH_START, text, strlen(text));
 }
 
+int temporary_kept_length(const char *name, size_t length)
+{
+    enum { LONGEST = 200 }; /* bytes */
+    if (length <= LONGEST)
+        return (int)length;
+    int kept = LONGEST;
+    while (kept > 0 && (name[kept] & 0xc0) == 0x80)
+        kept--;
+    return kept;
+}
+
 /* Prints the name of a temporary file. False if it is too long. */
 static bool print_name(struct slot *slot, const char *target, int number)
 {
-    int folder = folder_length(target);
-    /* The target's name may be as long as the file system allows; the temporary name must still fit. */
-    int length = snprintf(slot->name, sizeof slot->name, "%.*s.%.200s.climg-%08" PRIx32 "-%ld-%d.tmp", folder,
-                          target, target + folder, machine_number(), (long)getpid(), number);
+    const int folder = folder_length(target);
+    const int kept = temporary_kept_length(target + folder, strlen(target + folder));
+    int length = snprintf(slot->name, sizeof slot->name, "%.*s.%.*s.climg-%08" PRIx32 "-%ld-%d.tmp", folder,
+                          target, kept, target + folder, machine_number(), (long)getpid(), number);
     return length > 0 && (size_t)length < sizeof slot->name;
 }
 
-/* Locks a file that was just created. False if it is being removed: another process that cleans up may have
- * locked or removed it since. True if the file system has no locks. */
+/* Locks a file that was just created. Returns false if outputs_clean of another process has locked or removed
+ * it meanwhile. True also on file systems without locks. */
 static bool lock_new(int descriptor)
 {
     struct stat there;
@@ -96,7 +107,7 @@ static bool lock_new(int descriptor)
 
 /* Creates and locks the file of a claimed slot. Returns a descriptor, or -1 with errno set: EEXIST if another
  * number may work. */
-static int output_create(struct slot *slot, const char *target, int number, int access, mode_t mode)
+static int slot_create_file(struct slot *slot, const char *target, int number, int access, mode_t mode)
 {
     int descriptor = -1;
     if (!print_name(slot, target, number)) {
@@ -104,9 +115,9 @@ static int output_create(struct slot *slot, const char *target, int number, int 
         return -1;
     }
     /* The state changes before the file exists: outputs_abandon, in another thread, either sees OPENING and
-       waits, or its `abandoned` is seen here. */
+       waits, or its `no_new_files` is seen here. */
     atomic_store(&slot->state, SLOT_OPENING);
-    if (atomic_load(&abandoned))
+    if (atomic_load(&no_new_files))
         errno = EINTR;
     else
         descriptor = open(slot->name, access | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -119,12 +130,13 @@ static int output_create(struct slot *slot, const char *target, int number, int 
         errno = EEXIST;
     }
     if (descriptor >= 0)
-        slot->lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+        slot->lock_fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     return descriptor;
 }
 
-/* Registers outputs_abandon for exit(), which a library may call. Handlers run in reverse order, and drivers
- * are loaded before the first output is opened, so this one runs while their threads still exist. */
+/* Registers outputs_abandon for exit(), which a library may call. Handlers run in reverse order of
+ * registration. Drivers are loaded before the first output is opened, so files are removed before the
+ * drivers' handlers run. */
 static void abandon_at_exit(void)
 {
     atexit(outputs_abandon);
@@ -149,7 +161,7 @@ int temporary_create(const char *target, int access, mode_t mode, char **name)
      * earlier process, or belong to another machine. */
     int descriptor = -1;
     for (int i = 0; descriptor < 0 && i < TRIES; i++) {
-        descriptor = output_create(slot, target, (int)(slot - slots) + i * SLOT_COUNT, access, mode);
+        descriptor = slot_create_file(slot, target, (int)(slot - slots) + i * SLOT_COUNT, access, mode);
         if (descriptor < 0 && errno != EEXIST)
             break;
     }
@@ -165,8 +177,8 @@ void temporary_forget(const char *name)
     for (int i = 0; i < SLOT_COUNT; i++) {
         if (slots[i].name != name)
             continue;
-        if (slots[i].lock >= 0)
-            close(slots[i].lock);
+        if (slots[i].lock_fd >= 0)
+            close(slots[i].lock_fd);
         atomic_store(&slots[i].state, SLOT_FREE);
     }
 }
@@ -180,8 +192,8 @@ void temporary_remove(const char *name)
 void outputs_abandon(void)
 {
     const struct timespec millisecond = {.tv_nsec = 1000000};
-    int interrupted = errno;
-    atomic_store(&abandoned, true);
+    int saved_errno = errno;
+    atomic_store(&no_new_files, true);
     for (int i = 0; i < SLOT_COUNT; i++) {
         /* Wait for a file that is being created, for a limited time: its thread may be stopped for good, by
            the signal whose handler this is or on a hanging file system. */
@@ -190,12 +202,12 @@ void outputs_abandon(void)
         if (atomic_load(&slots[i].state) >= SLOT_OPENING)
             unlink(slots[i].name);
     }
-    errno = interrupted;
+    errno = saved_errno;
 }
 
 bool outputs_are_abandoned(void)
 {
-    return atomic_load(&abandoned);
+    return atomic_load(&no_new_files);
 }
 
 /* True for names of print_name; *machine receives the machine's number. */
@@ -219,8 +231,8 @@ static void remove_unused(int folder, const char *name, bool ours)
     int descriptor = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0)
         return;
-    /* The lock of another process means that the file is in use; our lock on our file that it is not. In all
-       other cases its age decides. */
+    /* If another process holds the lock, the file is in use. If this process got the lock and this machine
+       created the file, it is unused. Otherwise its age decides. */
     const bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0, in_use = !locked && errno == EWOULDBLOCK;
     if (!in_use && fstat(descriptor, &opened) == 0 &&
         ((locked && ours) || time(NULL) - opened.st_mtim.tv_sec > FOREIGN_AGE) &&

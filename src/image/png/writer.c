@@ -2,7 +2,7 @@
  *
  *     rows ─▶ segments ─▶ filter, deflate (each a job) ─▶ in order ─▶ IDAT chunks
  *
- * The segments are pieces of one zlib stream: all but the last end at a byte (Z_SYNC_FLUSH). Where they end
+ * The segments are sections of one zlib stream: all but the last end at a byte (Z_SYNC_FLUSH). Where they end
  * depends on the rows alone, so a file is the same for any number of threads. */
 #include "base/sums.h"
 #include "image/png/png.h"
@@ -22,14 +22,15 @@ enum {
     MEMORY_MAX = 1 << 30, /* bytes for all segments, unless one takes more: rows may be very long */
     WINDOW_BITS = 15,
     MEMORY_LEVEL = 8,
-    ZLIB_MEMORY = 1 << 18, /* as zconf.h says of these two */
+    ZLIB_MEMORY = 1 << 18, /* bytes that deflate allocates for WINDOW_BITS and MEMORY_LEVEL (zconf.h) */
     ZLIB_HEADER_SIZE = 2,
     ADLER_SIZE = 4,
-    PIECE_SIZE = 1 << 30, /* zlib counts in 32 bits */
-    BITS_LEVEL = 6,       /* default level of 1-bit samples */
+    DEFLATE_MAX = 1 << 30, /* bytes for one call of zlib, which counts in 32 bits */
+    BITS_LEVEL = 6,        /* default level of 1-bit samples */
 };
 
-/* A part: rows that are filtered and compressed without waiting for the rows before them. */
+/* A segment (a part of image/parts.h): rows that are filtered and deflated without waiting for the rows
+ * before them. */
 struct segment {
     struct part part;
     unsigned char *filtered; /* the rows, each after the byte that names its filter */
@@ -39,8 +40,8 @@ struct segment {
     uint32_t adler; /* of the filtered bytes */
 };
 
-/* Returns the options that all segments share. */
-static const struct png_idat *idat_of(const struct segment *segment)
+/* Returns the encoder to which the segment belongs. */
+static const struct png_idat *segment_idat(const struct segment *segment)
 {
     return segment->part.options->context;
 }
@@ -58,8 +59,8 @@ static size_t filtered_size(const struct png_idat *idat, size_t rows)
     return rows * (idat->row_size + 1);
 }
 
-/* Returns the most bytes that a segment can become. In fixed codes a byte takes 9 bits at most, and zlib
- * chooses the shortest codes that it knows. */
+/* Returns an upper bound of a segment's compressed size: fixed Huffman codes take at most 9 bits per byte,
+ * and zlib uses them if dynamic codes would be longer. */
 static size_t data_capacity(const struct png_idat *idat)
 {
     const size_t size = filtered_size(idat, rows_of_segment(idat));
@@ -69,7 +70,7 @@ static size_t data_capacity(const struct png_idat *idat)
 /* Allocates at the segment's first use; a later use finds zlib's state and buffers again. */
 static enum status open_segment(struct segment *segment, struct error *error)
 {
-    const struct png_idat *idat = idat_of(segment);
+    const struct png_idat *idat = segment_idat(segment);
     segment->filtered = allocate(filtered_size(idat, rows_of_segment(idat)), "PNG", error);
     segment->data = segment->filtered == NULL ? NULL : allocate(data_capacity(idat), "PNG", error);
     if (segment->data == NULL)
@@ -90,7 +91,7 @@ static void close_segment(struct part *part)
 
 static void filter_rows(struct segment *segment)
 {
-    const struct png_idat *idat = idat_of(segment);
+    const struct png_idat *idat = segment_idat(segment);
     for (size_t i = 0; i < segment->part.count; i++) {
         const unsigned char *bytes = segment->part.rows + i * idat->row_size;
         const struct png_row row = {bytes, bytes - idat->row_size, idat->row_size, idat->pixel_size};
@@ -99,10 +100,10 @@ static void filter_rows(struct segment *segment)
 }
 
 /* Appends the compressed bytes to the segment's data. False: zlib failed, which it should not. */
-static bool compress_piece(struct segment *segment, const unsigned char *bytes, size_t size, int flush)
+static bool deflate_bytes(struct segment *segment, const unsigned char *bytes, size_t size, int flush)
 {
     z_stream *deflater = &segment->deflate;
-    const size_t room = data_capacity(idat_of(segment)) - ADLER_SIZE - segment->data_size;
+    const size_t room = data_capacity(segment_idat(segment)) - ADLER_SIZE - segment->data_size;
     const uInt offered = room < UINT32_MAX ? (uInt)room : UINT32_MAX;
     deflater->next_in = (Bytef *)bytes; /* zlib does not write there */
     deflater->avail_in = (uInt)size;
@@ -115,9 +116,9 @@ static bool compress_piece(struct segment *segment, const unsigned char *bytes, 
 }
 
 /* Chooses zlib's strategy. Filtered photographs have hardly any repetitions to search for; flat graphics have
- * many, and searching long runs is as fast as coding them. Codes for run lengths take time and make the codes
- * for bytes longer: they pay if runs are common. If most bytes are zeros, which take one bit each, more runs
- * are needed. docs/performance.md has the figures. */
+ * many, and searching long runs is as fast as coding them. Z_RLE searches for runs and adds length codes to
+ * the Huffman tree, so it pays only if runs are common. If many bytes are zeros, Huffman codes take one bit
+ * for them already, so the threshold is higher. docs/performance.md has the figures. */
 static int choose_strategy(const unsigned char *bytes, size_t size)
 {
     size_t zeros, eights;
@@ -130,21 +131,21 @@ static int choose_strategy(const unsigned char *bytes, size_t size)
  * level, and a number that makes the two bytes a multiple of 31. */
 static void add_zlib_header(struct segment *segment)
 {
-    const int level = idat_of(segment)->level;
-    const int relative_cost = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;
-    int header = (WINDOW_BITS - 8) << 12 | Z_DEFLATED << 8 | relative_cost << 6;
+    const int level = segment_idat(segment)->level;
+    const int flevel = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;
+    int header = (WINDOW_BITS - 8) << 12 | Z_DEFLATED << 8 | flevel << 6;
     header += 31 - header % 31;
     segment->data[0] = (unsigned char)(header >> 8);
     segment->data[1] = (unsigned char)header;
     segment->data_size = ZLIB_HEADER_SIZE;
 }
 
-/* A job: the data of all segments, one after the other, and then the Adler-32 of all filtered bytes are a
- * zlib stream. */
+/* Filters and deflates a segment (a job of parts.h). All segments' data followed by the Adler-32 of all
+ * filtered bytes form one zlib stream. */
 static enum status compress_segment(struct part *part, struct error *error)
 {
     struct segment *segment = (struct segment *)part;
-    const struct png_idat *idat = idat_of(segment);
+    const struct png_idat *idat = segment_idat(segment);
     size_t size = filtered_size(idat, part->count);
     if (segment->data == NULL && open_segment(segment, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -158,15 +159,15 @@ static enum status compress_segment(struct part *part, struct error *error)
     avx_clear_upper();
     if (idat->strategy == Z_RLE)
         done = done && deflateParams(&segment->deflate, idat->level, choose_strategy(bytes, size)) == Z_OK;
-    for (; done && size > PIECE_SIZE; bytes += PIECE_SIZE, size -= PIECE_SIZE)
-        done = compress_piece(segment, bytes, PIECE_SIZE, Z_NO_FLUSH);
+    for (; done && size > DEFLATE_MAX; bytes += DEFLATE_MAX, size -= DEFLATE_MAX)
+        done = deflate_bytes(segment, bytes, DEFLATE_MAX, Z_NO_FLUSH);
     /* A flush ends at a whole byte, where the next segment's data can continue. */
-    done = done && compress_piece(segment, bytes, size, part->last ? Z_FINISH : Z_SYNC_FLUSH);
+    done = done && deflate_bytes(segment, bytes, size, part->last ? Z_FINISH : Z_SYNC_FLUSH);
     return done ? STATUS_OK : fail(error, STATUS_FAILED, "cannot encode as PNG: zlib failed");
 }
 
 /* Writes the segment's data in order, after the last one the Adler-32 of all. adler32_combine joins the sums
- * of two pieces without their bytes. */
+ * of two segments without their bytes. */
 static enum status emit_segment(void *context, struct part *part, struct error *error)
 {
     struct png_idat *idat = context;
@@ -247,8 +248,9 @@ static enum status emit(void *context, const unsigned char *data, size_t size, s
     return status == STATUS_OK ? png_put_chunk(context, "IDAT", data, size, error) : status;
 }
 
-/* Chooses filter and strategy. Level 0 stores bytes, which need no filter. Level 1 is the default, with a
- * strategy for each segment. Packed bits have repetitions and no filter that suits them. */
+/* Chooses filter and strategy. Level 0 only stores, so filters would not help. Level 1 is the default, with a
+ * strategy for each segment. Filters do not suit 1-bit samples; zlib's default strategy finds their
+ * repetitions. */
 static struct png_idat choose_idat(const struct writer_options *options, const struct image_info *info)
 {
     const int preset = options->bilevel ? BITS_LEVEL : 1;
@@ -289,8 +291,8 @@ static enum status png_begin_page(struct writer *base, const struct image_info *
     return writer->parts == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
-static enum status write_some(struct writer *base, const void *data, size_t pitch, uint32_t count,
-                              struct error *error)
+static enum status png_put_rows(struct writer *base, const void *data, size_t pitch, uint32_t count,
+                                struct error *error)
 {
     return parts_write(((struct png_writer *)base)->parts, data, pitch, count, error);
 }
@@ -311,7 +313,7 @@ static const struct writer_class writer_class = {
     .memory = memory,
     .seeks = false,
     .begin_page = png_begin_page,
-    .write = write_some,
+    .write = png_put_rows,
     .end_page = png_end_page,
     .close = close_writer,
 };

@@ -84,14 +84,15 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
     }
 }
 
-/* Has libtiff's JPEG codec turn YCbCr into RGB. */
+/* Makes libtiff's JPEG codec convert YCbCr to RGB. */
 static void set_jpeg_colours(TIFF *tiff, const struct tiff_layout *layout)
 {
     if (layout->photometric == PHOTOMETRIC_YCBCR && !layout->rgba)
         TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
-/* Reads a number from the file, as libtiff corrects some. False if the tag is missing. */
+/* Reads a tag's value from the file itself: libtiff may return a corrected one. False if it is
+ * missing. */
 static bool raw_number(struct tiff_file *file, uint16_t tag, uint64_t *number)
 {
     struct ifd_source source;
@@ -127,8 +128,9 @@ static bool is_fax(uint16_t compression)
            compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
 }
 
-/* Returns PhotometricInterpretation. Some files lack it: then 0 is white in a fax; four samples are CMYK if
- * InkSet says so and ExtraSamples is absent; in other files the number of samples decides. */
+/* Returns PhotometricInterpretation. Some files lack it: then 0 is white in a fax; four samples or more are
+ * CMYK (and alpha) if InkSet says so and ExtraSamples is absent; in other files the number of samples
+ * decides. */
 static uint16_t read_photometric(struct tiff_file *file, const struct tiff_layout *layout)
 {
     uint16_t photometric, extras, *types;
@@ -157,11 +159,10 @@ static enum status check_oddities(struct tiff_file *file, const struct tiff_layo
         return fail(error, STATUS_FAILED,
                     "pages of %llu layers in depth are not supported; write a page for each layer first",
                     (unsigned long long)number);
-    /* Without a ColorMap of the right length, libtiff turns palettes into RGB or gray. */
+    /* Without a ColorMap of the right length, libtiff reports RGB or gray instead of a palette. */
     if (raw_number(file, TIFFTAG_PHOTOMETRIC, &number) && number == PHOTOMETRIC_PALETTE &&
         layout->photometric != PHOTOMETRIC_PALETTE)
-        return fail(error, STATUS_FAILED,
-                    "damaged TIFF: its palette has another length than samples of %u bits need",
+        return fail(error, STATUS_FAILED, "damaged TIFF: ColorMap does not have 2^%u entries per channel",
                     layout->bits);
     if (is_predictor_ignored(file))
         return fail(error, STATUS_FAILED, "damaged TIFF: its Predictor cannot be read");
@@ -176,7 +177,8 @@ static enum status check_oddities(struct tiff_file *file, const struct tiff_layo
     return STATUS_OK;
 }
 
-/* Sets the members of the layout that depend on its colours. *colours: samples without alpha per pixel. */
+/* Sets the members of the layout that depend on its colours. *colours receives the number of colour samples
+ * per pixel, without alpha. */
 static enum status choose_colour(struct tiff_layout *layout, int *colours, struct error *error)
 {
     const bool jpeg = layout->compression == COMPRESSION_JPEG || layout->compression == COMPRESSION_OJPEG;
@@ -199,7 +201,7 @@ static enum status choose_colour(struct tiff_layout *layout, int *colours, struc
     case PHOTOMETRIC_MINISBLACK:
         return STATUS_OK;
     case PHOTOMETRIC_MINISWHITE:
-        /* Only unsigned integers have a largest value, which is black. */
+        /* Signed and float samples are not inverted: they have no largest value that would be black. */
         layout->inverted = layout->format == SAMPLEFORMAT_UINT || layout->format == SAMPLEFORMAT_VOID;
         return STATUS_OK;
     case PHOTOMETRIC_PALETTE:
@@ -291,7 +293,8 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
     layout->separate = planar == PLANARCONFIG_SEPARATE && layout->samples > 1;
     layout->row_size = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
 
-    /* The checks. The mode of the JPEG codec, which depends on the colours, changes the size of tiles. */
+    /* The checks. set_jpeg_colours must precede check_tile: the JPEG codec's colour mode changes
+     * TIFFTileSize. */
     if (!TIFFIsCODECConfigured(layout->compression)) {
         const TIFFCodec *codec = TIFFFindCODEC(layout->compression);
         return fail(error, STATUS_FAILED,

@@ -5,11 +5,11 @@
  *     TIFF_ROWS_STRIPS      others: strips, tiles, RGBA ─▶ tiff_rows_decode_strip ─▶ prefetch.c ─▶ caller
  *
  * Rows of one plane are decoded straight into the caller's memory. Rows of several planes, and tiles, are
- * decoded into a block and copied from there, pixels interleaved. Uncompressed rows were read as whole strips
- * once; reading them to their place saves a copy of the picture.
+ * decoded into a block and copied from there, pixels interleaved. Tried and lost: reading uncompressed data
+ * as whole strips, which copies the picture once more.
  *
- * libtiff numbers strips plane by plane, and tiles row by row of each plane (h strips or rows of tiles, w
- * tiles in a row):
+ * "Strip" also means a row of tiles here. libtiff numbers strips plane by plane, and tiles row by row of each
+ * plane (h strips or rows of tiles, w tiles in a row):
  *
  *     strip y of plane p: p * h + y          tile (x, y) of plane p: (p * h + y) * w + x */
 #include "image/tiff/tiff.h"
@@ -19,8 +19,8 @@
 #include <string.h>
 
 enum {
-    TALL_STRIP = 8 << 20,  /* bytes: larger strips, often the whole image, are decoded row after row */
-    BLOCK_SIZE = 256 << 10 /* bytes of a plane that tiff_rows_fetch reads at once */
+    LARGE_STRIP_SIZE = 8 << 20, /* bytes: larger strips, often the whole image, are decoded row after row */
+    BLOCK_SIZE = 256 << 10      /* bytes of a plane that tiff_rows_fetch reads at once */
 };
 
 /* One row of tiff_copy_strided. With constant sizes the compiler turns memcpy into moves. */
@@ -79,9 +79,9 @@ static uint32_t tiles_across(const struct tiff_rows *rows)
     return (rows->layout->width - 1) / rows->tile_width + 1;
 }
 
-/* Fails if the directory has no offset for the strip in one of its planes or tiles: libtiff would return the
+/* Fails if a strip, or a tile of a row of tiles, has no offset in the directory: libtiff would return the
  * file's first bytes as pixels. Old-style JPEG has other tags for offsets. */
-static enum status check_listed(const struct tiff_rows *rows, uint32_t number, struct error *error)
+static enum status check_offsets(const struct tiff_rows *rows, uint32_t number, struct error *error)
 {
     const uint32_t across = tiles_across(rows), planes = plane_count(rows),
                    count = tiff_rows_strip_count(rows);
@@ -89,14 +89,14 @@ static enum status check_listed(const struct tiff_rows *rows, uint32_t number, s
     for (uint32_t i = 0; i < across * planes && rows->layout->compression != COMPRESSION_OJPEG; i++)
         if (TIFFGetStrileOffset(rows->file->tiff, (i / across * count + number) * across + i % across) == 0)
             return fail(error, STATUS_FAILED,
-                        "damaged TIFF: %s %u of %u is not listed; where GDAL left it out as empty, "
+                        "damaged TIFF: %s %u of %u has no data; if GDAL omitted it as empty (SPARSE_OK), "
                         "gdal_translate IN OUT fills it",
                         rows->layout->tiled ? "row of tiles" : "strip", number + 1, count);
     return STATUS_OK;
 }
 
-/* Clears memory for codecs that write fewer bytes than requested and report success: it may contain pixels of
- * other images. */
+/* Clears the destination: some codecs write fewer bytes than requested and report success, which would show
+ * pixels of other images. */
 static void clear_for_codec(const struct tiff_rows *rows, unsigned char *to, size_t size)
 {
     if (rows->layout->compression != COMPRESSION_NONE && rows->inflate[0] == NULL)
@@ -145,7 +145,7 @@ static bool decode_tiles(struct tiff_rows *rows, uint32_t number, unsigned char 
     const uint32_t across = tiles_across(rows), height = tiff_rows_of_strip(rows, number);
     const size_t tile_pitch = (size_t)TIFFTileRowSize(rows->file->tiff);
     const size_t pixel_bits = (size_t)layout->bits * layout->samples, pixel = pixel_bits / 8;
-    /* Some programs end the lowest PackBits tiles where the picture ends. */
+    /* In the last row of tiles some programs encode only the rows inside the picture (PackBits). */
     const size_t size = layout->compression == COMPRESSION_PACKBITS ? height * tile_pitch
                                                                     : (size_t)TIFFTileSize(rows->file->tiff);
 
@@ -168,8 +168,8 @@ static bool decode_tiles(struct tiff_rows *rows, uint32_t number, unsigned char 
     return true;
 }
 
-/* Decodes a strip of YCbCr by libtiff's RGBA interface into the block: 32 bits per pixel, packed as
- * TIFFGetR() and its like unpack them. */
+/* Decodes a strip of YCbCr by libtiff's RGBA interface into the block: 32 bits per pixel, as TIFFGetR(),
+ * TIFFGetG() and TIFFGetB() read them. */
 static bool decode_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const uint32_t width = rows->layout->width, height = tiff_rows_of_strip(rows, number);
@@ -196,7 +196,7 @@ static bool decode_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *
 enum status tiff_rows_decode_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to,
                                    struct error *error)
 {
-    if (check_listed(rows, number, error) != STATUS_OK)
+    if (check_offsets(rows, number, error) != STATUS_OK)
         return STATUS_FAILED;
     const bool done = rows->layout->rgba    ? decode_rgba(rows, number, to)
                       : rows->layout->tiled ? decode_tiles(rows, number, to)
@@ -204,8 +204,8 @@ enum status tiff_rows_decode_strip(struct tiff_rows *rows, uint32_t number, unsi
     return done ? STATUS_OK : tiff_file_format_error(rows->file, error);
 }
 
-/* TIFF_ROWS_SEQUENTIAL: decodes the next rows of one strip and plane: by the plane's own decoder of deflate,
- * or by libtiff, which decodes row after row, too. `row`: bytes. */
+/* TIFF_ROWS_SEQUENTIAL: decodes the next `count` rows of a plane, all in one strip, with the plane's inflate
+ * decoder or TIFFReadScanline. `row` is the size of a row in bytes. */
 static bool decode_next_rows(struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
                              unsigned char *to, size_t row)
 {
@@ -225,7 +225,8 @@ static bool decode_next_rows(struct tiff_rows *rows, uint32_t plane, uint32_t fi
            (inside + count < tiff_rows_of_strip(rows, number) || tiff_inflate_end(inflate));
 }
 
-/* TIFF_ROWS_RAW: reads rows of one strip and plane from the file. `row`: bytes. */
+/* TIFF_ROWS_RAW: reads rows of one strip and plane from the file. `row` is the size of a row in
+ * bytes. */
 static bool read_uncompressed(const struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
                               unsigned char *to, size_t row)
 {
@@ -256,25 +257,25 @@ enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t cou
     while (count > 0) {
         const uint32_t number = first / rows->strip_height,
                        left = tiff_rows_of_strip(rows, number) - first % rows->strip_height;
-        uint32_t some = left < count ? left : count; /* rows of one strip that fit the block */
-        some = some < rows->block_rows ? some : rows->block_rows;
-        if (check_listed(rows, number, error) != STATUS_OK)
+        uint32_t rows_at_once = left < count ? left : count; /* rows of this strip to read at once */
+        rows_at_once = rows_at_once < rows->block_rows ? rows_at_once : rows->block_rows;
+        if (check_offsets(rows, number, error) != STATUS_OK)
             return STATUS_FAILED;
         for (uint32_t p = 0; p < planes; p++) {
-            unsigned char *read = planes > 1 ? rows->block : to;
-            if (!(rows->method == TIFF_ROWS_RAW ? read_uncompressed(rows, p, first, some, read, row)
-                                                : decode_next_rows(rows, p, first, some, read, row)))
+            unsigned char *dest = planes > 1 ? rows->block : to;
+            if (!(rows->method == TIFF_ROWS_RAW ? read_uncompressed(rows, p, first, rows_at_once, dest, row)
+                                                : decode_next_rows(rows, p, first, rows_at_once, dest, row)))
                 return tiff_file_format_error(rows->file, error);
             if (planes > 1)
-                tiff_copy_strided(to + p * sample, pitch, planes * sample, read, row, sample, layout->width,
-                                  some);
+                tiff_copy_strided(to + p * sample, pitch, planes * sample, dest, row, sample, layout->width,
+                                  rows_at_once);
             else /* rows were read adjacent to each other: move them apart, from the last one on */
-                for (uint32_t y = some; y-- > 1 && pitch > row;)
+                for (uint32_t y = rows_at_once; y-- > 1 && pitch > row;)
                     memmove(to + y * pitch, to + y * row, row);
         }
-        first += some;
-        count -= some;
-        to += some * pitch;
+        first += rows_at_once;
+        count -= rows_at_once;
+        to += rows_at_once * pitch;
     }
     return STATUS_OK;
 }
@@ -302,8 +303,9 @@ static enum tiff_rows_method choose_method(const struct tiff_rows *rows)
     const bool is_sequential =
         is_deflate(layout) ||
         (planes == 1 && layout->compression != COMPRESSION_JBIG && layout->compression != COMPRESSION_WEBP);
-    return is_sequential && rows->strip_height * layout->row_size / planes > TALL_STRIP ? TIFF_ROWS_SEQUENTIAL
-                                                                                        : TIFF_ROWS_STRIPS;
+    return is_sequential && rows->strip_height * layout->row_size / planes > LARGE_STRIP_SIZE
+               ? TIFF_ROWS_SEQUENTIAL
+               : TIFF_ROWS_STRIPS;
 }
 
 /* Fails if libtiff decodes rows of another size than the layout's: buffers would overflow. */

@@ -80,7 +80,7 @@ def test_what_is_too_large_says_so(tmp_path, folder, small_device):
     messages = done.err.splitlines()
     assert messages.pop() == "climg: 8 of 8 files failed"
     for message in messages:
-        assert re.fullmatch(r"climg: in/\d\.tif: .* is out of memory: .* of 19 MiB, one allocation at most .*", message)
+        assert re.fullmatch(r"climg: in/\d\.tif: .* is out of memory: .* it has 19 MiB, at most .*", message)
         assert message.count(".tif") == 1
     assert sorted(message.split(": ")[1] for message in messages) == [f"in/{name}" for name in FILES]
     assert not (tmp_path / "out").exists()

@@ -64,9 +64,9 @@ def test_samples_without_photometric(tmp_path, rng):
 GRAY = bytes(range(60)) * 2
 REFUSED = {
     "planes in depth": (base(10, 6, [8], 1, t262=[1], t32997=2), GRAY, "pages of 2 layers in depth"),
-    "a short palette": (base(10, 6, [8], 1, t262=[3], t320=list(range(3 * 200))), GRAY, "its palette has another length"),
-    "a long palette": (base(10, 6, [8], 1, t262=[3], t320=list(range(3 * 300))), GRAY, "its palette has another length"),
-    "a palette of nothing": (base(10, 6, [8], 1, t262=[3]), GRAY, "its palette has another length"),
+    "a short palette": (base(10, 6, [8], 1, t262=[3], t320=list(range(3 * 200))), GRAY, "ColorMap does not have 2^8 entries"),
+    "a long palette": (base(10, 6, [8], 1, t262=[3], t320=list(range(3 * 300))), GRAY, "ColorMap does not have 2^8 entries"),
+    "a palette of nothing": (base(10, 6, [8], 1, t262=[3]), GRAY, "ColorMap does not have 2^8 entries"),
     "a short palette of 4 bits": (base(10, 6, [4], 1, t262=[3], t320=list(range(30))), GRAY, "olor"),
     "a fax of three samples": (base(8, 6, [1] * 3, 4, t262=[2]), GRAY, "fax compression of 3 samples a pixel"),
     "a predictor of nothing": (base(10, 6, [8], 1, t262=[1], t317=[2]), GRAY, "a predictor without compression"),
