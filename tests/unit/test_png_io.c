@@ -138,8 +138,9 @@ static void other_files_are_named(void **state)
         {"GIF89a and so on",
          "climg does not read GIF; convert it first, as with ImageMagick: convert a.png a-new.png"},
         {"RIFFsizeWEBPVP8", "damaged WebP: chunks are damaged or missing in a file of 15 bytes"},
-        {"RIFFsizeAVI LIST", "climg reads AVI video through ffmpeg: ffmpeg -i a.png -f yuv4mpegpipe - | climg "
-                             "... | ffmpeg -i - out.mp4"},
+        {"RIFFsizeAVI LIST",
+         "climg reads AVI video through ffmpeg: ffmpeg -i a.png -f yuv4mpegpipe - | climg "
+         "... | ffmpeg -i - out.mp4"},
         {"\x89PNG\n\x1a\n and so on", "is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M"},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
