@@ -379,7 +379,7 @@ TIDY_FLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION
 OPENCL_C := clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only
 lint: check-layers
 	for k in $(wildcard kernels/*.cl); do $(OPENCL_C) $$k && tests/builtins $$k || exit 1; done
-	for k in $(filter-out %cpu.cl %_samples.cl kernels/filter_gpu.cl kernels/rank_columns_gpu.cl kernels/rank_digits_gpu.cl kernels/moments.cl kernels/despeckle.cl,$(wildcard kernels/*.cl)); do $(OPENCL_C) -DIMAGES -DLANES=1 $$k && tests/builtins $$k -DIMAGES -DLANES=1 || exit 1; done
+	for k in $(filter-out %cpu.cl %_samples.cl kernels/filter_gpu.cl kernels/rank_columns_gpu.cl kernels/rank_digits_gpu.cl kernels/moments.cl kernels/despeckle.cl kernels/focus.cl,$(wildcard kernels/*.cl)); do $(OPENCL_C) -DIMAGES -DLANES=1 $$k && tests/builtins $$k -DIMAGES -DLANES=1 || exit 1; done
 	clang-format --dry-run --Werror $(C_FILES)
 	cppcheck --std=c11 --quiet --inline-suppr --error-exitcode=1 --enable=warning,style,performance,portability \
 	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c src/*/*/*.c tests/bench/*.c)
