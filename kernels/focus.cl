@@ -32,24 +32,30 @@ __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, fl
     store(PLANES_ARG(dst), x, y, z, factor * mad(re, re, im * im));
 }
 
-/* Order of the sum: rows, columns. Rows that `finer` does not have are next to rows that nobody reads. Lanes are computed one by one. */
+/* Returns sum plus four energies of plane z of a finer level: of the position (x, y) of the next coarser one. Order: rows,
+ * columns. Rows that e does not have are next to rows that nobody reads. */
+static inline float add_finer(float sum, PLANES_IN(e), int x, int y, int z)
+{
+    for (int row = 0; row < 2; row++)
+        for (int column = 0; column < 2; column++)
+            sum += e[offset(e_at, min(2 * x + column, e_at.width - 1),
+                            clamp(2 * y + row, e_at.first_row, e_at.first_row + e_at.rows - 1), z)];
+    return sum;
+}
+
+/* Lanes are computed one by one. */
 __kernel void focus_follow(PLANES_IN(finer), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     float line[LANES];
-    for (int i = 0; i < LANES; i++) {
-        line[i] = 0.0f;
-        for (int row = 0; row < 2; row++)
-            for (int column = 0; column < 2; column++)
-                line[i] += finer[offset(finer_at, min(2 * (x + i) + column, finer_at.width - 1),
-                                        clamp(2 * y + row, finer_at.first_row, finer_at.first_row + finer_at.rows - 1), z)];
-    }
+    for (int i = 0; i < LANES; i++)
+        line[i] = add_finer(0.0f, PLANES_ARG(finer), x + i, y, z);
     store(PLANES_ARG(dst), x, y, z, mad(0.5f, VLOAD(line), load(PLANES_ARG(dst), x, y, z)));
 }
 
-/* All orientations of dst are equal. Order of the sum: orientations, rows, columns. Lanes are computed one by one. */
+/* All orientations of dst are equal. Order of the sum: orientations, then as in add_finer(). Lanes are computed one by one. */
 __kernel void focus_halve(PLANES_IN(energies), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -59,10 +65,7 @@ __kernel void focus_halve(PLANES_IN(energies), PLANES_OUT(dst))
     for (int i = 0; i < LANES; i++) {
         line[i] = 0.0f;
         for (int b = 0; b < 6; b++)
-            for (int row = 0; row < 2; row++)
-                for (int column = 0; column < 2; column++)
-                    line[i] += energies[offset(energies_at, min(2 * (x + i) + column, energies_at.width - 1),
-                                               min(2 * y + row, energies_at.height - 1), b)];
+            line[i] = add_finer(line[i], PLANES_ARG(energies), x + i, y, b);
     }
     store(PLANES_ARG(dst), x, y, z, (1.0f / 24.0f) * VLOAD(line));
 }

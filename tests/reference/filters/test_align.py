@@ -39,11 +39,12 @@ LIES = {"near": {}, "half covered": {"covered": 0.55}} | {f"turned by {turn}": {
 @pytest.mark.parametrize("kind", [align_pairs.texture, align_pairs.leaves, align_pairs.blocks, align_pairs.mixed],
                          ids=lambda kind: kind.__name__)
 def test_pairs(tmp_path, rng, kind, model, lie):
-    """A pair may be refused, seldom two of three; what is accepted is right."""
+    """One in forty may be refused, of mixed pictures with noise that are half covered one in nine; what is accepted is right."""
     whole = align_pairs.picture(kind, rng, SIDE)
     noise = float(rng.choice([0, 10]))
     truths = {}
-    for i in range(3):
+    count = 6 if lie == "half covered" else 3
+    for i in range(count):
         expected, other, truths[f"{i}.png"] = align_pairs.pair(rng, whole, noise, model, **LIES[lie])
         pngfile.write_png(tmp_path / f"{i}.png", other[..., None])
     harness.write_tiff(tmp_path / "reference.tif", expected[..., None].astype(np.uint16) * 257)
@@ -54,7 +55,7 @@ def test_pairs(tmp_path, rng, kind, model, lie):
         truth = truths[line["input"]]
         if line["align"]["confidence"] >= 0.3:
             errors.append(align_pairs.corner_error(line["align"]["matrix"], truth, SIDE, SIDE))
-    assert len(errors) >= 1 and max(errors) < (0.8 if noise else 0.2), (errors, noise, done)
+    assert len(errors) >= 2 * count / 3 and max(errors) < (0.8 if noise else 0.2), (errors, noise, done)
 
 
 @pytest.mark.parametrize("memory", ["buffer", "image"])
