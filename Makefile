@@ -389,7 +389,8 @@ lint: check-layers
 ZSH_COMPLETIONS ?= share/zsh/site-functions
 INSTALLED := docs/climg.1:share/man/man1/climg.1 completions/climg.bash:share/bash-completion/completions/climg \
              completions/climg.zsh:$(ZSH_COMPLETIONS)/_climg completions/climg.fish:share/fish/vendor_completions.d/climg.fish \
-             $(foreach page,README.md CHANGELOG.md docs/help.schema.json $(wildcard docs/*.md),$(page):share/doc/climg/$(page))
+             $(foreach page,README.md CONTRIBUTING.md CHANGELOG.md LICENSE samples/README.md docs/CITATION.cff docs/help.schema.json \
+                 docs/workflows/README.md $(wildcard docs/*.md docs/*.svg docs/pictures/*),$(page):share/doc/climg/$(page))
 # So that no first use waits for a compiler: root compiles for all users, who copy what they need. WARM=no leaves it out.
 WARM ?= yes
 COMPILE_KERNELS = echo "compiling kernels for this processor, a minute on a slow machine (WARM=no leaves it out)"; \

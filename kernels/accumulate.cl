@@ -4,7 +4,7 @@
  *
  * `before` is dst of the part above. It is not read for blocks whose window begins in this part. After the last row of its
  * window, a block has the bits of A * src in the tile of a product. Values must be finite, as in a block weights of 0 are
- * multiplied, too.
+ * multiplied, too. The axis must not wrap: pictures with that border rule are never in parts.
  *
  * Grid: x counts vecs, y blocks from `first_block` on, z planes. */
 #include "product.h"

@@ -33,7 +33,7 @@ __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, fl
 }
 
 /* Returns sum plus four energies of plane z of a finer level: of the position (x, y) of the next coarser one. Order: rows,
- * columns. Rows that e does not have are next to rows that nobody reads. */
+ * columns. Some rows lack rows of e: they get the nearest ones, and nobody reads them. */
 static inline float add_finer(float sum, PLANES_IN(e), int x, int y, int z)
 {
     for (int row = 0; row < 2; row++)

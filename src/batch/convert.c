@@ -199,7 +199,8 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
 /* A thread that decodes the first rows of a page while the device is opened and the page measured. */
 struct read_ahead {
     struct worker *worker;
-    struct reader *reader; /* used by the thread alone until read_ahead_end */
+    struct reader *reader; /* decodes in the thread alone until read_ahead_end; others read its info, and its
+                            * file by pread */
     size_t limit;          /* bytes of rows */
     pthread_t thread;
     bool is_running;
@@ -221,8 +222,8 @@ static void *read_ahead_thread(void *context)
     return NULL;
 }
 
-/* Starts to open the device and to decode a large image. Damaged pixels are reported when the rows are read,
- * so a missing device is reported first. */
+/* Starts to open the device and to decode a large image. Damaged pixels that are found here are reported when
+ * the rows are read, after a missing device. A measurement (job_measure) reports its own at once. */
 static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
@@ -240,7 +241,7 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
                         thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;
 }
 
-/* Stops the thread and waits for it, for a millisecond. */
+/* Stops the thread and waits until it has ended, which takes about a millisecond. */
 static void read_ahead_end(struct read_ahead *ahead)
 {
     atomic_store(&ahead->is_stopped, true);
@@ -326,7 +327,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     worker->run.input = job->index;
     job->pages = job->pyramid ? 1 : reader_pages_wanted(job->reader);
     begin_frame(worker, job, result);
-    enum status status = job_measure(job, worker, result);
+    enum status status = job_measure(job, worker, true, result);
     if (status == STATUS_OK)
         status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
@@ -371,10 +372,13 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
         return STATUS_FAILED;
     job->page = 0;
     struct read_ahead ahead;
+    struct error ignored;
     read_ahead_begin(&ahead, worker, job);
-    enum status status = job_measure(job, worker, result);
+    enum status status = job_measure(job, worker, false, result);
     if (status == STATUS_OK)
         status = worker_open(worker, &result->error);
+    else if (worker_is_opening(worker))
+        (void)worker_open(worker, &ignored); /* a driver must not be interrupted while it starts */
     read_ahead_end(&ahead);
     for (bool more = true; status == STATUS_OK && more;) {
         status = convert_page(worker, job, result);

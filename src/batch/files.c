@@ -137,7 +137,7 @@ struct list_note list_describe_foreign(const struct list *list)
     struct {
         const char *name; /* a format that climg does not read */
         size_t count;
-    } kinds[KINDS];
+    } kinds[KINDS] = {{NULL, 0}};
     struct list_note note = {.text = ""};
     const char *example = NULL;
     size_t kind_count = 0, files = 0;
@@ -148,10 +148,10 @@ struct list_note list_describe_foreign(const struct list *list)
             continue;
         while (k < kind_count && strcmp(kinds[k].name, name) != 0)
             k++;
-        if (k == kind_count && k < KINDS) {
-            kinds[kind_count].name = name;
-            kinds[kind_count++].count = 0;
-        }
+        if (k == KINDS)
+            continue;
+        if (k == kind_count)
+            kinds[kind_count++].name = name;
         kinds[k].count++;
         example = example ? example : list->left_out_paths[i];
         files++;

@@ -151,9 +151,10 @@ struct plan_request job_plan_request(const struct job *job, const struct worker 
                                      const struct reader *reader);
 
 /* Measures the current page for each stage of job->chain that needs it, and puts stages with plain numbers in
- * their places (measure.c). Reads the file a second time. Before the worker's device is open, returns at the
- * first stage whose measurement needs it; a second call goes on there. */
-enum status job_measure(struct job *job, struct worker *worker, struct result *result);
+ * their places (measure.c). Reads the file a second time. Without `has_device`, when the worker's device and
+ * run need not be ready, returns at the first stage whose measurement needs them; a second call goes on
+ * there. */
+enum status job_measure(struct job *job, struct worker *worker, bool has_device, struct result *result);
 
 /* Makes the chain for the chroma planes of video from the plan of its first page. Does nothing for other
  * inputs, and for later pages. */

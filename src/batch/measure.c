@@ -3,9 +3,9 @@
  *     file, read again ─▶ steps before the stage ─▶ rows ─▶ measurement ─▶ a stage with plain numbers
  *
  * If the stage comes first, the picture is decoded at 1/2 to 1/8 where that is enough, and its rows need no
- * device: the first page is measured while the device is opened. Otherwise the pass is a page of its own
- * (flow_page) whose writer passes the rows on, so it works in slices, on pictures of any size. A second
- * measured stage in the chain sees what the first one has become. */
+ * device: the first page of a large compressed picture is measured while the device is opened. Otherwise the
+ * pass is a page of its own (flow_page) whose writer passes the rows on, so it works in slices, on pictures
+ * of any size. A second measured stage in the chain sees what the first one has become. */
 #include "batch/result.h"
 
 #include "base/text.h"
@@ -179,14 +179,14 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
     return chain_replace(&job->chain, index, stage_find(replacement.stage), replacement.value, error);
 }
 
-enum status job_measure(struct job *job, struct worker *worker, struct result *result)
+enum status job_measure(struct job *job, struct worker *worker, bool has_device, struct result *result)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < job->chain.count; i++) {
         const struct step *step = &job->chain.steps[i];
         if (!step->stage->measurement || !step->stage->measurement->needed(step->params))
             continue;
-        if (!worker->open && !measures_file_rows(job, worker, i))
+        if (!has_device && !measures_file_rows(job, worker, i))
             return STATUS_OK;
         status = measure_step(job, worker, i, result);
     }

@@ -19,14 +19,14 @@
 
 /* ---------------------------------------------------------------- both threads */
 
-/* Acquires buffers of `rows` rows: PLAN_SLOTS of them for a thread, else one. */
+/* Acquires buffers of `rows` rows: PLAN_SLOTS of them for `several` slices, else one. */
 static enum status io_thread_open(struct io_thread *io, struct staging_pool *pool, size_t pitch, int rows,
-                                  bool threaded, struct error *error)
+                                  bool several, struct error *error)
 {
-    *io = (struct io_thread){.pool = pool, .pitch = pitch, .threaded = threaded};
+    *io = (struct io_thread){.pool = pool, .pitch = pitch};
     queue_init(&io->idle);
     queue_init(&io->ready);
-    for (int i = 0; i < (threaded ? PLAN_SLOTS : 1); i++) {
+    for (int i = 0; i < (several ? PLAN_SLOTS : 1); i++) {
         io->slots[i].staging = staging_acquire(pool, pitch * (size_t)rows, error);
         if (!io->slots[i].staging)
             return STATUS_FAILED;
@@ -35,11 +35,12 @@ static enum status io_thread_open(struct io_thread *io, struct staging_pool *poo
     return STATUS_OK;
 }
 
-/* Starts the thread. If the system has no more threads, the calling thread will do the work. */
+/* Starts the thread. The calling thread does the work of a single slice, and if the system has no more
+ * threads. */
 static void io_thread_start(struct io_thread *io, void *(*work)(void *), void *context)
 {
     struct error ignored = {.text = ""};
-    io->threaded = io->threaded && thread_start(&io->thread, work, context, &ignored) == STATUS_OK;
+    io->threaded = io->slots[1].staging && thread_start(&io->thread, work, context, &ignored) == STATUS_OK;
 }
 
 /* Records a failure and wakes all waiters. */

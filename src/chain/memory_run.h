@@ -34,18 +34,18 @@ struct sample_array {
 };
 
 /* Returns a value; full scale of integers is 1. */
-double samples_value(const struct sample_array *numbers, size_t index);
-void samples_free(struct sample_array *numbers);
+double samples_value(const struct sample_array *values, size_t index);
+void samples_free(struct sample_array *values);
 
 /* Returns a page for a run in memory with this plan. Samples are converted as in files without --range.
  * `exponent` is of the power law of the transfer curve; 0 means sRGB's curve. */
 struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
                         double exponent);
 
-/* Runs the inputs through page->plan and appends the values of all output pages to `numbers`. There is one
+/* Runs the inputs through page->plan and appends the values of all output pages to `values`. There is one
  * input, or `count` of them for the pages of a pyramid. Rows that an input does not have are undefined; the
  * plan must not need them. `name` begins messages. */
 enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
-                          size_t count, struct sample_array *numbers, struct error *error);
+                          size_t count, struct sample_array *values, struct error *error);
 
 #endif

@@ -202,8 +202,8 @@ static struct work make_work(const struct run *run, const char *kernel, const st
 }
 
 /* The callbacks of struct transfer (engine/run.h): enqueue the conversion of samples to planes, whose first
- * column is `column` of the raster, and of some columns of planes to samples. The profile counts the time as
- * unpacking and packing, not as the stage that calls. */
+ * column is `column` of the raster, and of some columns of planes to samples. The event log counts the time
+ * as unpacking and packing, not as the stage that calls. */
 static enum status unpack_columns(struct run *run, const struct raster *raster, int column,
                                   const struct planes *planes, struct error *error)
 {

@@ -1,5 +1,5 @@
 /* --help, in three lengths: twelve lines for a newcomer, all stages and options, or one stage or option with
- * its manual and examples. The eleven lines are written here; the rest comes from the tables of stages and
+ * its manual and examples. The twelve lines are written here; the rest comes from the tables of stages and
  * options. --help=json is in help_json.c. Also writes the other information: --version, --complete and
  * --generate. */
 #include "cli/cli.h"
@@ -87,7 +87,7 @@ static void write_first_words(FILE *file)
           "Stages run in the order written, on the device expected to finish first.\n"
           "climg --help=all    every stage and option\n"
           "climg --help=blur   one stage or option, with examples (man climg: the manual)\n"
-          "Tutorial, recipes:  /usr/local/share/doc/climg (of a package: /usr/share/...)\n",
+          "Tutorial, recipes:  share/doc/climg below /usr/local, /usr or another PREFIX\n",
           file);
 }
 

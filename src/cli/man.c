@@ -179,9 +179,9 @@ void man_write(FILE *file)
           "[\\fIOUTPUT\\fR]\n",
           file);
     write_sections(file);
-    fputs(
-        ".SH SEE ALSO\nTutorial, gallery, recipes and other pages are in /usr/local/share/doc/climg, or in\n"
-        "/usr/share/doc/climg if a package was installed.\n.PP\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck "
-        "(1),\n.BR tiffinfo (1)\n",
-        file);
+    fputs(".SH SEE ALSO\nTutorial, gallery, recipes and other pages are in share/doc/climg below /usr/local, "
+          "/usr or another\n"
+          "PREFIX of the installation.\n.PP\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck "
+          "(1),\n.BR tiffinfo (1)\n",
+          file);
 }

@@ -342,15 +342,15 @@ static enum status check_output_folder(const struct command *command, struct err
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
-    /* If the last name exists, it is probably an input, expanded from *.png. */
-    if (command->settings.output == NULL && strcmp(command->output, "-") != 0 &&
-        access(command->output, F_OK) == 0)
-        return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
     /* Name the first input that does not exist: it may be a value that no option took, as in -q 90. */
     const char *absent = NULL;
     for (size_t i = 0; i < command->input_count && absent == NULL; i++)
         if (strcmp(command->inputs[i], "-") != 0 && access(command->inputs[i], F_OK) != 0)
             absent = command->inputs[i];
+    /* If all names exist, the last one is probably an input, too, expanded from *.png. */
+    if (absent == NULL && command->settings.output == NULL && strcmp(command->output, "-") != 0 &&
+        access(command->output, F_OK) == 0)
+        return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
     return fail(error, STATUS_USAGE, "%s: several inputs (%s, %s) need an output folder, such as out/%s%s",
                 strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],
                 command->inputs[1], absent != NULL ? "; there is no file " : "",

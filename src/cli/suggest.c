@@ -109,7 +109,7 @@ const struct alias aliases[] = {
     {"dark|subtract", "minus"},
     {"flat|divide", "over"},
     /* many into one */
-    {"merge|average|mean|focus-stack|hdr", "stack"},
+    {"merge|average|mean|focus-stack", "stack"},
     {NULL, NULL},
 };
 

@@ -6,7 +6,7 @@
  *
  * A stage transforms an image or a pyramid on the device, one slice (a range of rows) at a time. Before any
  * pixel exists, `shape` computes the shape of its output and `rows` the input rows that it needs; the planner
- * uses both to choose slices and memory. `run` then enqueues kernels and returns without waiting.
+ * uses both to choose slices and memory. `run` then enqueues kernels; it waits only for counts.
  *
  * Thread safety: struct stage and parameters are read-only after the chain was checked. Several workers call
  * `shape`, `rows` and `run` of one step at the same time, each with its own struct run. */
@@ -367,9 +367,9 @@ struct stage {
      * adapt_nothing_to_chroma: no parameter is in pixels. */
     enum status (*adapt_to_chroma)(void *params, const struct chroma *chroma, struct error *error);
 
-    /* Enqueues the work on one slice and returns without waiting. in->rows contains at least the needed
-     * rows; out->shape and out->rows are set, and the stage allocates the planes (run_output). On
-     * failure the caller releases them. */
+    /* Enqueues the work on one slice; waits only for counts that it needs or warns about. in->rows contains
+     * at least the needed rows; out->shape and out->rows are set, and the stage allocates the planes
+     * (run_output). On failure the caller releases them. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);
 };

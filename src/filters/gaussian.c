@@ -310,7 +310,10 @@ enum status gaussian_grid_end(struct run *run, const void *params, const struct 
                    &result->planes[0], error) != STATUS_OK)
         return STATUS_FAILED;
     smooth.dst = result->planes[0];
-    return product_run(run, &smooth, error);
+    const enum status status = product_run(run, &smooth, error);
+    planes_release(&run->pool, &result->planes[1]);
+    planes_release(&run->pool, &result->planes[2]);
+    return status;
 }
 
 enum status gaussian_interpolate(struct run *run, const struct gaussian *gaussian, const struct planes *grid,

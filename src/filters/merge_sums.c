@@ -1,6 +1,6 @@
 /* Mean, sum, maximum and minimum of pictures: each is added to accumulators of its size.
  *
- *     sums of 8 and 16 bit     unsigned integers of 32 bits, exact up to 65,536 pictures
+ *     sums of 8 and 16 bit     unsigned integers of 32 bits, exact up to 2^24 and 2^16 pictures
  *     other sums               doubles, in the order of the inputs, without fma
  *
  * Alpha is merged like a colour, except that the alpha of a sum is the mean. frame->counts has the number of
@@ -119,7 +119,8 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     const int most = frame->type == SAMPLE_UINT8 ? MOST_8_BIT : MOST_16_BIT;
     (void)run;
     if (sums->int_sums && adds && frame->pictures == (size_t)most) {
-        fail(error, STATUS_FAILED, "--stack adds at most %d pictures of this type", most);
+        fail(error, STATUS_FAILED, "--stack adds at most %d pictures of %d bit", most,
+             frame->type == SAMPLE_UINT8 ? 8 : 16);
         error->scope = SCOPE_ALL;
         return STATUS_FAILED;
     }

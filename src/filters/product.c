@@ -195,9 +195,10 @@ static bool fits_filter_gpu(const struct run *run, const struct product *product
      * filter is symmetric or has one tap more on one side, and the axis is longer than it. */
     const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
     const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + BORDER_SAMPLES;
-    return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && axis_is_uniform(&product->x) &&
-           axis_is_uniform(&product->y) && product->epilogue.op != EPILOGUE_MAGNITUDE && reach <= MAX_REACH &&
-           reach <= group / 2 && border_fits;
+    return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && product->rows.end == product->rows.begin &&
+           axis_is_uniform(&product->x) && axis_is_uniform(&product->y) &&
+           product->epilogue.op != EPILOGUE_MAGNITUDE && reach <= MAX_REACH && reach <= group / 2 &&
+           border_fits;
 }
 
 /* Uploads the weights of one or two filters, each padded with zeros to `length`: `before` zeros in front, the

@@ -207,7 +207,7 @@ struct format_names format_names(const struct capacity *content, const char *con
 
 /* ---------------------------------------------------------------- foreign formats */
 
-static const char CAMERA_RAW[] = "raw files of cameras";
+const char foreign_camera_raw[] = "raw files of cameras";
 
 /* Formats that climg neither reads nor writes, and their signatures. A longer signature precedes a shorter
  * one that begins as it does. TIFF's reader refuses raw files whose first bytes are a TIFF's. */
@@ -230,15 +230,16 @@ static const struct {
     {0, "v/1\x01", "OpenEXR", "exr "},
     {0, "<svg", "SVG", "svg "},
     {0, "BM", "BMP", "bmp dib "},
-    {0, "FUJIFILMCCD-RAW", CAMERA_RAW, "raf "},
-    {4, "ftypcrx ", CAMERA_RAW, "cr3 "},
+    {0, "FUJIFILMCCD-RAW", foreign_camera_raw, "raf "},
+    {4, "ftypcrx ", foreign_camera_raw, "cr3 "},
     {4, "ftyp", "MPEG-4 video", "mp4 m4v mov "}, /* unless a row above matches */
-    {0, "IIRO", CAMERA_RAW, "orf "},
-    {0, "IIRS", CAMERA_RAW, ""},
-    {0, "MMOR", CAMERA_RAW, ""},
-    {0, "IIU", CAMERA_RAW, "rw2 rwl raw "},
-    {0, "FOVb", CAMERA_RAW, "x3f "},
-    {0, NULL, CAMERA_RAW, "3fr arw cr2 crw dcr dng erf fff iiq k25 kdc mef mos mrw nef nrw pef sr2 srf srw "},
+    {0, "IIRO", foreign_camera_raw, "orf "},
+    {0, "IIRS", foreign_camera_raw, ""},
+    {0, "MMOR", foreign_camera_raw, ""},
+    {0, "IIU", foreign_camera_raw, "rw2 rwl raw "},
+    {0, "FOVb", foreign_camera_raw, "x3f "},
+    {0, NULL, foreign_camera_raw,
+     "3fr arw cr2 crw dcr dng erf fff iiq k25 kdc mef mos mrw nef nrw pef sr2 srf srw "},
 };
 
 enum { FOREIGN_COUNT = sizeof foreign_formats / sizeof foreign_formats[0] };
@@ -301,7 +302,7 @@ struct foreign_hint foreign_reading(const char *name, const char *path)
     struct foreign_hint hint = {""};
     char foreign[100], png[100];
     name_for_shell(path, foreign, png, sizeof png);
-    if (name == CAMERA_RAW)
+    if (name == foreign_camera_raw)
         text_append(hint.text, sizeof hint.text,
                     "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", name, foreign);
     else if (strstr(name, " video") != NULL)
@@ -321,7 +322,7 @@ struct foreign_hint foreign_writing(const char *name, const char *path)
     struct foreign_hint hint = {""};
     char foreign[100], png[100];
     name_for_shell(path, foreign, png, sizeof png);
-    if (name == CAMERA_RAW)
+    if (name == foreign_camera_raw)
         text_append(hint.text, sizeof hint.text, "climg does not write %s; write %s", name, png);
     else if (strstr(name, " video") != NULL)
         text_append(

@@ -149,7 +149,8 @@ struct foreign_hint {
 
 /* Return advice: "climg does not read GIF; convert it first, as with ImageMagick: convert a.gif a.png",
  * "climg does not write GIF; write out.png and convert that, ...". `name` must be a pointer that one of the
- * two functions above returned. The path may be "-". */
+ * two functions above returned, or foreign_camera_raw. The path may be "-". */
+extern const char foreign_camera_raw[];
 struct foreign_hint foreign_reading(const char *name, const char *path);
 struct foreign_hint foreign_writing(const char *name, const char *path);
 

@@ -21,7 +21,7 @@ enum status reader_open(const char *path, const struct reader_options *options, 
                         struct error *error);
 
 /* Opens another reader for the file of `reader`, also if that was a pipe: its reader_options.reopens must
- * have been set. `reader` is unchanged. On failure *again is NULL. */
+ * have been set. `reader` is unchanged, and may be decoding in another thread. On failure *again is NULL. */
 enum status reader_open_again(const struct reader *reader, const struct reader_options *options,
                               struct reader **again, struct error *error);
 

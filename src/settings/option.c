@@ -225,9 +225,9 @@ static void append_guess(const struct option *option, const char *text, struct e
         accept_guess(option, simple, error);
         return;
     }
-    /* horizontal -> h */
+    /* bi -> bicubic. A choice of one letter is no guess: rec709 is not R. */
     while (isalpha((unsigned char)text[0]) && choices != NULL && text_next_word(&choices, '|', &word))
-        if (word.length > 0 &&
+        if (word.length > 1 &&
             strncasecmp(word.start, text, word.length < strlen(text) ? word.length : strlen(text)) == 0) {
             snprintf(simple, sizeof simple, "%.*s", (int)word.length, word.start);
             if (accept_guess(option, simple, error))

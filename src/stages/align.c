@@ -34,6 +34,7 @@
 #include "filters/warp.h"
 #include "register/registration.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +165,7 @@ static enum status align_prepare(void *params, const struct settings *settings, 
     align->linear = settings->linear;
     if (reference_word(align) < WORDS)
         return STATUS_OK;
-    if (access(align->path, F_OK) != 0)
+    if (access(align->path, F_OK) != 0 && errno == ENOENT)
         return fail(error, STATUS_FAILED, "%s: no such file; before --stack also first, middle or previous",
                     align->path);
     return read_reference(align, align->path, settings, error);

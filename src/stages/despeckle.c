@@ -87,7 +87,7 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
     const struct rows rows = {src->first_row, src->first_row + src->rows};
     const cl_int white = despeckle->white, channels = shape->channels, alpha = shape_alpha(shape);
     const cl_uint smallest = (cl_uint)despeckle->smallest;
-    cl_uint gray_counts[64] = {0}; /* samples between black and white, of each image of a group (run_warn) */
+    cl_uint gray_counts[GROUP_IMAGES] = {0}; /* samples between black and white, of each image */
     cl_mem grays;
     struct planes labels, counts;
     if (run_counters(run, (size_t)shape->images, &grays, error) != STATUS_OK ||

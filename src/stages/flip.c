@@ -29,7 +29,8 @@ static const struct option options[] = {
      .offset = offsetof(struct flip, axis),
      .choices = "h|v",
      .value = "h|v",
-     .help = "h: exchange left and right; v: exchange top and bottom"},
+     .help = "h: exchange left and right; v: exchange top and bottom",
+     .hint = "h is horizontal, v vertical"},
     {.type = OPTION_END},
 };
 

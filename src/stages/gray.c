@@ -25,7 +25,8 @@ static const struct option options[] = {
      .choices = "rec709|mean|R|G|B|A",
      .value = "WHAT",
      .optional = true,
-     .help = "rec709: as bright as the colours look; mean: of the colours; or one channel"},
+     .help = "rec709: as bright as the colours look; mean: of the colours; or one channel",
+     .hint = "channels are R, G, B and A (alpha)"},
     {.type = OPTION_END},
 };
 

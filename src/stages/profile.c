@@ -10,6 +10,7 @@
 #include "engine/run.h"
 #include "image/colour/colour.h"
 
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -42,7 +43,9 @@ static void print_target(FILE *file, const void *params)
     const struct profile *profile = params;
     const int builtin = profile_builtin(profile);
     if (builtin >= 0 || profile->space == NULL)
-        print_text(file, builtin >= 0 ? words[builtin] : profile->target);
+        print_text(file, builtin >= 0                             ? words[builtin]
+                         : strcasecmp(profile->target, AUTO) == 0 ? AUTO
+                                                                  : profile->target);
     else
         fprintf(
             file, "@fnv1a:%016llx",
@@ -88,7 +91,7 @@ static enum status profile_prepare(void *params, const struct settings *settings
     if (strcasecmp(profile->target, AUTO) == 0)
         return STATUS_OK;
     if (builtin < 0) {
-        if (access(profile->target, F_OK) != 0)
+        if (access(profile->target, F_OK) != 0 && errno == ENOENT)
             return fail(error, STATUS_FAILED,
                         "%s: no such file; the built-in profiles are srgb, p3, adobe, gray and auto",
                         profile->target);

@@ -45,7 +45,7 @@ static const struct option options[] = {
      .fallback = "mean",
      .choices = MERGE_METHOD_CHOICES,
      .help = "how the samples of a pixel become one",
-     .hint = "an average is mean"},
+     .hint = "an average is mean, sigma clipping is sigma=K"},
     {.name = "sigma",
      .type = OPTION_REAL,
      .offset = offsetof(struct stack_params, merge.sigma),

@@ -171,6 +171,8 @@ static void reals(void **state)
     refuse("sigma", "0.49", "--x 0.49: must be at least 0.5");
     refuse("offset", "1,5", "--x 1,5: not a number; decimals follow a dot");
     refuse("offset", "1e", "--x 1e: not a finite number; did you mean 1?");
+    refuse("offset", "1e+", "--x 1e+: not a finite number; did you mean 1?");
+    refuse("offset", "0x", "--x 0x: not a finite number; did you mean 0?");
     refuse("offset", "4 ", "--x 4 : not a finite number; did you mean 4?");
     refuse("offset", "4PX", "--x 4PX: not a finite number; did you mean 4?");
     refuse("offset", "4.5deg", "--x 4.5deg: not a number alone; did you mean 4.5?");

@@ -383,8 +383,7 @@ static enum status tiff_open(struct reader *base, struct error *error)
     if (status != STATUS_OK)
         return status;
     if (page <= 1 && is_camera_raw(&reader->file, pages))
-        return fail(error, STATUS_FAILED,
-                    "is a raw file of a camera; develop it first, as with dcraw: dcraw -T %s", base->name);
+        return fail(error, STATUS_FAILED, "%s", foreign_reading(foreign_camera_raw, base->name).text);
     base->page_count = pages->count;
     if (pages->count > PAGES_MAX && page == 0)
         return fail(error, STATUS_FAILED,

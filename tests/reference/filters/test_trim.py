@@ -82,3 +82,18 @@ def test_sample_values_and_orientation(tmp_path):
     harness.write_tiff(tmp_path / "side.tif", samples, extratags=[(274, 3, 1, 6, True)])
     harness.run("-y", "side.tif", "--trim=9", "out.tif", cwd=tmp_path)
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[..., 0], np.rot90(samples[12:15, 20:30, 0], -1))
+
+
+def test_each_picture_of_a_stack(tmp_path, rng):
+    """Each is measured after its own matrix: the page lies elsewhere in every picture, and the stack is the page. One worker does all."""
+    page = (rng.random((40, 50)) * 100 + 120).astype(np.uint8)
+    (tmp_path / "in").mkdir()
+    rows = ["file,xx,xy,x,yx,yy,y,confidence"]
+    for i, (x, y) in enumerate([(20, 15), (33, 4), (5, 30)]):
+        samples = np.zeros((80, 100, 1), np.uint8)
+        samples[y:y + 40, x:x + 50, 0] = page
+        harness.write_tiff(tmp_path / "in" / f"{i}.tif", samples)
+        rows.append(f'"{i}.tif",1,0,{x - 20},0,1,{y - 15},1')
+    (tmp_path / "m.csv").write_text("\n".join(rows) + "\n")
+    harness.run("in", "-j", 1, "--warp", "@m.csv,outside=edge", "--trim", "--stack", "mean", "out.tiff", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tiff")[..., 0], page)

@@ -201,7 +201,7 @@ def test_raw_files_of_cameras_are_refused(tmp_path, rng, maker):
     """Whatever their name is, as what they show first is a preview. In a folder they are passed over by their names."""
     preview = raw_file(tmp_path / "photo.tif", maker, rng)
     result = harness.run(tmp_path / "photo.tif", tmp_path / "out.png", status=1)
-    assert "is a raw file of a camera" in result.err and "dcraw" in result.err and not (tmp_path / "out.png").exists()
+    assert "climg does not read raw files of cameras" in result.err and "dcraw" in result.err and not (tmp_path / "out.png").exists()
     (tmp_path / "photos").mkdir()
     (tmp_path / "photo.tif").rename(tmp_path / "photos" / f"photo.{'nef' if maker in ('unknown', 'chained') else maker[-3:].lower()}")
     Image.fromarray(preview).save(tmp_path / "photos/photo.png")
