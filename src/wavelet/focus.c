@@ -92,7 +92,8 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
     else if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies), ARG(colours),
                         ARG(factor));
-    if (status == STATUS_OK && level > 1 && level <= focus->fine.levels) {
+    /* In pass 1 there is no finer level; focus_try has more than FINE_LEVELS fine levels. */
+    if (status == STATUS_OK && level > 1 && level <= FINE_LEVELS && level <= focus->fine.levels) {
         work.kernel = "focus_follow";
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
     }
