@@ -21,22 +21,22 @@ double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-const struct part_name part_names[PART_COUNT] = {
-    [PART_START] = {"start_up", "start-up"},
-    [PART_BUILD] = {"build", "kernel build"},
-    [PART_PREPARE] = {"prepare", "reading files of stages"},
-    [PART_DECODE] = {"decode", "decode"},
-    [PART_UPLOAD] = {"upload", "upload"},
-    [PART_STAGES] = {"stages", "stages"},
-    [PART_REGISTRATION] = {"registration", "registration"},
-    [PART_DOWNLOAD] = {"download", "download"},
-    [PART_ENCODE] = {"encode", "encode"},
-    [PART_VERIFY] = {"verify", "verify"},
+const struct part_name phase_names[PHASE_COUNT] = {
+    [PHASE_START] = {"start_up", "start-up"},
+    [PHASE_BUILD] = {"build", "kernel build"},
+    [PHASE_PREPARE] = {"prepare", "reading files of stages"},
+    [PHASE_DECODE] = {"decode", "decode"},
+    [PHASE_UPLOAD] = {"upload", "upload"},
+    [PHASE_STAGES] = {"stages", "stages"},
+    [PHASE_REGISTRATION] = {"registration", "registration"},
+    [PHASE_DOWNLOAD] = {"download", "download"},
+    [PHASE_ENCODE] = {"encode", "encode"},
+    [PHASE_VERIFY] = {"verify", "verify"},
 };
 
-bool part_is_reported(enum part part, double seconds)
+bool phase_is_reported(enum phase part, double seconds)
 {
-    return seconds > 0 || (part != PART_PREPARE && part != PART_REGISTRATION && part != PART_VERIFY);
+    return seconds > 0 || (part != PHASE_PREPARE && part != PHASE_REGISTRATION && part != PHASE_VERIFY);
 }
 
 void timing_begin(struct timing *timing, bool keeps_events)
@@ -105,14 +105,14 @@ void timing_add_event(struct timing *timing, const struct timing_event *event)
     pthread_mutex_unlock(&timing->lock);
 }
 
-void timing_add(struct timing *timing, enum part part, const char *name, int slice, double since)
+void timing_add(struct timing *timing, enum phase part, const char *name, int slice, double since)
 {
     timing_add_event(timing,
                      &(struct timing_event){
                          .part = part, .name = name, .slice = slice, .begin = since, .end = clock_seconds()});
 }
 
-void timing_add_within(struct timing *timing, enum part part, enum part within, const char *name,
+void timing_add_within(struct timing *timing, enum phase part, enum phase within, const char *name,
                        double since)
 {
     const double seconds = clock_seconds() - since;
@@ -122,7 +122,7 @@ void timing_add_within(struct timing *timing, enum part part, enum part within, 
     pthread_mutex_unlock(&timing->lock);
 }
 
-struct timing_sum timing_part(struct timing *timing, enum part part)
+struct timing_sum timing_phase(struct timing *timing, enum phase part)
 {
     pthread_mutex_lock(&timing->lock);
     const struct timing_sum sum = timing->parts[part];
@@ -130,10 +130,10 @@ struct timing_sum timing_part(struct timing *timing, enum part part)
     return sum;
 }
 
-void timing_seconds(struct timing *timing, double seconds[PART_COUNT])
+void timing_seconds(struct timing *timing, double seconds[PHASE_COUNT])
 {
     pthread_mutex_lock(&timing->lock);
-    for (int i = 0; i < PART_COUNT; i++)
+    for (int i = 0; i < PHASE_COUNT; i++)
         seconds[i] = timing->parts[i].seconds;
     pthread_mutex_unlock(&timing->lock);
 }
@@ -146,7 +146,7 @@ double timing_total(const struct timing *timing)
 void timing_merge(struct timing *timing, struct timing *other)
 {
     pthread_mutex_lock(&timing->lock);
-    for (int i = 0; i < PART_COUNT; i++)
+    for (int i = 0; i < PHASE_COUNT; i++)
         add_sum(&timing->parts[i], &other->parts[i]);
     for (size_t i = 0; i < other->kernel_count; i++) {
         const struct timing_sum *from = &other->kernels[i];
@@ -169,11 +169,11 @@ enum row { ROW_START, ROW_READER, ROW_UPLOAD, ROW_DEVICE, ROW_DOWNLOAD, ROW_WRIT
 static const char *const row_names[ROW_COUNT] = {"start-up", "reader", "upload", "device",
                                                  "download", "writer", "host"};
 
-static const enum row part_rows[PART_COUNT] = {
-    [PART_START] = ROW_START,       [PART_BUILD] = ROW_START,       [PART_PREPARE] = ROW_START,
-    [PART_DECODE] = ROW_READER,     [PART_UPLOAD] = ROW_UPLOAD,     [PART_STAGES] = ROW_DEVICE,
-    [PART_REGISTRATION] = ROW_HOST, [PART_DOWNLOAD] = ROW_DOWNLOAD, [PART_ENCODE] = ROW_WRITER,
-    [PART_VERIFY] = ROW_WRITER,
+static const enum row part_rows[PHASE_COUNT] = {
+    [PHASE_START] = ROW_START,       [PHASE_BUILD] = ROW_START,       [PHASE_PREPARE] = ROW_START,
+    [PHASE_DECODE] = ROW_READER,     [PHASE_UPLOAD] = ROW_UPLOAD,     [PHASE_STAGES] = ROW_DEVICE,
+    [PHASE_REGISTRATION] = ROW_HOST, [PHASE_DOWNLOAD] = ROW_DOWNLOAD, [PHASE_ENCODE] = ROW_WRITER,
+    [PHASE_VERIFY] = ROW_WRITER,
 };
 
 /* Orders events by row, then by time, for qsort. */

@@ -61,7 +61,7 @@ static enum status check_terminal(const struct command *command, struct error *e
 }
 
 /* Fails if an option on coding, such as --quality, has a meaning for none of the outputs. */
-static enum status check_coding_options(const struct list *list, const struct settings *settings,
+static enum status check_coding_options(const struct job_list *list, const struct settings *settings,
                                         struct error *error)
 {
     const char *useless = NULL;
@@ -77,14 +77,14 @@ static enum status check_coding_options(const struct list *list, const struct se
 }
 
 /* Checks the command and makes the list of jobs. */
-static enum status check_command(const struct command *command, struct list *list, struct stack *stack,
+static enum status check_command(const struct command *command, struct job_list *list, struct stack *stack,
                                  struct error *error)
 {
     enum status status = conflicts_check_names(command, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
     if (status == STATUS_OK)
-        status = list_make(list, command, error);
+        status = job_list_make(list, command, error);
     if (status == STATUS_OK)
         status = stack_make(stack, command, list, error);
     /* A single file fails here, before its report overwrites an older one. In a batch, it is a line of the
@@ -97,7 +97,7 @@ static enum status check_command(const struct command *command, struct list *lis
 }
 
 /* Prints a line for each job instead of doing it. `resume` is NULL without --resume. */
-static enum status dry_run(const struct resume *resume, const struct list *list, struct results *results,
+static enum status dry_run(const struct resume *resume, const struct job_list *list, struct results *results,
                            struct error *error)
 {
     size_t files = 0, done = 0;
@@ -164,7 +164,7 @@ static enum status make_output_folder(const char *path, size_t *made_from, struc
 }
 
 /* Removes the folders that this run created and that are empty, the deepest first. */
-static void remove_empty_folders(struct list *list)
+static void remove_empty_folders(struct job_list *list)
 {
     bool is_any = true;
     while (is_any) { /* a folder that another job's folder is in may be empty in the next pass */
@@ -208,7 +208,7 @@ enum { FILM = 100 };
  * the same shape, and to be as many as their bytes are: opening each would take longer than a wrong choice
  * costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12 megapixels, or as
  * FILM of them if the output is video. --resume may find some files done, which is not considered. */
-static struct workload estimate_workload(const struct command *command, const struct list *list)
+static struct workload estimate_workload(const struct command *command, const struct job_list *list)
 {
     const struct settings *settings = &command->settings;
     struct reader_options options = settings_reader_options(settings);
@@ -246,7 +246,7 @@ static struct workload estimate_workload(const struct command *command, const st
 
 /* Creates the output folder, confines the process, and prepares the stages, which may decode a picture
  * (--align). *provenance is to be freed by the caller, also after a failure. */
-static enum status prepare_command(struct command *command, struct list *list, struct stack *stack,
+static enum status prepare_command(struct command *command, struct job_list *list, struct stack *stack,
                                    char **provenance, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -265,8 +265,8 @@ static enum status prepare_command(struct command *command, struct list *list, s
 }
 
 /* Prints which files are left out, and starts the device and the report. */
-static enum status begin_batch(const struct command *command, struct list *list, struct results *results,
-                               void (*complain)(const struct error *), struct error *error)
+static enum status begin_batch(const struct command *command, struct job_list *list, struct results *results,
+                               void (*report_error)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
     if (!settings->dry_run && list->several &&
@@ -274,7 +274,7 @@ static enum status begin_batch(const struct command *command, struct list *list,
         return STATUS_FAILED;
     if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
         return STATUS_FAILED;
-    list_keep_shard(list, &settings->part);
+    job_list_keep_shard(list, &settings->part);
     for (size_t i = 0; i < list->files_left_out && settings->verbose; i++) {
         const char *name = foreign_name_by_path(list->left_out_paths[i]);
         fputs("climg: ", stderr);
@@ -297,13 +297,14 @@ static enum status begin_batch(const struct command *command, struct list *list,
         const struct workload work = chooses ? estimate_workload(command, list) : (struct workload){0};
         device_select_drivers(settings, chooses ? &work : NULL);
     }
-    return results_begin(results, settings, list, complain, error);
+    return results_begin(results, settings, list, report_error, error);
 }
 
-enum status batch_run(struct command *command, void (*complain)(const struct error *), struct error *error)
+enum status batch_run(struct command *command, void (*report_error)(const struct error *),
+                      struct error *error)
 {
     const struct settings *settings = &command->settings;
-    struct list list = {0};
+    struct job_list list = {0};
     struct stack stack = {.step = NULL};
     struct results results;
     struct worker_pool pool;
@@ -318,7 +319,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     if (status == STATUS_OK && settings->resume)
         status = resume_load(&resume, settings, provenance, &list, error);
     if (status == STATUS_OK)
-        status = begin_batch(command, &list, &results, complain, error);
+        status = begin_batch(command, &list, &results, report_error, error);
     if (status == STATUS_OK && settings->dry_run) {
         status = dry_run(settings->resume ? &resume : NULL, &list, &results, error);
         status = results_end(&results, &list, status, error);
@@ -338,8 +339,8 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             worker_pool_merge(&pool, &stack);
         status = results_end(&results, &list, status, error);
         if (opened)
-            status =
-                report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, complain, error);
+            status = report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, report_error,
+                                  error);
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }
@@ -347,7 +348,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     if (settings->part.count == 0)
         remove_empty_folders(&list);
     stack_free(&stack);
-    list_free(&list);
+    job_list_free(&list);
     resume_free(&resume);
     free(provenance);
     return status;

@@ -179,11 +179,12 @@ static void release_check(void *slot)
 
 /* Checks all files in parallel and prints them in their order. *failed receives the number of those that
  * failed. */
-static enum status check_all(const struct command *command, const struct list *list, FILE *out, FILE *report,
-                             void (*complain)(const struct error *), size_t *failed, struct error *error)
+static enum status check_all(const struct command *command, const struct job_list *list, FILE *out,
+                             FILE *report, void (*report_error)(const struct error *), size_t *failed,
+                             struct error *error)
 {
     const struct settings *settings = &command->settings;
-    const int processors = settings->jobs > 0 ? settings->jobs : workers_available();
+    const int processors = settings->jobs > 0 ? settings->jobs : processors_available();
     const int threads = (size_t)processors < list->count ? processors : (int)list->count;
     struct ordered files = {.count = 0};
     size_t next = 0;
@@ -203,7 +204,7 @@ static enum status check_all(const struct command *command, const struct list *l
         if (done->status == STATUS_OK && !settings->quiet)
             print_check(out, done);
         if (done->status != STATUS_OK && list->several)
-            complain(&done->error);
+            report_error(&done->error);
         if (done->status != STATUS_OK)
             *error = done->error;
         *failed += done->status != STATUS_OK;
@@ -215,23 +216,23 @@ static enum status check_all(const struct command *command, const struct list *l
     return status;
 }
 
-enum status check_run(const struct command *command, FILE *out, void (*complain)(const struct error *),
+enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error)
 {
     static const char what[] = "the report";
     const char *path = command->settings.report;
-    struct list list;
+    struct job_list list;
     FILE *report = NULL;
     size_t failed = 0;
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --check -r photos/ is an example");
-    enum status status = list_make(&list, command, error);
+    enum status status = job_list_make(&list, command, error);
     if (status == STATUS_OK && command->begin)
         status = command->begin(command, &list, error);
     if (status == STATUS_OK && path && !(report = aux_open(path, what, error)))
         status = STATUS_FAILED;
     if (status == STATUS_OK)
-        status = check_all(command, &list, out, report, complain, &failed, error);
+        status = check_all(command, &list, out, report, report_error, &failed, error);
     if (report && status == STATUS_OK)
         status = aux_close(report, path, what, error);
     /* The error of a single file is the command's. */
@@ -240,6 +241,6 @@ enum status check_run(const struct command *command, FILE *out, void (*complain)
             fail(error, STATUS_PARTIAL, "%zu of %zu files are damaged or cannot be read", failed, list.count);
     else if (status == STATUS_OK && failed > 0)
         status = STATUS_PARTIAL;
-    list_free(&list);
+    job_list_free(&list);
     return status;
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct list;
+struct job_list;
 
 struct command {
     struct settings settings;
@@ -27,20 +27,21 @@ struct command {
     bool output_is_directory; /* there are several inputs, or it ends in a slash */
     /* Callback that drops rights of the process. Called once, when the files are known, before anything is
      * decoded and before any thread is started. May be NULL. */
-    enum status (*begin)(const struct command *command, const struct list *list, struct error *error);
+    enum status (*begin)(const struct command *command, const struct job_list *list, struct error *error);
 
     bool output_may_be_input; /* it comes before the first stage: if the file exists, it may be an input */
 };
 
-/* Runs the command. If one of several inputs fails, `complain` gets its message and the others are processed.
- * Then returns STATUS_PARTIAL if some were done and STATUS_FAILED if none was, with their number as the
- * message. Fails with STATUS_USAGE before anything is written. */
-enum status batch_run(struct command *command, void (*complain)(const struct error *), struct error *error);
+/* Runs the command. If one of several inputs fails, `report_error` gets its message and the others are
+ * processed. Then returns STATUS_PARTIAL if some were done and STATUS_FAILED if none was, with their number
+ * as the message. Fails with STATUS_USAGE before anything is written. */
+enum status batch_run(struct command *command, void (*report_error)(const struct error *),
+                      struct error *error);
 
-/* Runs --check: decodes all inputs and prints a line for each to `out`, in their order. `complain` gets a
+/* Runs --check: decodes all inputs and prints a line for each to `out`, in their order. `report_error` gets a
  * message for each that is damaged or cannot be read; then returns STATUS_PARTIAL, with their number as the
  * message. */
-enum status check_run(const struct command *command, FILE *out, void (*complain)(const struct error *),
+enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error);
 
 #endif

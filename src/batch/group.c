@@ -38,12 +38,12 @@ static int choose_room(struct job_group *g, const struct job *job)
     struct plan plan;
     g->input = job_shape(job);
     g->orientation = job->orientation;
-    if (!job_is_one_image(job) || !group_takes(&job->chain, &g->input, &worker->run) ||
+    if (!job_is_one_image(job) || !group_accepts(&job->chain, &g->input, &worker->run) ||
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
     /* A file that may be written without re-encoding is done alone. */
     const bool moves = job_keeps_coding(job, worker) && plan_only_moves(&plan);
-    int most = moves ? 1 : group_most(&plan, &worker->run);
+    int most = moves ? 1 : group_max_images(&plan, &worker->run);
     g->output = *plan_output(&plan);
     g->input_conversion = job_input_conversion(job, worker);
     g->type = job_output_type(job, worker);
@@ -115,7 +115,7 @@ static enum status group_read_rows(struct job_group *g, const struct job *job, s
                                      (uint32_t)g->input.height, error);
     if (status == STATUS_OK)
         status = reader_next_page(job->reader, &ignored, error);
-    timing_add(&g->worker->timing, PART_DECODE, "decode", -1, since);
+    timing_add(&g->worker->timing, PHASE_DECODE, "decode", -1, since);
     return status;
 }
 
@@ -201,7 +201,7 @@ static enum status write_image(const struct job_group *g, const struct group_ite
                               out->height, error);
     if (status == STATUS_OK)
         status = writer_end_page(job->writer, error);
-    timing_add(&g->worker->timing, PART_ENCODE, "encode", -1, since);
+    timing_add(&g->worker->timing, PHASE_ENCODE, "encode", -1, since);
     return status == STATUS_OK ? convert_commit(g->worker, job, error) : status;
 }
 

@@ -64,9 +64,9 @@ static void put_seconds(struct json_writer *line, const char *key, double second
 /* Writes the busy seconds of each part, into an object that is open. */
 static void put_parts(struct json_writer *line, const struct times *times)
 {
-    for (int i = 0; i < PART_COUNT; i++)
-        if (part_is_reported((enum part)i, times->seconds[i]))
-            put_seconds(line, part_names[i].key, times->seconds[i]);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        if (phase_is_reported((enum phase)i, times->seconds[i]))
+            put_seconds(line, phase_names[i].key, times->seconds[i]);
 }
 
 /* Writes the size of a picture, or null if it is not known. */
@@ -220,11 +220,12 @@ static enum status report_file_append(struct report_file *report, const struct j
     return status;
 }
 
-enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
-                          void (*complain)(const struct error *), struct error *error)
+enum status results_begin(struct results *results, const struct settings *settings,
+                          const struct job_list *list, void (*report_error)(const struct error *),
+                          struct error *error)
 {
     *results = (struct results){
-        .settings = settings, .count = list->count, .several = list->several, .complain = complain};
+        .settings = settings, .count = list->count, .several = list->several, .report_error = report_error};
     enum status status = report_file_open(&results->report, settings->dry_run ? NULL : settings->report,
                                           settings->resume, error);
     progress_begin(&results->progress, settings, list);
@@ -235,7 +236,7 @@ void results_print(const struct results *results, const struct error *error)
 {
     flockfile(stderr); /* so that no other thread draws the line in between */
     progress_erase();
-    results->complain(error);
+    results->report_error(error);
     funlockfile(stderr);
 }
 
@@ -293,7 +294,7 @@ void results_add(struct results *results, struct job *job, const struct result *
         print_report_failure(results, &error);
 }
 
-enum status results_end(struct results *results, const struct list *list, enum status status,
+enum status results_end(struct results *results, const struct job_list *list, enum status status,
                         struct error *error)
 {
     struct report_file *report = &results->report;
@@ -341,7 +342,7 @@ static double gigabytes_per_second(const struct timing_sum *kernel)
 
 static bool is_cached(struct worker *worker)
 {
-    return timing_part(&worker->timing, PART_BUILD).longest < CACHED_BUILD;
+    return timing_phase(&worker->timing, PHASE_BUILD).longest < CACHED_BUILD;
 }
 
 /* Returns the frames of video per second; 0 if unknown. */
@@ -371,17 +372,17 @@ static void print_table(FILE *out, struct worker *worker)
         fprintf(out, "%-18s %-18s %8d %10.3f %10.1f %8.1f\n", kernel->owner, kernel->name, kernel->count,
                 1e3 * kernel->seconds, 1e-6 * (double)kernel->bytes, gigabytes_per_second(kernel));
     }
-    fprintf(out, "%-18s %-18s %8s %10.3f\n", "all kernels", "", "", 1e3 * busy.seconds[PART_STAGES]);
+    fprintf(out, "%-18s %-18s %8s %10.3f\n", "all kernels", "", "", 1e3 * busy.seconds[PHASE_STAGES]);
 
     /* Parts, wall clock, and frames of a video. */
     fprintf(out, "\n%-36s %10s %6s\n", "part", "busy ms", "%");
-    for (int i = 0; i < PART_COUNT; i++) {
+    for (int i = 0; i < PHASE_COUNT; i++) {
         const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
         char title[64];
-        if (!part_is_reported((enum part)i, busy.seconds[i]))
+        if (!phase_is_reported((enum phase)i, busy.seconds[i]))
             continue;
-        snprintf(title, sizeof title, "%s%s", part_names[i].title,
-                 i != PART_BUILD     ? ""
+        snprintf(title, sizeof title, "%s%s", phase_names[i].title,
+                 i != PHASE_BUILD    ? ""
                  : is_cached(worker) ? " (from the driver's cache)"
                                      : " (compiled)");
         fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * busy.seconds[i], 100 * share);
@@ -455,7 +456,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         if (!worker->has_device_name && (timing->form == TIMING_TABLE || i > 0))
             continue;
         /* Complete the measurements by what no worker measures. */
-        worker->timing.parts[PART_PREPARE].seconds = worker->context->chain->prepared;
+        worker->timing.parts[PHASE_PREPARE].seconds = worker->context->chain->prepared;
         worker->timing.began = began;
         (timing->form == TIMING_JSON ? print_json : print_table)(file, worker);
     }
@@ -465,12 +466,12 @@ static enum status write_timing(struct worker *const *workers, int count, const 
 /* Combines the work's status with the status of a file. If both failed, the file's error is printed and the
  * work's status returned. */
 static enum status combine_status(enum status status, enum status file_status, const struct error *file_error,
-                                  void (*complain)(const struct error *), struct error *error)
+                                  void (*report_error)(const struct error *), struct error *error)
 {
     if (file_status == STATUS_OK)
         return status;
     if (status != STATUS_OK) {
-        complain(file_error);
+        report_error(file_error);
         return status;
     }
     *error = *file_error;
@@ -479,7 +480,7 @@ static enum status combine_status(enum status status, enum status file_status, c
 
 /* Files are overwritten even if nothing was measured: an earlier run's figures would mislead. */
 enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
-                         double began, enum status status, void (*complain)(const struct error *),
+                         double began, enum status status, void (*report_error)(const struct error *),
                          struct error *error)
 {
     const struct timing_option *timing = &settings->timing;
@@ -487,11 +488,11 @@ enum status report_times(struct worker *const *workers, int count, const struct 
     const bool is_done = status == STATUS_OK || status == STATUS_PARTIAL;
     if (timing->form != TIMING_ABSENT && (timing->file || is_done))
         status = combine_status(status, write_timing(workers, count, timing, began, &file_error), &file_error,
-                                complain, error);
+                                report_error, error);
     if (settings->trace) { /* then there is one worker */
         struct timing *events = &workers[0]->timing;
         status = combine_status(status, timing_write_trace(events, settings->trace, &file_error), &file_error,
-                                complain, error);
+                                report_error, error);
     }
     return status;
 }

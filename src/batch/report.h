@@ -29,7 +29,7 @@ struct results {
     size_t count; /* number of jobs */
     bool several; /* more than one file: failures are printed when they happen. The failure of a single file
                    * is returned as the command's */
-    void (*complain)(const struct error *);
+    void (*report_error)(const struct error *);
 
     struct progress progress; /* has its own lock */
 
@@ -43,9 +43,11 @@ struct results {
     enum status last_failure_status;
 };
 
-/* Opens the report and begins the progress; call results_end after success. `complain` prints a message. */
-enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
-                          void (*complain)(const struct error *), struct error *error);
+/* Opens the report and begins the progress; call results_end after success. `report_error` prints a message.
+ */
+enum status results_begin(struct results *results, const struct settings *settings,
+                          const struct job_list *list, void (*report_error)(const struct error *),
+                          struct error *error);
 
 /* Prints and counts the result of a job and writes it to the report. */
 void results_add(struct results *results, struct job *job, const struct result *result);
@@ -65,14 +67,15 @@ void results_print(const struct results *results, const struct error *error);
  *                      done and the report is incomplete
  *     STATUS_FAILED    if all of several files failed, with their number as message
  *     the file's own   status and message if a single file failed */
-enum status results_end(struct results *results, const struct list *list, enum status status,
+enum status results_end(struct results *results, const struct job_list *list, enum status status,
                         struct error *error);
 
 /* Writes --timing and --trace after the work, which began at `began` (clock_seconds) and ended with `status`.
  * `workers` has one worker for each device, with the measurements of all workers on it. Returns `status`, or
- * STATUS_FAILED if a file cannot be written. If the work failed, too, `complain` gets the file's error. */
+ * STATUS_FAILED if a file cannot be written. If the work failed, too, `report_error` gets the file's error.
+ */
 enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
-                         double began, enum status status, void (*complain)(const struct error *),
+                         double began, enum status status, void (*report_error)(const struct error *),
                          struct error *error);
 
 #endif

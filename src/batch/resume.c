@@ -213,7 +213,7 @@ static enum status done_list_load(void *resume, const char *folder, struct error
 }
 
 enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
-                        const struct list *list, struct error *error)
+                        const struct job_list *list, struct error *error)
 {
     const char *own_stages = provenance_stages(provenance);
     *resume = (struct resume){.settings = settings, .provenance = provenance};
@@ -328,7 +328,7 @@ static bool output_is_done(const struct resume *resume, const char *path)
     const bool is_same = resume->settings->strip ? software == NULL
                          : own_stages ? strcmp(own_stages, provenance_stages(resume->provenance)) == 0
                                       : !format_stores_provenance(reader_format(reader));
-    const bool is_done = is_same && reader_pass(reader, &ignored) == STATUS_OK;
+    const bool is_done = is_same && reader_decode_all(reader, &ignored) == STATUS_OK;
     reader_close(reader);
     return is_done;
 }
@@ -389,7 +389,7 @@ static bool output_stores_provenance(const struct settings *settings, const char
     return !settings->strip && (!format || format_stores_provenance(format));
 }
 
-enum status resume_check(const struct settings *settings, const struct list *list, struct error *error)
+enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error)
 {
     for (size_t i = 0; settings->resume && i < list->count; i++) {
         const struct job *job = &list->jobs[i];

@@ -23,7 +23,7 @@ static const struct merge *stack_merge_class(const struct stack *stack)
 
 /* Fails if the command has a stack and another option that contradicts it. */
 static enum status check_command(const struct stack *stack, const struct command *command,
-                                 const struct list *list, struct error *error)
+                                 const struct job_list *list, struct error *error)
 {
     const struct settings *settings = &command->settings;
     const char *name = stack->step->stage->name;
@@ -43,7 +43,7 @@ static enum status check_command(const struct stack *stack, const struct command
 
 /* Returns the number of workers whose pictures fit PICTURES_BUDGET, by the size of the first input; 1 if it
  * is a pipe or cannot be opened. */
-static int count_workers(const struct command *command, const struct list *list)
+static int count_workers(const struct command *command, const struct job_list *list)
 {
     struct reader_options options = settings_reader_options(&command->settings);
     options.page = 1;
@@ -57,10 +57,10 @@ static int count_workers(const struct command *command, const struct list *list)
     const struct image_info *info = reader_info(reader);
     const double bytes = (double)info->width * info->height * info->channels * sizeof(float);
     reader_close(reader);
-    return (int)fmax(1, fmin(WORKERS_MAX, PICTURES_BUDGET / bytes));
+    return (int)fmax(1, fmin(THREADS_MAX, PICTURES_BUDGET / bytes));
 }
 
-enum status stack_make(struct stack *stack, const struct command *command, struct list *list,
+enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error)
 {
     const struct chain *chain = &command->chain;
@@ -90,7 +90,7 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     return check_command(stack, command, list, error);
 }
 
-enum status stack_prepare(struct stack *stack, const struct command *command, const struct list *list,
+enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -242,7 +242,7 @@ static enum status end_picture(void *context, struct error *error)
                                           .samples = job_input_type(job),
                                           .folder = stack->settings->environment.spool,
                                           .jobs = stack->settings->jobs > 0 ? stack->settings->jobs
-                                                                            : workers_available()};
+                                                                            : processors_available()};
         stack->first_info = picture->info;
         picture->info.metadata = (struct metadata){.orientation = 0};
         stack->format = reader_format(job->reader);

@@ -81,7 +81,7 @@ static bool drop_device(struct pool_thread *thread)
 }
 
 /* True if all outputs are in one folder. */
-static bool is_one_folder(const struct list *list)
+static bool is_one_folder(const struct job_list *list)
 {
     const char *first = list->jobs[0].output;
     const int length = folder_length(first);
@@ -96,7 +96,7 @@ static bool is_one_folder(const struct list *list)
 /* True if all remaining files would fail for the same reason. A full disk concerns all outputs below an
  * output folder; without one (--in-place), all outputs if they are in one folder. A folder that is not
  * writable concerns all outputs if it is the only one. */
-static bool ends_all(const struct list *list, const struct result *result)
+static bool ends_all(const struct job_list *list, const struct result *result)
 {
     if (result->status == STATUS_OK || result->error.scope == SCOPE_FILE)
         return false;
@@ -257,7 +257,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
     if (pool->results->is_stopped)
         return;
     pool->context.chain = &stack->after;
-    worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : workers_available();
+    worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : processors_available();
     worker_take_all(worker);
     worker_clear(worker);
     worker->run.prebuilt = false; /* other stages follow */
@@ -277,7 +277,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
 static enum status choose_devices(struct worker_pool *pool, const struct settings *settings,
                                   struct error *error)
 {
-    const struct list *list = pool->list;
+    const struct job_list *list = pool->list;
     const bool all = strcasecmp(settings->device, "all") == 0;
     /* An input that does not exist may be a folder with a typing error. Then the message is about the missing
      * input, not about --device. */
@@ -314,13 +314,13 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
      * driver, the report and the parent process have others. */
     enum { EACH = 5, OTHERS = 40 };
     struct rlimit limit;
-    int count = settings->jobs > 0 ? settings->jobs : workers_available(), most = WORKERS_MAX;
+    int count = settings->jobs > 0 ? settings->jobs : processors_available(), most = THREADS_MAX;
     if (settings->trace)
         return 1;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         most = limit.rlim_cur < OTHERS + 2 * EACH
                    ? 1
-                   : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
+                   : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, THREADS_MAX);
     count = count > pool->devices ? count : pool->devices;
     count = count < most ? count : most;
     const struct job *first = pool->list->count > 0 ? pool->list->jobs : NULL;
@@ -334,7 +334,7 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
 static void init_workers(struct worker_pool *pool)
 {
     const struct settings *settings = pool->context.settings;
-    int jobs = settings->jobs > 0 ? settings->jobs : workers_available();
+    int jobs = settings->jobs > 0 ? settings->jobs : processors_available();
     for (int i = 0; i < pool->count; i++) {
         struct pool_thread *thread = &pool->threads[i];
         struct worker *worker = &thread->worker;
@@ -354,7 +354,7 @@ static void init_workers(struct worker_pool *pool)
 }
 
 enum status worker_pool_open(struct worker_pool *pool, const struct command *command, const char *provenance,
-                             const struct list *list, struct results *results, struct error *error)
+                             const struct job_list *list, struct results *results, struct error *error)
 {
     *pool = (struct worker_pool){.context = {.settings = &command->settings,
                                              .chain = &command->chain,

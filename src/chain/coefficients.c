@@ -303,7 +303,8 @@ static enum status convert_subband(struct run *run, const struct subband_page *f
     }
     cl_int subband = (file_page->index - 1) % ORIENTATIONS;
     cl_int pitch = (cl_int)(file_page->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)subbands->channels);
-    struct work work = run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", subbands);
+    struct kernel_launch work =
+        run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", subbands);
     work.vector_width = VECTOR_SCALAR;
     work.depth = planes_layer_depth(subbands);
     define(&work.defines, "CHANNELS", subbands->channels);
@@ -329,7 +330,7 @@ static enum status read_subband(const struct page *page, const struct shape *sha
         if (file_page->index + 1 == coefficients_page_count(shape))
             status = coefficients_check(*sum, &info->metadata, error);
     }
-    timing_add(page->timing, PART_DECODE, "decode", file_page->index, since);
+    timing_add(page->timing, PHASE_DECODE, "decode", file_page->index, since);
     return status;
 }
 
@@ -413,7 +414,7 @@ static enum status write_subband(const struct page *page, const struct shape *sh
         status = writer_end_page(page->writer, error);
     if (file_page->index != 0) /* page 0 borrows the metadata of page->out */
         metadata_free(&info.metadata);
-    timing_add(page->timing, PART_ENCODE, "encode", file_page->index, since);
+    timing_add(page->timing, PHASE_ENCODE, "encode", file_page->index, since);
     return status;
 }
 

@@ -21,7 +21,7 @@ static const struct {
     double floats;    /* most floats of the largest value: 4 MB, 16 MB */
 } limits[] = {[VARIANT_CPU] = {1 << 16, 1 << 16, 1 << 20}, [VARIANT_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
-bool group_takes(const struct chain *chain, const struct shape *image, const struct run *run)
+bool group_accepts(const struct chain *chain, const struct shape *image, const struct run *run)
 {
     if (run->memory == MEMORY_IMAGE || image->kind != KIND_IMAGE || image->alpha ||
         chain_output(chain, KIND_IMAGE) != KIND_IMAGE)
@@ -34,7 +34,7 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
     return (double)image->width * image->height <= most;
 }
 
-int group_most(const struct plan *plan, const struct run *run)
+int group_max_images(const struct plan *plan, const struct run *run)
 {
     /* Floats of the largest value. A transform takes five times the image: twelve quarters on level 1, a
      * quarter of that on each further level, and the lowpass. */

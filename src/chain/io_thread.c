@@ -97,7 +97,7 @@ static enum status read_pieces(struct reader_thread *reader, unsigned char *to, 
         rows -= some;
         to += skip ? 0 : (size_t)some * pitch;
     }
-    timing_add(reader->page->timing, PART_DECODE, skip ? "skip" : "decode", reader->next_slice, since);
+    timing_add(reader->page->timing, PHASE_DECODE, skip ? "skip" : "decode", reader->next_slice, since);
     return status;
 }
 
@@ -114,7 +114,7 @@ static int slices_to_read(const struct reader_thread *reader)
 static enum status fill_slot(struct reader_thread *reader, struct slot *slot, struct error *error)
 {
     const struct plan *plan = reader->page->plan;
-    const struct rows needed = plan_slice_input(plan, reader->next_slice), carried = reader->carried;
+    const struct interval needed = plan_slice_input(plan, reader->next_slice), carried = reader->carried;
     const size_t pitch = reader->io.pitch;
     enum status status = staging_wait(slot->staging, error);
     if (status != STATUS_OK)
@@ -130,8 +130,8 @@ static enum status fill_slot(struct reader_thread *reader, struct slot *slot, st
     if (status != STATUS_OK)
         return status;
     if (reader->next_slice + 1 < slices_to_read(reader)) {
-        const struct rows next = plan_slice_input(plan, reader->next_slice + 1);
-        reader->carried = (struct rows){next.begin < needed.end ? next.begin : needed.end, needed.end};
+        const struct interval next = plan_slice_input(plan, reader->next_slice + 1);
+        reader->carried = (struct interval){next.begin < needed.end ? next.begin : needed.end, needed.end};
         memcpy(reader->carry, host + (size_t)(reader->carried.begin - needed.begin) * pitch,
                (size_t)(reader->carried.end - reader->carried.begin) * pitch);
     }
@@ -243,7 +243,7 @@ static bool write_slot(struct writer_thread *writer, struct slot *slot)
         const double since = clock_seconds();
         status = writer_write(writer->page->writer, slot->staging->host, writer->io.pitch,
                               (uint32_t)(slot->rows.end - slot->rows.begin), &error);
-        timing_add(writer->page->timing, PART_ENCODE, "encode", slot->slice, since);
+        timing_add(writer->page->timing, PHASE_ENCODE, "encode", slot->slice, since);
     }
     if (status == STATUS_OK)
         queue_push(&writer->io.idle, slot);
@@ -270,7 +270,7 @@ enum status writer_thread_open(struct writer_thread *writer, const struct page *
     enum status status = writer_begin_page(page->writer, &page->out, error);
     if (status != STATUS_OK)
         return status;
-    timing_add(page->timing, PART_ENCODE, "begin", -1, since);
+    timing_add(page->timing, PHASE_ENCODE, "begin", -1, since);
     status = io_thread_open(&writer->io, &page->run->stagings,
                             transfer_pitch(shape->width, shape->channels, page->output_conversion.type),
                             page->plan->slice, page->plan->slices > 1, error);

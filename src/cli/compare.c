@@ -45,15 +45,15 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Adds a failing pair for each picture of the reference folder without an input of its name. */
-static enum status add_unpaired(struct compare_run *run, const struct list *list, struct error *error)
+static enum status add_unpaired(struct compare_run *run, const struct job_list *list, struct error *error)
 {
     struct command command = *run->command;
-    struct list others;
+    struct job_list others;
     command.inputs = (const char **)&command.compare.reference;
     command.input_count = 1;
     command.settings.files_from = NULL;
     const char **names = allocate((list->count + 1) * sizeof *names, "names", error);
-    enum status status = names ? list_make(&others, &command, error) : STATUS_FAILED;
+    enum status status = names ? job_list_make(&others, &command, error) : STATUS_FAILED;
     for (size_t i = 0; names && i < list->count; i++)
         names[i] = list->jobs[i].name;
     if (names)
@@ -67,7 +67,7 @@ static enum status add_unpaired(struct compare_run *run, const struct list *list
         add_pair(run, &pair);
     }
     if (names)
-        list_free(&others);
+        job_list_free(&others);
     free(names);
     return status;
 }
@@ -119,10 +119,10 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
     return status;
 }
 
-enum status compare_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
-                          struct error *error)
+enum status compare_write(const struct command *command, FILE *out,
+                          void (*report_error)(const struct error *), struct error *error)
 {
-    struct list list;
+    struct job_list list;
     struct stat there;
     const char *const reference = command->compare.reference;
     const int stat_errno = strcmp(reference, "-") != 0 && stat(reference, &there) != 0 ? errno : 0;
@@ -130,7 +130,7 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
     bool has_folder = false; /* among the inputs */
     for (size_t i = 0; i < command->input_count; i++)
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
-    enum status status = list_make(&list, command, error), single = STATUS_OK;
+    enum status status = job_list_make(&list, command, error), single = STATUS_OK;
     struct compare_run run = {.command = command, .out = out, .several = list.several};
     if (status == STATUS_OK && stat_errno != 0)
         status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
@@ -143,7 +143,7 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
         if (single == STATUS_OK)
             continue;
         if (list.several) /* of a single file, the message is the command's */
-            complain(error);
+            report_error(error);
         run.failed++;
     }
     /* Single inputs are a selection; only a folder should have all pictures of the reference folder. */
@@ -157,6 +157,6 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
         status = !run.several
                      ? STATUS_DIFFERENT
                      : fail(error, STATUS_DIFFERENT, "%zu of %zu pictures differ", run.differing, run.count);
-    list_free(&list);
+    job_list_free(&list);
     return status;
 }

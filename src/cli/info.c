@@ -494,23 +494,23 @@ static enum status write_file_info(const struct command *command, const struct j
     return status;
 }
 
-enum status info_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
+enum status info_write(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                        struct error *error)
 {
-    struct list list;
+    struct job_list list;
     struct noise_finder finder = {.begun = false};
     size_t failed = 0;
     /* Without arguments the input is stdin, where nothing comes from a terminal. */
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
-    enum status status = list_make(&list, command, error);
+    enum status status = job_list_make(&list, command, error);
     if (status == STATUS_OK && command->begin)
         status = command->begin(command, &list, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
         if (write_file_info(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
             continue;
         if (list.several) /* of a single file, the message is the command's */
-            complain(error);
+            report_error(error);
         failed++;
     }
     /* The error of a single file is the command's. Of several files, each error was printed already. */
@@ -522,6 +522,6 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
     chain_free(&finder.chain);
     if (finder.begun)
         worker_close(&finder.worker);
-    list_free(&list);
+    job_list_free(&list);
     return status;
 }

@@ -37,7 +37,7 @@ void event_log_calibrate(struct event_log *event_log, const struct device *devic
     }
 }
 
-enum status event_log_add(struct event_log *event_log, enum part part, const char *name, uint64_t bytes,
+enum status event_log_add(struct event_log *event_log, enum phase part, const char *name, uint64_t bytes,
                           cl_event event, struct error *error)
 {
     if (event_log->count == event_log->capacity) {
@@ -59,7 +59,7 @@ enum status event_log_add(struct event_log *event_log, enum part part, const cha
 static enum status collect_one(struct event_log *event_log, const struct event_record *record,
                                struct error *error)
 {
-    const bool is_kernel = record->part == PART_STAGES;
+    const bool is_kernel = record->part == PHASE_STAGES;
     cl_int state = CL_COMPLETE;
     cl_ulong start = 0, end = 0;
     clGetEventInfo(record->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);

@@ -17,7 +17,7 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
     run->pool.poison = device->environment->poison;
 }
 
-void run_add_host_time(struct run *run, enum part part, const char *what, double since)
+void run_add_host_time(struct run *run, enum phase part, const char *what, double since)
 {
     if (run->timing)
         timing_add(run->timing, part, what, -1, since);
@@ -42,7 +42,7 @@ void run_clear(struct run *run)
     pool_clear(&run->pool);
 }
 
-enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+enum status run_planes(struct run *run, int width, int height, struct interval rows, int layers, int channels,
                        struct planes *planes, struct error *error)
 {
     *planes = (struct planes){.memory = run->memory,
@@ -61,8 +61,8 @@ enum status run_output(struct run *run, struct value *out, struct error *error)
                       &out->planes[0], error);
 }
 
-enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
-                        struct planes *planes, struct error *error)
+enum status run_scratch(struct run *run, int width, int height, struct interval rows, int layers,
+                        int channels, struct planes *planes, struct error *error)
 {
     if (run->scratch.count == MAX_SCRATCH)
         return fail(error, STATUS_FAILED, "the stage needs more than %d scratch planes", MAX_SCRATCH);
@@ -87,21 +87,22 @@ void run_scratch_release(struct run *run, struct planes *planes)
     planes_release(&run->pool, planes);
 }
 
-struct work run_work(const struct run *run, const char *file, const char *kernel, const struct planes *planes)
+struct kernel_launch run_work(const struct run *run, const char *file, const char *kernel,
+                              const struct planes *planes)
 {
-    return (struct work){.file = file,
-                         .kernel = kernel,
-                         .memory = run->memory,
-                         .edge = (int)run->edge,
-                         .width = planes->width,
-                         .height = planes->rows,
-                         .depth = planes_depth(planes)};
+    return (struct kernel_launch){.file = file,
+                                  .kernel = kernel,
+                                  .memory = run->memory,
+                                  .edge = (int)run->edge,
+                                  .width = planes->width,
+                                  .height = planes->rows,
+                                  .depth = planes_depth(planes)};
 }
 
-struct work run_configured(const struct run *run, const char *file,
-                           const struct kernel_configs *kernel_configs, const struct planes *planes)
+struct kernel_launch run_configured(const struct run *run, const char *file,
+                                    const struct kernel_configs *kernel_configs, const struct planes *planes)
 {
-    struct work work = run_work(run, file, kernel_configs->kernel, planes);
+    struct kernel_launch work = run_work(run, file, kernel_configs->kernel, planes);
     work.config = device_launch_config(run->device, run->memory, kernel_configs);
     return work;
 }
@@ -126,7 +127,7 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
 }
 
 void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
-                 struct work *work)
+                 struct kernel_launch *work)
 {
     /* Choose a group larger than both halos. If that exceeds the device's maximum, the launch fails with a
      * message. */
@@ -161,7 +162,7 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 
 void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
 {
-    struct estimate *noise = &run->results.noise;
+    struct noise_estimates *noise = &run->results.noise;
     if (noise->levels > 0)
         return;
     noise->shape = *shape;

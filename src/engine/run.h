@@ -39,7 +39,8 @@ struct raster {
 /* Arguments of a kernel that reads a raster, and of one that writes it. */
 #define ARGS_READ_RASTER(raster)                                                                             \
     ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
-#define ARGS_RASTER(raster) ARGS_READ_RASTER(raster), ARG((raster)->width), ARG_MEMORY((raster)->clipped)
+#define ARGS_WRITE_RASTER(raster)                                                                            \
+    ARGS_READ_RASTER(raster), ARG((raster)->width), ARG_MEMORY((raster)->clipped)
 
 /* Returns the bytes of `rows` rows. */
 size_t raster_bytes(const struct raster *raster, int rows);
@@ -71,7 +72,7 @@ struct transfer {
  * other. */
 struct value {
     struct shape shape;
-    struct rows rows; /* rows that are present, or requested */
+    struct interval rows; /* rows that are present, or requested */
     struct planes planes[1 + MAX_LEVELS];
     bool opponent;               /* the three colours are luma and two differences: kernels/opponent.h */
     const struct raster *raster; /* samples that the stage uses directly instead of planes; may be NULL */
@@ -100,7 +101,7 @@ struct image_noise {
 enum { GROUP_IMAGES = 32 };
 
 /* Noise estimates of the images of a group, from the first stage that estimates noise. */
-struct estimate {
+struct noise_estimates {
     struct shape shape; /* shape of the pyramid */
     int levels;         /* 0 means no estimate */
     struct image_noise images[GROUP_IMAGES];
@@ -150,7 +151,7 @@ struct stage_scratch {
 struct page_results {
     const char *warning;    /* a string literal, from the first stage that warns; may be NULL */
     uint64_t warned_images; /* images of the group that it concerns: bit i for image i */
-    struct estimate noise;
+    struct noise_estimates noise;
     struct alignment alignment;
     const void *missing_params; /* params of the stage that counted NaN and infinite values; may be NULL */
     uint64_t nonfinite[GROUP_IMAGES]; /* number of such values, for each image of a group */
@@ -209,15 +210,15 @@ void run_clear(struct run *run);
 
 /* Allocates planes of width x height pixels, of which `rows` are present, in the run's kind of memory. The
  * caller releases them (planes_release), or they become part of its output. */
-enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+enum status run_planes(struct run *run, int width, int height, struct interval rows, int layers, int channels,
                        struct planes *planes, struct error *error);
 
 /* Allocates the output planes of an image stage for out's shape and rows. */
 enum status run_output(struct run *run, struct value *out, struct error *error);
 
 /* Allocates planes that the pipeline releases when the stage returns. At most MAX_SCRATCH a stage. */
-enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
-                        struct planes *planes, struct error *error);
+enum status run_scratch(struct run *run, int width, int height, struct interval rows, int layers,
+                        int channels, struct planes *planes, struct error *error);
 
 /* Releases scratch planes before the stage returns, so that it can use their memory again. */
 void run_scratch_release(struct run *run, struct planes *planes);
@@ -230,12 +231,12 @@ bool run_is_cpu(const struct run *run);
 
 /* Returns a launch of kernels/FILE.cl's KERNEL over all pixels of `planes`, with the run's kind of
  * memory and border rule. */
-struct work run_work(const struct run *run, const char *file, const char *kernel,
-                     const struct planes *planes);
+struct kernel_launch run_work(const struct run *run, const char *file, const char *kernel,
+                              const struct planes *planes);
 
 /* Returns a launch like run_work, with the launch configuration for the device. */
-struct work run_configured(const struct run *run, const char *file,
-                           const struct kernel_configs *kernel_configs, const struct planes *planes);
+struct kernel_launch run_configured(const struct run *run, const char *file,
+                                    const struct kernel_configs *kernel_configs, const struct planes *planes);
 
 /* Returns the number of outputs per work-item: `outputs`, halved until local memory has room for `bytes` per
  * output, but at least 1. */
@@ -250,7 +251,7 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
  *     group k      |halo|  inner items  |halo|
  *     group k + 1                 |halo|  inner items  |halo| */
 void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
-                 struct work *work);
+                 struct kernel_launch *work);
 
 /* Copies `count` floats to the device, such as the weights of a filter. Equal floats share one memory object.
  * *memory belongs to the run and is valid at least until the stage returns. On a dry-run device it is
@@ -309,7 +310,7 @@ void run_report_noise(struct run *run, const struct shape *shape, const struct i
 
 /* Adds the host time since `since` (clock_seconds) to a part of the timing. `what` is the name in
  * --trace. */
-void run_add_host_time(struct run *run, enum part part, const char *what, double since);
+void run_add_host_time(struct run *run, enum phase part, const char *what, double since);
 
 /* Releases the scratch memory of a stage. Called by the pipeline. */
 void run_end_stage(struct run *run);

@@ -86,11 +86,12 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
                 in->width, in->height, out->width, out->height, at.x, at.y);
 }
 
-struct rows canvas_rows(const void *params, const struct shape *in, struct rows out)
+struct interval canvas_rows(const void *params, const struct shape *in, struct interval out)
 {
     const int y = canvas_place(params, in).y;
-    const struct rows window = {out.begin - y, out.end - y};
-    return ((const struct canvas *)params)->fill.kind == FILL_EDGE ? window : rows_clip(window, in->height);
+    const struct interval window = {out.begin - y, out.end - y};
+    return ((const struct canvas *)params)->fill.kind == FILL_EDGE ? window
+                                                                   : interval_clip(window, in->height);
 }
 
 struct affine canvas_inverse_map(const void *params, const struct shape *in)
@@ -174,8 +175,8 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
     if (canvas_upload_fill(run, canvas, &out->shape, out->raster, &fill, error) != STATUS_OK)
         return STATUS_FAILED;
     cl_int units;
-    struct work work = move_work(run, "extend_samples", out, &units);
-    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster),
+    struct kernel_launch work = move_work(run, "extend_samples", out, &units);
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_WRITE_RASTER(out->raster),
                   ARG(units), ARG(at), ARG_MEMORY(fill));
 }
 

@@ -159,8 +159,8 @@ double operand_mean(const struct operand *operand, int colour)
 }
 
 /* Copies rows of all colours to the device. */
-static enum status copy_rows(struct run *run, const struct operand *operand, struct rows rows, cl_mem *memory,
-                             struct error *error)
+static enum status copy_rows(struct run *run, const struct operand *operand, struct interval rows,
+                             cl_mem *memory, struct error *error)
 {
     const uint64_t part[] = {operand->hash, (uint64_t)rows.begin, (uint64_t)rows.end};
     const struct constant_key key = {"a second picture", part, sizeof part};
@@ -194,7 +194,7 @@ enum status operand_combine(struct run *run, const struct operand *operand, bool
     const cl_int alpha = shape_alpha(&out->shape), pitch = (cl_int)operand->pitch,
                  plane = operand->colours > 1 ? pitch * (out->rows.end - out->rows.begin) : 0,
                  product = multiplies;
-    struct work work = run_work(run, "point", "combine", dst);
+    struct kernel_launch work = run_work(run, "point", "combine", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(memory),
                   ARG(pitch), ARG(plane), ARG(product), ARG(alpha));
 }

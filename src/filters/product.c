@@ -54,7 +54,8 @@ static enum status make_tables(struct run *run, const struct product *product, s
     const struct planes *dst = &product->dst;
     const struct blocking down = {PRODUCT_ROWS, 1, false};
     const bool all = product->rows.end == product->rows.begin;
-    const struct rows rows = all ? (struct rows){dst->first_row, dst->first_row + dst->rows} : product->rows;
+    const struct interval rows =
+        all ? (struct interval){dst->first_row, dst->first_row + dst->rows} : product->rows;
     tables->blocks_x = ceil_div(product->x.outputs, across.outputs);
     tables->first_y = rows.begin / PRODUCT_ROWS;
     tables->blocks_y = ceil_div(rows.end, PRODUCT_ROWS) - tables->first_y;
@@ -77,14 +78,14 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     const struct geometry other_at = planes_geometry(other), to = planes_geometry(dst);
     const cl_int channels = dst->channels; /* of an interleaved pixel */
     struct tables tables;
-    struct work work = run_work(run, "product_cpu", "product", dst);
+    struct kernel_launch work = run_work(run, "product_cpu", "product", dst);
     if (make_tables(run, product, (struct blocking){CPU_LANES, 1, true}, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
     /* The grid's x counts blocks along y. */
     work.width = tables.blocks_y * CPU_LANES;
     work.height = ceil_div(tables.blocks_x, SEGMENT);
     work.config = (struct launch_config){1, {1, 1}};
-    work.outlined = true;
+    work.calls_noinline = true;
     work.bytes = read && !src->object ? raster_bytes(read, src->rows)
                                       : planes_bytes(src) * (has_other(product) ? 2 : 1);
     if (!read && !write)
@@ -106,7 +107,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     if (read && write && input.sample != output.sample)
         define(&work.defines, "READ_SAMPLE", input.sample);
     return LAUNCH(run->device, &work, error, ARG_MEMORY(input.memory), ARG(input_at), ARG_MEMORY(src->object),
-                  ARG(from), ARG_MEMORY(other->object), ARG(other_at), ARGS_RASTER(&output),
+                  ARG(from), ARG_MEMORY(other->object), ARG(other_at), ARGS_WRITE_RASTER(&output),
                   ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
                   ARG(tables.blocks_x), ARG(tables.first_y), ARG(product->epilogue), ARG(channels));
 }
@@ -134,7 +135,7 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     /* Reserve memory for PRODUCT_ROWS + 1 rows: in images each row of the tile has one more vec. */
     const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * VEC_BYTES);
     cl_int across = count_across(&product->x, by, group);
-    struct work work = run_work(run, "product_gpu", "product", dst);
+    struct kernel_launch work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
     work.width = ceil_div(tables.blocks_x, across) * group * lanes;
@@ -226,7 +227,7 @@ static enum status filter_gpu(struct run *run, const struct product *product, co
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct window_x window_x = find_window_x(along_x);
-    struct work work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
+    struct kernel_launch work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
     const int group = work.config.group[0];
     const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
     /* The kernel needs at least OUTPUTS - 1 taps; the padding weights are 0. */
@@ -270,8 +271,9 @@ enum status gradient_magnitude(struct run *run, const struct product *product, c
     struct product first = *product, second = *another;
     if (fits_filter_gpu(run, product))
         return filter_gpu(run, product, another, error);
-    if (run_scratch(run, dst->width, dst->height, (struct rows){dst->first_row, dst->first_row + dst->rows},
-                    1, dst->channels, &first.dst, error) != STATUS_OK)
+    if (run_scratch(run, dst->width, dst->height,
+                    (struct interval){dst->first_row, dst->first_row + dst->rows}, 1, dst->channels,
+                    &first.dst, error) != STATUS_OK)
         return STATUS_FAILED;
     /* The epilogue of the second product combines it with the first. */
     second.epilogue.op = EPILOGUE_MAGNITUDE;

@@ -94,8 +94,8 @@ enum status warp_adapt_options_to_chroma(struct warp_options *options, const str
                                          struct error *error);
 
 /* Returns the source rows that rows `out` need, for an output of the given width. */
-struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
-                             const struct shape *in, struct rows out);
+struct interval warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
+                                 const struct shape *in, struct interval out);
 
 /* True if slices from top to bottom do not read the source from top to bottom. A border rule such as mirror
  * can also lead upwards. */
@@ -120,7 +120,8 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
 
 /* Returns the launch of kernel FILE of kernels/FILE.cl, which writes the raster of `out`. A work-item copies
  * a square of pixels, each in *units units of the largest possible size (kernels/copy_pixel.h). */
-struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units);
+struct kernel_launch move_work(const struct run *run, const char *file, const struct value *out,
+                               cl_int *units);
 
 /* Callback `caps` of a stage that only moves pixels, by parameters for the picture as it is seen. */
 struct stage_caps move_caps(const void *params);

@@ -84,7 +84,7 @@ extern const struct format *const formats[];
 
 /* Returns the format with an extension, as --format takes it: in any case, with or without a dot. NULL if no
  * format has it. */
-const struct format *format_by_word(const char *extension);
+const struct format *format_by_extension(const char *extension);
 
 /* Returns the format by the extension of a path, or NULL if that is unknown. */
 const struct format *format_by_path(const char *path);
@@ -109,7 +109,7 @@ void format_set_print(FILE *file, format_set set);
 bool format_set_accepts(format_set set, const struct format *format);
 
 /* Returns all extensions, for --format: "png|tif|tiff". Valid until the next call; not thread-safe. */
-const char *format_words(void);
+const char *format_extensions(void);
 
 /* True if a file of the format can hold all that `content` has; ignores `flat`, `tags` and `cicp`. */
 bool format_holds(const struct format *format, const struct capacity *content);

@@ -283,7 +283,7 @@ uint64_t reader_memory(const struct reader *reader)
     return reader->memory + reader->prefetch.size;
 }
 
-bool reader_is_plain(const struct reader *reader)
+bool reader_is_uncompressed(const struct reader *reader)
 {
     return reader->plain;
 }
@@ -385,7 +385,8 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
 bool reader_go_back(struct reader *reader)
 {
     const struct reader_class *class = reader->format->reader;
-    return reader_is_plain(reader) && !reader->prefetch.rows && class->go_back && class->go_back(reader);
+    return reader_is_uncompressed(reader) && !reader->prefetch.rows && class->go_back &&
+           class->go_back(reader);
 }
 
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)
@@ -458,7 +459,7 @@ static enum status pass_pages(struct reader *reader, struct extent *extent, stru
     return status;
 }
 
-enum status reader_pass(struct reader *reader, struct error *error)
+enum status reader_decode_all(struct reader *reader, struct error *error)
 {
     return pass_pages(reader, NULL, error);
 }
@@ -488,7 +489,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
     size_t size;
     reader->copied = true;
     /* Decoding first finds damage before anything is written. */
-    enum status status = reader_pass(reader, error);
+    enum status status = reader_decode_all(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
         status = named(reader, fail_reading(error), error);
     while (status == STATUS_OK && (size = fread(bytes, 1, sizeof bytes, reader->file)) > 0)

@@ -61,7 +61,7 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
 bool reader_go_back(struct reader *reader);
 
 /* True if the current page's rows need no decoding, only copying. */
-bool reader_is_plain(const struct reader *reader);
+bool reader_is_uncompressed(const struct reader *reader);
 
 /* Returns warnings about data after the page's last row, which is not read: left_out and warning; the other
  * fields are empty. Of a pipe only data that has arrived is examined. */
@@ -79,7 +79,7 @@ enum status reader_measure(struct reader *reader, double *low, double *high, str
 enum status reader_rewind(struct reader *reader, struct error *error);
 
 /* Decodes all pages to read, to find damage. */
-enum status reader_pass(struct reader *reader, struct error *error);
+enum status reader_decode_all(struct reader *reader, struct error *error);
 
 /* Examines what reading leaves out: checksums of other data than pixels, and the end of the file, on
  * which reader_trailing_warnings reports. Call it after the last row; reader_options.rewinds must be set. */

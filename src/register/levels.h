@@ -38,7 +38,7 @@ void gray_plane_free(struct gray_plane *gray);
 /* Return the number of blocks of rows that threads share, and the rows of one. A block has about 16,384
  * pixels. Blocks depend on the plane's size only, so sums by block are equal for any number of threads. */
 int gray_plane_blocks(const struct gray_plane *gray);
-struct rows gray_plane_block(const struct gray_plane *gray, int index);
+struct interval gray_plane_block(const struct gray_plane *gray, int index);
 
 /* The filter that halves the size: taps 1 3 3 1, a triangle two output pixels wide. */
 extern const struct line_filter gray_halving;
@@ -63,7 +63,7 @@ struct levels {
  * failure. Limits single bright or dark pixels, and scales values to a mean of 0 and a standard deviation of
  * 1. If `reference` is NULL the picture is a reference: its coarsest level has sides of about 64 pixels, and
  * its levels have derivatives. Otherwise the pyramid has the levels of `reference` and no derivatives. */
-enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
+enum status levels_make(struct thread_pool *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 
 /* Frees all memory. May be called on zeroed levels, and twice. */

@@ -47,7 +47,7 @@ static void print_compression(FILE *file, const void *fields)
 
 static enum status parse_format(const char *text, void *field, struct error *error)
 {
-    const struct format *format = format_by_word(text);
+    const struct format *format = format_by_extension(text);
     if (format == NULL)
         return fail(error, STATUS_USAGE, "climg writes %s", format_names(NULL, "and").text);
     *(const struct format **)field = format;
@@ -257,7 +257,7 @@ const struct option global_options[] = {
      .help = "what filters see beyond the border; the wavelet always mirrors"},
     {.name = "linear", .type = OPTION_FLAG, FIELD(linear), .effect = EFFECT_STAGES,
      .help = "work in linear light: decode on input, encode on output, by the file's own curve"},
-    {.name = "format", .letter = 'f', .type = OPTION_CUSTOM, FIELD(format), .words = format_words,
+    {.name = "format", .letter = 'f', .type = OPTION_CUSTOM, FIELD(format), .words = format_extensions,
      .parse = parse_format, .print = print_format,
      .help = "output format; by default from the output's name, else the input's"},
     {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|8|16|float|1", .effect = EFFECT_OUTPUT,
@@ -285,7 +285,7 @@ const struct option global_options[] = {
     {.name = "stored-orientation", .type = OPTION_FLAG, FIELD(stored_orientation), .effect = EFFECT_OUTPUT,
      .help = "never turn pixels before a stage: left, top, width and height are those of the rows as the file stores them"},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the orientation stays; other colours than sRGB are converted"},
-    {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = WORKERS_MAX,
+    {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = THREADS_MAX,
      .value = "N", .help = "threads for decoding, encoding and aligning; by default one for each processor"},
     {.name = "page", .type = OPTION_CUSTOM, FIELD(pages), .value = "N[-M]", .effect = EFFECT_OUTPUT,
      .parse = parse_pages, .print = print_pages,
@@ -320,7 +320,7 @@ const struct option global_options[] = {
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
      .help = "limit on climg's own memory for pixels, besides what the OpenCL driver takes: 512M, 2G"},
-    {.name = "only", .type = OPTION_CUSTOM, FIELD(only), .words = format_words, .value = "FORMAT[,FORMAT]...",
+    {.name = "only", .type = OPTION_CUSTOM, FIELD(only), .words = format_extensions, .value = "FORMAT[,FORMAT]...",
      .parse = parse_only, .print = print_only,
      .help = "accept inputs of these formats alone, as png,jpeg; a file's content decides, not its name"},
     {.name = "no-confine", .type = OPTION_FLAG, FIELD(no_confine),

@@ -111,7 +111,7 @@ static struct axis convolve_find_axis(const float *taps, int count, int samples,
 }
 
 /* Returns the rows under the kernel. */
-static struct rows convolve_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval convolve_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct kernel *kernel = &((const struct convolve *)params)->kernel;
     const int height = kernel->height;
@@ -119,7 +119,7 @@ static struct rows convolve_rows(const void *params, const struct shape *in, str
         const struct axis y = convolve_find_axis(kernel->along_y, height, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
-    return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
+    return (struct interval){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
 /* Outputs of a work-item down a column, and groups; measured for 16x16. */
@@ -181,9 +181,9 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    struct work work = run_configured(run, "convolution", &convolve_matrix, dst);
+    struct kernel_launch work = run_configured(run, "convolution", &convolve_matrix, dst);
     work.height = (dst->rows + work.config.outputs - 1) / work.config.outputs;
-    work.outlined = true;
+    work.calls_noinline = true;
     define(&work.defines, "OUTPUTS", work.config.outputs);
     if (!images)
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),
@@ -244,7 +244,7 @@ static enum status run_convolve(struct run *run, const void *params, const struc
     if (status == STATUS_OK)
         status = run_output(run, out, error);
     if (status == STATUS_OK) {
-        struct work work = run_work(run, "point", "linear", &out->planes[0]);
+        struct kernel_launch work = run_work(run, "point", "linear", &out->planes[0]);
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&filtered.planes[0]),
                         ARG_PLANES(&out->planes[0]), ARG(factor), ARG(bias), ARG(alpha));
     }

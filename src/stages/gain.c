@@ -101,11 +101,11 @@ static enum status run_gain(struct run *run, const void *params, const struct va
             continue;
         }
         /* The rows that the slice has; they differ from level to level. */
-        const struct rows rows = {src->first_row, src->first_row + src->rows};
+        const struct interval rows = {src->first_row, src->first_row + src->rows};
         if (run_planes(run, src->width, src->height, rows, src->layers, src->channels, dst, error) !=
             STATUS_OK)
             return STATUS_FAILED;
-        struct work work = run_work(run, "point", "linear", src);
+        struct kernel_launch work = run_work(run, "point", "linear", src);
         if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(factor), ARG(offset),
                    ARG(alpha)) != STATUS_OK)
             return STATUS_FAILED;

@@ -102,10 +102,10 @@ static size_t count_words(const struct tiles_argument *tiles)
 
 /* Enqueues the counting of some rows. */
 static enum status count_rows(struct run *run, const struct tiles_argument *tiles, const struct planes *src,
-                              struct rows rows, cl_mem tables, struct error *error)
+                              struct interval rows, cl_mem tables, struct error *error)
 {
     const cl_int2 range = {{rows.begin, rows.end}};
-    struct work work = run_work(run, "local_contrast", "count_tiles", src);
+    struct kernel_launch work = run_work(run, "local_contrast", "count_tiles", src);
     work.vector_width = VECTOR_WINDOW;
     work.depth = 1;
     if (run_is_cpu(run)) { /* a work-item counts a tile */
@@ -126,7 +126,7 @@ static enum status make_tables(struct run *run, const struct local_contrast *con
     const double limit = contrast->clip * ((double)tiles->width * tiles->height) / tiles->bins;
     const cl_uint most = contrast->clip == 0 ? 0 : limit < 1 ? 1 : limit < UINT32_MAX ? (cl_uint)limit : 0;
     const struct planes none = {.width = 0};
-    struct work work = run_work(run, "local_contrast", "make_tables", &none);
+    struct kernel_launch work = run_work(run, "local_contrast", "make_tables", &none);
     work.vector_width = VECTOR_WINDOW;
     work.config = (struct launch_config){1, {1, 1}};
     work.width = tiles->across * tiles->down * launch_lanes(run->device, run->memory, work.vector_width);
@@ -151,8 +151,8 @@ static enum status contrast_begin(struct run *run, const void *params, const str
     return counters_create(run->device, count_words(&tiles), &result->words, error);
 }
 
-static enum status contrast_add(struct run *run, const void *params, const struct value *in, struct rows part,
-                                struct analysis_result *result, struct error *error)
+static enum status contrast_add(struct run *run, const void *params, const struct value *in,
+                                struct interval part, struct analysis_result *result, struct error *error)
 {
     const struct tiles_argument tiles = find_tiles(params, &in->shape);
     return count_rows(run, &tiles, &in->planes[0], part, result->words, error);
@@ -185,10 +185,10 @@ static enum status run_local_contrast(struct run *run, const void *params, const
              count_rows(run, &tiles, src, rows_full(in->shape.height), tables, error) != STATUS_OK ||
              make_tables(run, params, &tiles, tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "local_contrast", "equalise", dst);
+    struct kernel_launch work = run_work(run, "local_contrast", "equalise", dst);
     work.vector_width = VECTOR_WINDOW;
     work.depth = 1;
-    work.outlined = true;
+    work.calls_noinline = true;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(tables),
                   ARG(tiles));
 }

@@ -165,9 +165,9 @@ static enum status run_profile(struct run *run, const void *params, const struct
             how.matrix[3 * c + i] = link->matrix[c][i];
     }
     const struct planes src = value_planes(in), dst = value_planes(out);
-    struct work work = run_work(run, "colour", "convert", &dst);
+    struct kernel_launch work = run_work(run, "colour", "convert", &dst);
     work.vector_width = VECTOR_WINDOW;
-    work.outlined = true;
+    work.calls_noinline = true;
     work.depth = in->shape.images;
     if (!in->raster && !out->raster)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&src), ARG_PLANES(&dst), ARG_MEMORY(floats),
@@ -181,7 +181,7 @@ static enum status run_profile(struct run *run, const void *params, const struct
     if (in->raster && out->raster && read->sample != write->sample)
         define(&work.defines, "READ_SAMPLE", read->sample);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(read), ARG_MEMORY(src.object), ARG(from),
-                  ARGS_RASTER(write), ARG_MEMORY(dst.object), ARG(to), ARG_MEMORY(floats), ARG(how));
+                  ARGS_WRITE_RASTER(write), ARG_MEMORY(dst.object), ARG(to), ARG_MEMORY(floats), ARG(how));
 }
 
 static struct stage_caps profile_caps(const void *params)

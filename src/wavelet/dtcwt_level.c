@@ -34,7 +34,7 @@ int strip_rows(const struct planes *planes)
 
 /* Computes rows of a level's lowpass, and the subbands of half of these rows. */
 static enum status forward_strip(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                                 struct rows rows, struct error *error)
+                                 struct interval rows, struct error *error)
 {
     const struct planes *src = level->src;
     struct planes half;
@@ -49,19 +49,19 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
             STATUS_OK)
         return STATUS_FAILED;
     /* Columns: low and high as two layers of `half`. */
-    struct work work =
+    struct kernel_launch work =
         run_work(run, "dtcwt_cpu", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
     work.height = half.rows / 2;
-    work.outlined = true;
+    work.calls_noinline = true;
     work.depth = planes_layer_depth(src);
-    dtcwt_padding(src->height, level->level, level->at_end, &padded, &length);
+    dtcwt_padding(src->height, level->level, level->pad_at_end, &padded, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
                ARG(padded), ARG(length), ARG(wanted)) != STATUS_OK)
         return STATUS_FAILED;
     /* Rows: low-low becomes the lowpass, the other three become pairs of subbands. */
     work.kernel = bank->qshift ? "forward_rows_2" : "forward_rows_1";
     work.width = 2 * subbands->width;
-    dtcwt_padding(src->width, level->level, level->at_end, &padded, &length);
+    dtcwt_padding(src->width, level->level, level->pad_at_end, &padded, &length);
     enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass), ARG_PLANES(subbands),
                ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length), ARG(wanted));
@@ -76,7 +76,7 @@ enum status forward_cpu(struct run *run, const struct bank *bank, const struct d
     int end = lowpass->first_row + lowpass->rows, step = strip_rows(level->src);
     enum status status = STATUS_OK;
     for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += step) {
-        struct rows rows = {begin, begin + step < end ? begin + step : end};
+        struct interval rows = {begin, begin + step < end ? begin + step : end};
         status = forward_strip(run, bank, level, rows, error);
     }
     return status;
@@ -86,9 +86,9 @@ enum status forward_cpu(struct run *run, const struct bank *bank, const struct d
 static cl_int2 crop_offset(const struct dtcwt_synthesis *level)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands;
-    return level->at_end ? (cl_int2){{0, 0}}
-                         : (cl_int2){{(lowpass->width - 2 * subbands->width) / 2,
-                                      (lowpass->height - 2 * subbands->height) / 2}};
+    return level->pad_at_end ? (cl_int2){{0, 0}}
+                             : (cl_int2){{(lowpass->width - 2 * subbands->width) / 2,
+                                          (lowpass->height - 2 * subbands->height) / 2}};
 }
 
 enum status inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
@@ -96,7 +96,7 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct d
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
     int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
-    struct rows rows = rows_aligned(level->rows, rate);
+    struct interval rows = interval_align(level->rows, rate);
     cl_int taps = bank->taps;
     cl_int2 crop = crop_offset(level);
     cl_mem column_weights, weights;
@@ -116,12 +116,12 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct d
         run_scratch(run, width, rate / 2 * height, rows, 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Columns, in blocks of about BLOCK columns along z. */
-    struct work work =
+    struct kernel_launch work =
         run_work(run, "dtcwt_cpu", bank->qshift ? "inverse_columns_2" : "inverse_columns_1", dst);
     const int blocks = (width - 1) / BLOCK + 1;
     work.width = (width - 1) / blocks + 1;
     work.height = half.rows / rate;
-    work.outlined = true;
+    work.calls_noinline = true;
     work.depth = planes_layer_depth(dst) * blocks;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
                ARG_MEMORY(column_weights), ARG(taps), ARG(crop)) != STATUS_OK)
@@ -162,11 +162,11 @@ struct layout {
 
 /* Returns the launch of a level's kernel. A device whose groups are smaller than the configuration gets
  * shorter rows of items. */
-static struct work level_work(const struct run *run, const struct bank *bank, const char *file,
-                              const struct kernel_configs *kernel_configs, const struct layout *layout,
-                              const struct planes *planes)
+static struct kernel_launch level_work(const struct run *run, const struct bank *bank, const char *file,
+                                       const struct kernel_configs *kernel_configs,
+                                       const struct layout *layout, const struct planes *planes)
 {
-    struct work work = run_configured(run, file, kernel_configs, planes);
+    struct kernel_launch work = run_configured(run, file, kernel_configs, planes);
     work.depth = planes_layer_depth(planes);
     define(&work.defines, "TAPS", bank->taps);
     if (bank->qshift)
@@ -193,11 +193,12 @@ enum status forward_gpu(struct run *run, const struct bank *bank, const struct d
                             .rows = lowpass->rows / 2,
                             .item_rows = 1,
                             .output = 16 * sizeof(float)};
-    struct work work = level_work(run, bank, "dtcwt_forward_gpu",
-                                  bank->qshift ? &forward_2_configs : &forward_1_configs, &layout, lowpass);
+    struct kernel_launch work =
+        level_work(run, bank, "dtcwt_forward_gpu", bank->qshift ? &forward_2_configs : &forward_1_configs,
+                   &layout, lowpass);
     cl_int2 padded, length;
-    dtcwt_padding(src->width, level->level, level->at_end, &padded.s[0], &length.s[0]);
-    dtcwt_padding(src->height, level->level, level->at_end, &padded.s[1], &length.s[1]);
+    dtcwt_padding(src->width, level->level, level->pad_at_end, &padded.s[0], &length.s[0]);
+    dtcwt_padding(src->height, level->level, level->pad_at_end, &padded.s[1], &length.s[1]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(lowpass), ARG_PLANES(subbands),
                   ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
 }
@@ -209,14 +210,15 @@ enum status inverse_gpu(struct run *run, const struct bank *bank, const struct d
     size_t floats = run->memory == MEMORY_IMAGE ? 4 : 1;                 /* of a sample or texel */
     int halo = bank->qshift ? bank->taps / 4 : (bank->taps / 2 + 1) / 2; /* coefficients */
     int rate = bank->qshift ? 4 : 2; /* outputs per coefficient and axis */
-    struct rows rows = rows_aligned((struct rows){dst->first_row, dst->first_row + dst->rows}, rate);
+    struct interval rows =
+        interval_align((struct interval){dst->first_row, dst->first_row + dst->rows}, rate);
     struct layout layout = {.halo = halo,
                             .items = subbands->width,
                             .rows = (rows.end - rows.begin) / rate,
                             .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
                             .output = 4 * (size_t)rate * floats * sizeof(float)};
-    struct work work = level_work(run, bank, "dtcwt_inverse_gpu",
-                                  bank->qshift ? &inverse_2_configs : &inverse_1_configs, &layout, dst);
+    struct kernel_launch work = level_work(
+        run, bank, "dtcwt_inverse_gpu", bank->qshift ? &inverse_2_configs : &inverse_1_configs, &layout, dst);
     cl_int2 crop = crop_offset(level);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),
                   ARG_FLOATS(bank->weights, bank->count), ARG(crop));

@@ -143,18 +143,18 @@ size_t noise_counters(const struct shape *shape)
            (CLASSES * BINS + CLASSES * sizeof(struct counted) / sizeof(cl_uint));
 }
 
-struct rows noise_neighbours(int height, struct rows own)
+struct interval noise_neighbours(int height, struct interval own)
 {
-    return rows_clip((struct rows){own.begin - RADIUS, own.end + RADIUS}, height);
+    return interval_clip((struct interval){own.begin - RADIUS, own.end + RADIUS}, height);
 }
 
-struct rows noise_live_rows(int height, struct rows own)
+struct interval noise_live_rows(int height, struct interval own)
 {
-    return rows_clip((struct rows){own.begin - CELLS_NEAR, own.end + CELLS_NEAR}, height);
+    return interval_clip((struct interval){own.begin - CELLS_NEAR, own.end + CELLS_NEAR}, height);
 }
 
 enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,
-                       struct rows rows, struct planes *live, struct error *error)
+                       struct interval rows, struct planes *live, struct error *error)
 {
     const struct shape *shape = &image->shape;
     const cl_int channels = shape->channels, colours = shape->channels - shape->alpha,
@@ -172,12 +172,12 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
             return STATUS_FAILED;
     }
     const struct geometry at = planes_geometry(live);
-    struct work work = run_work(run, "live", level == 1 ? "live_cells" : "live_halve", live);
+    struct kernel_launch work = run_work(run, "live", level == 1 ? "live_cells" : "live_halve", live);
     work.memory = run->memory;
     work.vector_width = VECTOR_WINDOW;
     work.height = level == 1 ? (rows.end + 1) / 2 - rows.begin / 2 : rows.end - rows.begin;
     work.depth = shape->images;
-    work.outlined = true;
+    work.calls_noinline = true;
     if (run_is_cpu(run))
         work.width = 2 * live->width; /* a work-item has eight cells */
     if (level > 1) {
@@ -191,7 +191,7 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
 
 enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
-                        const struct planes *image, struct rows own, struct error *error)
+                        const struct planes *image, struct interval own, struct error *error)
 {
     const cl_int is_opponent = opponent;
     const bool by_tone = image && level == 1 && opponent && shape_is_colour(shape);
@@ -207,7 +207,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
         live_at = planes_geometry(live);
     cl_mem cells = masked ? live->object : counters; /* any memory; the kernel does not read it */
     image = by_tone ? image : subbands;              /* any planes */
-    struct work work = run_work(run, "noise", "noise_energies", subbands);
+    struct kernel_launch work = run_work(run, "noise", "noise_energies", subbands);
     work.vector_width = VECTOR_SCALAR;
     work.width = columns;
     work.height = rows;
@@ -225,7 +225,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
     struct counted *counts = allocate_zeroed((size_t)all * CLASSES, sizeof *counts, "the noise", error);
     if (!counts)
         return STATUS_FAILED;
-    struct work work = run_work(run, "noise", "noise_quantiles", &any);
+    struct kernel_launch work = run_work(run, "noise", "noise_quantiles", &any);
     work.vector_width = VECTOR_SCALAR;
     work.width = all;
     work.height = work.depth = 1;
@@ -246,15 +246,16 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
 }
 
 enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem counters,
-                                 const struct planes *planes, bool opponent, struct rows own,
+                                 const struct planes *planes, bool opponent, struct interval own,
                                  struct error *error)
 {
     const cl_int columns = noise_places(planes->width), rows = noise_places(planes->height),
                  channels = shape->channels, is_opponent = opponent;
     const cl_int2 range = {{own.begin, own.end}};
-    struct work work = run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "constant", "noise_constant", planes);
+    struct kernel_launch work =
+        run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "constant", "noise_constant", planes);
     work.vector_width = run_is_cpu(run) ? VECTOR_FULL : VECTOR_SCALAR;
-    work.outlined = run_is_cpu(run);
+    work.calls_noinline = run_is_cpu(run);
     work.width = columns * launch_lanes(run->device, run->memory, work.vector_width);
     work.height = rows;
     work.depth = shape->images;

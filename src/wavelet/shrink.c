@@ -45,20 +45,20 @@ void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     for (int level = shape->levels; level >= 1; level--) {
         /* The neighbours, then the parents of the finer level's rows. */
-        const struct rows own = rows->subbands[level];
-        struct rows wanted = rows_clip((struct rows){own.begin - RADIUS, own.end + RADIUS},
-                                       dtcwt_lowpass_size(shape->height, level) / 2);
+        const struct interval own = rows->subbands[level];
+        struct interval wanted = interval_clip((struct interval){own.begin - RADIUS, own.end + RADIUS},
+                                               dtcwt_lowpass_size(shape->height, level) / 2);
         if (level > 1) {
-            struct rows children = rows_aligned(rows->subbands[level - 1], 2);
-            wanted = rows_union(wanted, (struct rows){children.begin / 2, children.end / 2});
+            struct interval children = interval_align(rows->subbands[level - 1], 2);
+            wanted = interval_union(wanted, (struct interval){children.begin / 2, children.end / 2});
         }
         rows->subbands[level] = wanted;
     }
 }
 
 /* Allocates scratch planes of the same size as `planes`, with other rows and layers. */
-static enum status scratch_like(struct run *run, const struct planes *planes, struct rows rows, int layers,
-                                struct planes *scratch, struct error *error)
+static enum status scratch_like(struct run *run, const struct planes *planes, struct interval rows,
+                                int layers, struct planes *scratch, struct error *error)
 {
     return run_scratch(run, planes->width, planes->height, rows, layers, planes->channels, scratch, error);
 }
@@ -67,7 +67,7 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                              const struct image_noise *images, bool separate, const struct planes *src,
                              const struct planes *dst, struct error *error)
 {
-    struct work work = run_work(run, "opponent", "opponent", dst);
+    struct kernel_launch work = run_work(run, "opponent", "opponent", dst);
     const cl_int channels = shape->channels, count = shape->images;
     float *directions = allocate((size_t)count * sizeof *directions, "colours", error);
     cl_mem memory;
@@ -87,16 +87,17 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
 /* Computes the factors of the noise for rows of a level's coefficients, from its denoised lowpass, in scratch
  * planes: one of each image. */
 static enum status find_tones(struct run *run, const struct noise *noise, int level,
-                              const struct planes *subbands, struct rows rows, const struct planes *lowpass,
-                              struct planes *tones, struct error *error)
+                              const struct planes *subbands, struct interval rows,
+                              const struct planes *lowpass, struct planes *tones, struct error *error)
 {
     const double white = 1.7320508075688772 * (1 << (level - 1)); /* in opponent colours, times the gain */
     const cl_float scale = (cl_float)(0.25 / white);
     const int images = lowpass->channels / noise->tone_channels;
     if (run_scratch(run, subbands->width, subbands->height, rows, 1, images, tones, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", tones);
-    work.outlined = run_is_cpu(run);
+    struct kernel_launch work =
+        run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", tones);
+    work.calls_noinline = run_is_cpu(run);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(tones), ARG(scale),
                   ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
 }
@@ -110,14 +111,14 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
 {
     const cl_int tone_channels = tones ? noise->tone_channels : 0;
     cl_int at = noise_index(noise, level), above = parents ? at + noise->parent_offset : -1;
-    struct rows out = {dst->first_row, dst->first_row + dst->rows};
+    struct interval out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
     tones = tones ? tones : subbands;
     if (scratch_like(run, subbands, out, ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
-    work.outlined = true;
+    struct kernel_launch work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
+    work.calls_noinline = true;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "shrink";
@@ -139,7 +140,7 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
     int pixel = images ? 1 : GPU_LANES, halo = images ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
     cl_int at = noise_index(noise, level), above = parents ? at + noise->parent_offset : -1;
-    struct work work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
+    struct kernel_launch work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
     parents = parents ? parents : subbands;
     tones = tones ? tones : subbands;
     work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
@@ -160,7 +161,7 @@ static enum status shrink_level(struct run *run, const struct noise *noise, int 
 }
 
 /* Allocates subband planes for `rows` of a level. */
-static enum status level_planes(struct run *run, const struct planes *like, struct rows rows,
+static enum status level_planes(struct run *run, const struct planes *like, struct interval rows,
                                 struct planes *dst, struct error *error)
 {
     return run_planes(run, like->width, like->height, rows, SUBBAND_LAYERS, like->channels, dst, error);
@@ -186,12 +187,12 @@ static enum status shrink_planes(struct run *run, const struct noise *noise, con
 
 /* Shrinks the subband rows that a strip needs into scratch planes, and inverts the strip. */
 static enum status shrink_strip(struct run *run, const struct noise *noise, const struct value *in, int level,
-                                struct rows strip, const struct planes *lowpass, const struct planes *output,
-                                struct error *error)
+                                struct interval strip, const struct planes *lowpass,
+                                const struct planes *output, struct error *error)
 {
     const struct planes *noisy = &in->planes[level],
                         *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
-    struct rows wanted = dtcwt_subband_rows(&in->shape, level, strip);
+    struct interval wanted = dtcwt_subband_rows(&in->shape, level, strip);
     const bool by_tone = noise->tone_channels > 0;
     struct planes clean, tones;
     enum status status = scratch_like(run, noisy, wanted, SUBBAND_LAYERS, &clean, error);
@@ -220,7 +221,7 @@ static enum status shrink_levels(struct run *run, const struct noise *noise, int
     dtcwt_inverse_rows(shape, out->rows, &rows);
     *lowpass = in->planes[0];
     for (int level = shape->levels; status == STATUS_OK && level > finest; level--) {
-        struct rows strip = {0, 0};
+        struct interval strip = {0, 0};
         struct planes output;
         status = dtcwt_inverse_output(run, shape, &rows, level, out, &output, error);
         while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
@@ -254,7 +255,7 @@ static enum status opponent_level(struct run *run, const struct value *in, int l
                                   struct error *error)
 {
     const struct planes *subbands = &in->planes[level];
-    struct rows rows = {subbands->first_row, subbands->first_row + subbands->rows};
+    struct interval rows = {subbands->first_row, subbands->first_row + subbands->rows};
     if (scratch_like(run, subbands, rows, SUBBAND_LAYERS, changed, error) != STATUS_OK)
         return STATUS_FAILED;
     return opponent_colours(run, &in->shape, 1, images, false, subbands, changed, error);

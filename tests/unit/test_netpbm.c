@@ -253,7 +253,7 @@ static void one_image_that_fills_its_file_is_one_page(void **state)
     save("P5 1 1 255\na", 12);
     struct reader *reader = open_at(0);
     assert_int_equal(reader_page_count(reader), 1);
-    assert_true(reader_is_plain(reader));
+    assert_true(reader_is_uncompressed(reader));
     reader_close(reader);
 }
 
@@ -282,7 +282,7 @@ static void what_a_kind_cannot_hold_is_refused(void **state)
          "image: PFM does not hold RGB of 16 bit samples; write PAM, PNM, PPM, PNG or TIFF"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct writer_options options = {.format = format_by_word(cases[i].word)};
+        const struct writer_options options = {.format = format_by_extension(cases[i].word)};
         struct image_info info = cases[i].info;
         struct writer *writer;
         struct error error;
