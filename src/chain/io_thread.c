@@ -114,7 +114,7 @@ static int slices_to_read(const struct reader_thread *reader)
 static enum status fill_slot(struct reader_thread *reader, struct slot *slot, struct error *error)
 {
     const struct plan *plan = reader->page->plan;
-    const struct rows needed = plan_slice_input(plan, reader->next_slice), carried = reader->carried;
+    const struct interval needed = plan_slice_input(plan, reader->next_slice), carried = reader->carried;
     const size_t pitch = reader->io.pitch;
     enum status status = staging_wait(slot->staging, error);
     if (status != STATUS_OK)
@@ -130,8 +130,8 @@ static enum status fill_slot(struct reader_thread *reader, struct slot *slot, st
     if (status != STATUS_OK)
         return status;
     if (reader->next_slice + 1 < slices_to_read(reader)) {
-        const struct rows next = plan_slice_input(plan, reader->next_slice + 1);
-        reader->carried = (struct rows){next.begin < needed.end ? next.begin : needed.end, needed.end};
+        const struct interval next = plan_slice_input(plan, reader->next_slice + 1);
+        reader->carried = (struct interval){next.begin < needed.end ? next.begin : needed.end, needed.end};
         memcpy(reader->carry, host + (size_t)(reader->carried.begin - needed.begin) * pitch,
                (size_t)(reader->carried.end - reader->carried.begin) * pitch);
     }

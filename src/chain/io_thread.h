@@ -18,9 +18,9 @@
 /* A buffer of a ring: the samples of one slice. */
 struct slot {
     struct staging *staging;
-    int slice;        /* number of the slice */
-    struct rows rows; /* rows in the buffer */
-    size_t mark;      /* once the slot is idle, commands with event records up to this one have finished */
+    int slice;            /* number of the slice */
+    struct interval rows; /* rows in the buffer */
+    size_t mark; /* once the slot is idle, commands with event records up to this one have finished */
 };
 
 /* A thread and its ring. Both queues lock themselves. */
@@ -42,10 +42,10 @@ struct reader_thread {
 
     /* Private to the thread. */
     const struct page *page;
-    unsigned char *carry; /* copies of rows that the next slice needs as well */
-    struct rows carried;  /* their range */
-    int next_slice;       /* number of the slice to be read next */
-    int next_row;         /* row of the page to be decoded next */
+    unsigned char *carry;    /* copies of rows that the next slice needs as well */
+    struct interval carried; /* their range */
+    int next_slice;          /* number of the slice to be read next */
+    int next_row;            /* row of the page to be decoded next */
 };
 
 struct writer_thread {

@@ -24,7 +24,7 @@ size_t row_values(const struct image_info *info)
     return (size_t)info->width * (size_t)info->channels * (info->type == SAMPLE_COMPLEX ? 2 : 1);
 }
 
-enum status input_page_init(struct input_page *input, const struct image_info *info, struct rows rows,
+enum status input_page_init(struct input_page *input, const struct image_info *info, struct interval rows,
                             struct error *error)
 {
     *input = (struct input_page){.info = *info, .rows = rows};

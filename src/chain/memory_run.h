@@ -12,14 +12,14 @@
 /* Some rows of an input page, without padding. */
 struct input_page {
     struct image_info info; /* without metadata */
-    struct rows rows;       /* rows that are present */
+    struct interval rows;   /* rows that are present */
     unsigned char *samples; /* row_size(&info) bytes for each of them */
 };
 
 /* Allocates the samples. Fails if memory runs out. input_page_free is safe after a failure and on a zeroed
  * page.
  */
-enum status input_page_init(struct input_page *input, const struct image_info *info, struct rows rows,
+enum status input_page_init(struct input_page *input, const struct image_info *info, struct interval rows,
                             struct error *error);
 void input_page_free(struct input_page *input);
 

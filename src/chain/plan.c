@@ -32,7 +32,7 @@ const struct shape *plan_output(const struct plan *plan)
 }
 
 /* Replaces rows beyond the border by the rows that the border rule reads instead. */
-static struct rows rows_with_border(struct rows rows, int height, enum edge edge)
+static struct interval rows_with_border(struct interval rows, int height, enum edge edge)
 {
     int above = -rows.begin, below = rows.end - height;
     if (edge == EDGE_WRAP && (above > 0 || below > 0))
@@ -44,7 +44,7 @@ static struct rows rows_with_border(struct rows rows, int height, enum edge edge
     return rows_clip(rows, height);
 }
 
-void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
+void plan_rows(const struct plan *plan, struct interval out, struct interval *rows)
 {
     const struct step *analysis = plan->analysis;
     const struct shape *last = plan_output(plan);
@@ -56,20 +56,20 @@ void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
         /* Samples are moved before the first slice, so all of them are needed. */
-        const struct rows made = (int)i <= plan->moved ? rows_full(plan->shapes[i].height) : rows[i];
+        const struct interval made = (int)i <= plan->moved ? rows_full(plan->shapes[i].height) : rows[i];
         rows[i - 1] = rows_with_border(step->stage->rows(step->params, in, made), in->height, plan->edge);
     }
 }
 
-struct rows plan_slice(const struct plan *plan, int slice)
+struct interval plan_slice(const struct plan *plan, int slice)
 {
     int begin = plan->made.begin + slice * plan->slice, left = plan->made.end - begin;
-    return (struct rows){begin, begin + (left < plan->slice ? left : plan->slice)};
+    return (struct interval){begin, begin + (left < plan->slice ? left : plan->slice)};
 }
 
-struct rows plan_slice_input(const struct plan *plan, int slice)
+struct interval plan_slice_input(const struct plan *plan, int slice)
 {
-    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
     plan_rows(plan, plan_slice(plan, slice), rows);
     return rows[0];
 }
@@ -93,7 +93,7 @@ bool plan_may_need_analysis(const struct plan *plan)
 
 bool plan_needs_analysis(const struct plan *plan, size_t step)
 {
-    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
     if (!may_need_analysis(plan, step))
         return false;
     plan_rows(plan, plan_slice(plan, 0), rows);
@@ -114,8 +114,8 @@ void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, st
     /* A part has about as many rows of this value as a slice of the page needs, and at most a third of its
      * input is halo, unless the slices have a large halo, too. */
     const struct step *at = analysis->analysis;
-    const struct rows middle = {height / 2, height / 2 + 1},
-                      around = at->stage->analysis->rows(at->params, &plan->shapes[step], middle);
+    const struct interval middle = {height / 2, height / 2 + 1},
+                          around = at->stage->analysis->rows(at->params, &plan->shapes[step], middle);
     const int least = plan_has_large_halo(plan) ? 1 : 2 * (around.end - around.begin - 1);
     int slice = plan->slices > 1 ? (int)fmin(fmax(ceil(plan->slice * scale), least), height) : height;
     plan_set_slice(analysis, slice);
@@ -126,7 +126,7 @@ bool plan_has_large_halo(const struct plan *plan)
     return plan->analysis || chain_caps(plan->chain).large_halo;
 }
 
-bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most)
+bool plan_outgrows(const struct plan *plan, const struct interval *rows, int *most)
 {
     int count = rows[plan->moved].end - rows[plan->moved].begin;
     bool outgrows = *most > 0 && count > plan->headroom * *most;
@@ -142,7 +142,7 @@ void plan_set_slice(struct plan *plan, int slice)
     plan->overlap_rows = plan->tallest = 0;
     plan->slices = (plan->made.end - plan->made.begin - 1) / plan->slice + 1;
     for (int i = 0; i < plan->slices; i++) {
-        struct rows steps[MAX_CHAIN + 1] = {{0, 0}}, rows;
+        struct interval steps[MAX_CHAIN + 1] = {{0, 0}}, rows;
         plan_rows(plan, plan_slice(plan, i), steps);
         for (size_t k = (size_t)plan->moved; k <= plan->chain->count; k++)
             if (steps[k].end - steps[k].begin > plan->tallest)
@@ -156,7 +156,7 @@ void plan_set_slice(struct plan *plan, int slice)
     }
     plan->input_rows = most;
     if (plan->moved > 0) { /* read as one slice */
-        struct rows steps[MAX_CHAIN + 1] = {{0, 0}};
+        struct interval steps[MAX_CHAIN + 1] = {{0, 0}};
         plan_rows(plan, plan->made, steps);
         plan->input_rows = steps[0].end - steps[0].begin;
         plan->overlap_rows = 0;
@@ -164,7 +164,7 @@ void plan_set_slice(struct plan *plan, int slice)
     plan->headroom = plan->slices > 1 && plan_has_large_halo(plan) ? 1.01 : (double)most / first;
 }
 
-void plan_set_part(struct plan *plan, struct rows part)
+void plan_set_part(struct plan *plan, struct interval part)
 {
     int rows = part.end - part.begin;
     plan->made = part;

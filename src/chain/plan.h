@@ -34,15 +34,15 @@ struct plan {
     bool opponent_in, opponent_out; /* the first stage reads, the last one writes opponent colours */
 
     /* The slices. plan_set_slice sets everything from `slice` on. */
-    bool sliceable;   /* rows can be processed in slices */
-    struct rows made; /* output rows to compute: all, or a part that --verify computes again */
-    int slice;        /* output rows of a slice; the last one may have fewer */
-    int slices;       /* number of slices */
-    int input_rows;   /* most input rows that a slice needs */
-    int tallest;      /* most rows of any value in a slice */
-    int overlap_rows; /* most input rows that two neighbouring slices share */
-    double headroom;  /* most rows that enter the stages, divided by the rows of the first slice, which has
-                       * no halo above. 1.01 if memory is freed and allocated again instead (plan_outgrows) */
+    bool sliceable;       /* rows can be processed in slices */
+    struct interval made; /* output rows to compute: all, or a part that --verify computes again */
+    int slice;            /* output rows of a slice; the last one may have fewer */
+    int slices;           /* number of slices */
+    int input_rows;       /* most input rows that a slice needs */
+    int tallest;          /* most rows of any value in a slice */
+    int overlap_rows;     /* most input rows that two neighbouring slices share */
+    double headroom; /* most rows that enter the stages, divided by the rows of the first slice, which has
+                      * no halo above. 1.01 if memory is freed and allocated again instead (plan_outgrows) */
 };
 
 /* Returns the shape of a file's page as the input of a chain: one image. */
@@ -53,11 +53,11 @@ const struct shape *plan_output(const struct plan *plan);
 
 /* Computes the rows of every shape that the output rows `out` need: rows[i] of shapes[i]. `rows` has room for
  * chain->count + 1 ranges. Samples that are moved are needed whole. */
-void plan_rows(const struct plan *plan, struct rows out, struct rows *rows);
+void plan_rows(const struct plan *plan, struct interval out, struct interval *rows);
 
 /* Return the output rows of a slice, and the input rows that it needs. */
-struct rows plan_slice(const struct plan *plan, int slice);
-struct rows plan_slice_input(const struct plan *plan, int slice);
+struct interval plan_slice(const struct plan *plan, int slice);
+struct interval plan_slice_input(const struct plan *plan, int slice);
 
 /* True if a stage has a large halo (struct stage_caps), so that slices are high. */
 bool plan_has_large_halo(const struct plan *plan);
@@ -76,11 +76,11 @@ void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, st
 void plan_set_slice(struct plan *plan, int slice);
 
 /* Restricts the plan to some output rows, in slices of at most the present height. */
-void plan_set_part(struct plan *plan, struct rows part);
+void plan_set_part(struct plan *plan, struct interval part);
 
 /* True if a slice with these rows needs larger planes than the slices before it; then their memory should be
  * freed. *most is the most rows that entered the stages so far, 0 before the first slice; updated. */
-bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most);
+bool plan_outgrows(const struct plan *plan, const struct interval *rows, int *most);
 
 /* True if all stages only move pixels, and none after the first removes or adds any. plan_inverse_map and the
  * output's size then describe the chain. */

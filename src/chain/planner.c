@@ -141,9 +141,9 @@ static enum status fail_limit(const struct plan *plan, const struct run *run, co
  * the image needs. */
 static int find_halo(const struct plan *plan, size_t index)
 {
-    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
     int height = plan_output(plan)->height, middle = height / 2;
-    plan_rows(plan, (struct rows){middle, middle + 1}, rows);
+    plan_rows(plan, (struct interval){middle, middle + 1}, rows);
     return (int)((double)(rows[index].end - rows[index].begin) * height / plan->shapes[index].height);
 }
 
@@ -151,11 +151,11 @@ static int find_halo(const struct plan *plan, size_t index)
  * value, for scratch memory. *largest receives the bytes of the largest value. */
 static double estimate_bytes(const struct plan *plan, const struct run *run, int slice, double *largest)
 {
-    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
     int height = plan_output(plan)->height, begin = (height - slice) / 2;
     double sum = 0;
     *largest = 0;
-    plan_rows(plan, (struct rows){begin, begin + slice}, rows);
+    plan_rows(plan, (struct interval){begin, begin + slice}, rows);
     for (size_t i = (size_t)plan->moved; i <= plan->chain->count; i++) {
         const struct shape *shape = &plan->shapes[i];
         int channels = run->memory == MEMORY_IMAGE ? 4 : shape->channels;

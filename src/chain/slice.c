@@ -68,8 +68,8 @@ static enum status end_step(struct run *run, const struct step *step, enum statu
 
 /* Enqueues the first step on samples: `in` has all input samples; rows[1] of shapes[1] are written to `out`.
  */
-static enum status move_samples(const struct slice *slice, const struct rows *rows, const struct raster *in,
-                                const struct raster *out, struct error *error)
+static enum status move_samples(const struct slice *slice, const struct interval *rows,
+                                const struct raster *in, const struct raster *out, struct error *error)
 {
     const struct plan *plan = slice->plan;
     struct run *run = slice->run;
@@ -82,7 +82,7 @@ static enum status move_samples(const struct slice *slice, const struct rows *ro
 
 /* Moves samples into memory of the pool, *moved, which the caller releases. *raster is the input samples and
  * becomes the moved ones. */
-static enum status move_aside(const struct slice *slice, const struct rows *rows, struct raster *raster,
+static enum status move_aside(const struct slice *slice, const struct interval *rows, struct raster *raster,
                               struct planes *moved, struct error *error)
 {
     const struct shape *shape = &slice->plan->shapes[1];
@@ -106,7 +106,7 @@ static enum status move_aside(const struct slice *slice, const struct rows *rows
 
 /* Enqueues every stage after the moved one. *value is the input and becomes the output; planes of values in
  * between are released after each stage. The last stage writes samples to `out` if that is not NULL. */
-static enum status run_stages(const struct slice *slice, const struct rows *rows, struct value *value,
+static enum status run_stages(const struct slice *slice, const struct interval *rows, struct value *value,
                               const struct raster *out, struct error *error)
 {
     const struct plan *plan = slice->plan;
@@ -167,7 +167,7 @@ enum status analysis_end(const struct plan *analysis, struct run *run, struct er
 
 /* Sets *value to the input of the stages: a pyramid from its pages, the input's samples if the first stage
  * reads them, else planes. Moved samples are in *moved, which the caller releases. */
-static enum status load_input(const struct slice *slice, const struct rows *rows, struct raster *in,
+static enum status load_input(const struct slice *slice, const struct interval *rows, struct raster *in,
                               struct value *value, struct planes *moved, struct error *error)
 {
     struct run *run = slice->run;
@@ -204,7 +204,7 @@ static enum status store_output(const struct slice *slice, const struct value *v
 }
 
 /* Enqueues a chain that is one step that moves samples: no planes are needed. */
-static enum status run_move(const struct slice *slice, const struct rows *rows, struct error *error)
+static enum status run_move(const struct slice *slice, const struct interval *rows, struct error *error)
 {
     struct raster in, out;
     enum status status = slice->io->acquire_input(slice->context, &in, error);
@@ -221,7 +221,7 @@ enum status slice_run(struct slice *slice, struct error *error)
 {
     const struct plan *plan = slice->plan;
     struct run *run = slice->run;
-    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
     struct raster in, out;
     struct planes moved = {.object = NULL};
     plan_rows(plan, slice->out, rows);

@@ -40,8 +40,8 @@ struct slice {
     void *context; /* of `io` */
 
     /* This slice. */
-    struct rows out; /* output rows; in an analysis pass the rows of its part */
-    int most_rows;   /* most rows that entered the stages in a slice so far */
+    struct interval out; /* output rows; in an analysis pass the rows of its part */
+    int most_rows;       /* most rows that entered the stages in a slice so far */
 };
 
 /* Returns a slice of all output rows of the plan. For others, the caller sets `out` before each slice_run.

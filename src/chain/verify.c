@@ -65,7 +65,7 @@ void verifier_close(struct verifier *verifier)
 }
 
 struct piece {
-    struct rows in, out;       /* rows of an image; for a pyramid all */
+    struct interval in, out;   /* rows of an image; for a pyramid all */
     struct input_page *inputs; /* one page, or all pages of a pyramid; empty until their first row is read */
     struct sample_array again; /* result of the second computation */
 };
@@ -127,8 +127,8 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
         if (random % (uint64_t)pieces_left >= (uint64_t)pieces_to_draw)
             continue;
         struct piece *piece = &tap->pieces[tap->count++];
-        struct rows needed[MAX_CHAIN + 1] = {{0, 0}};
-        piece->out = (struct rows){begin, end};
+        struct interval needed[MAX_CHAIN + 1] = {{0, 0}};
+        piece->out = (struct interval){begin, end};
         plan_rows(plan, piece->out, needed);
         piece->in = needed[0];
         piece->inputs =
@@ -151,7 +151,7 @@ static enum status tap_read(void *context, void *rows, size_t pitch, uint32_t co
     enum status status = reader_read(tap->page->reader, rows, pitch, count, error);
     for (size_t i = 0; status == STATUS_OK && i < tap->count; i++) {
         struct piece *piece = &tap->pieces[i];
-        const struct rows needed = is_image ? piece->in : rows_full((int)info->height);
+        const struct interval needed = is_image ? piece->in : rows_full((int)info->height);
         if (needed.begin >= end || needed.end <= tap->in_row)
             continue;
         struct input_page *input = &piece->inputs[tap->in_page];

@@ -42,7 +42,7 @@ void run_clear(struct run *run)
     pool_clear(&run->pool);
 }
 
-enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+enum status run_planes(struct run *run, int width, int height, struct interval rows, int layers, int channels,
                        struct planes *planes, struct error *error)
 {
     *planes = (struct planes){.memory = run->memory,
@@ -61,8 +61,8 @@ enum status run_output(struct run *run, struct value *out, struct error *error)
                       &out->planes[0], error);
 }
 
-enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
-                        struct planes *planes, struct error *error)
+enum status run_scratch(struct run *run, int width, int height, struct interval rows, int layers,
+                        int channels, struct planes *planes, struct error *error)
 {
     if (run->scratch.count == MAX_SCRATCH)
         return fail(error, STATUS_FAILED, "the stage needs more than %d scratch planes", MAX_SCRATCH);

@@ -71,7 +71,7 @@ struct transfer {
  * other. */
 struct value {
     struct shape shape;
-    struct rows rows; /* rows that are present, or requested */
+    struct interval rows; /* rows that are present, or requested */
     struct planes planes[1 + MAX_LEVELS];
     bool opponent;               /* the three colours are luma and two differences: kernels/opponent.h */
     const struct raster *raster; /* samples that the stage uses directly instead of planes; may be NULL */
@@ -209,15 +209,15 @@ void run_clear(struct run *run);
 
 /* Allocates planes of width x height pixels, of which `rows` are present, in the run's kind of memory. The
  * caller releases them (planes_release), or they become part of its output. */
-enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+enum status run_planes(struct run *run, int width, int height, struct interval rows, int layers, int channels,
                        struct planes *planes, struct error *error);
 
 /* Allocates the output planes of an image stage for out's shape and rows. */
 enum status run_output(struct run *run, struct value *out, struct error *error);
 
 /* Allocates planes that the pipeline releases when the stage returns. At most MAX_SCRATCH a stage. */
-enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
-                        struct planes *planes, struct error *error);
+enum status run_scratch(struct run *run, int width, int height, struct interval rows, int layers,
+                        int channels, struct planes *planes, struct error *error);
 
 /* Releases scratch planes before the stage returns, so that it can use their memory again. */
 void run_scratch_release(struct run *run, struct planes *planes);

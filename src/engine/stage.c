@@ -55,39 +55,39 @@ float shape_value(const struct shape *shape, double number)
     return (float)((number - shape->zero) / (shape->full - shape->zero));
 }
 
-struct rows rows_clip(struct rows rows, int height)
+struct interval rows_clip(struct interval rows, int height)
 {
     int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
 
     /* A range beyond the border has become empty: use the row at the border. */
     begin = begin > height - 1 ? height - 1 : begin;
     end = end < 1 ? 1 : end;
-    return (struct rows){begin, end > begin ? end : begin + 1};
+    return (struct interval){begin, end > begin ? end : begin + 1};
 }
 
-struct rows rows_full(int height)
+struct interval rows_full(int height)
 {
-    return (struct rows){0, height};
+    return (struct interval){0, height};
 }
 
-struct rows rows_union(struct rows a, struct rows b)
+struct interval rows_union(struct interval a, struct interval b)
 {
-    return (struct rows){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+    return (struct interval){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }
 
-struct rows rows_aligned(struct rows rows, int unit)
+struct interval rows_aligned(struct interval rows, int unit)
 {
-    return (struct rows){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};
+    return (struct interval){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};
 }
 
-struct rows rows_same(const void *params, const struct shape *in, struct rows out)
+struct interval rows_same(const void *params, const struct shape *in, struct interval out)
 {
     (void)params;
     (void)in;
     return out;
 }
 
-struct rows rows_all(const void *params, const struct shape *in, struct rows out)
+struct interval rows_all(const void *params, const struct shape *in, struct interval out)
 {
     (void)params;
     (void)out;

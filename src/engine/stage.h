@@ -35,7 +35,7 @@ enum { MAX_LEVELS = 16, ORIENTATIONS = 6, SUBBAND_LAYERS = 2 * ORIENTATIONS };
 enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
 
 /* The rows [begin, end) of an image, or a range of columns or of an axis' samples. */
-struct rows {
+struct interval {
     int begin, end;
 };
 
@@ -96,20 +96,20 @@ const struct colour_space *shape_space(const struct shape *shape);
 float shape_value(const struct shape *shape, double number);
 
 /* Intersects rows with [0, height). A range outside becomes the nearest border row. */
-struct rows rows_clip(struct rows rows, int height);
+struct interval rows_clip(struct interval rows, int height);
 
 /* Returns [0, height). */
-struct rows rows_full(int height);
+struct interval rows_full(int height);
 
 /* Returns the smallest range that contains both. */
-struct rows rows_union(struct rows a, struct rows b);
+struct interval rows_union(struct interval a, struct interval b);
 
 /* Rounds begin, which is not negative, down and end up to multiples of `unit`. */
-struct rows rows_aligned(struct rows rows, int unit);
+struct interval rows_aligned(struct interval rows, int unit);
 
 /* Callbacks for struct stage's `rows`: the input rows are the output rows, or all rows. */
-struct rows rows_same(const void *params, const struct shape *in, struct rows out);
-struct rows rows_all(const void *params, const struct shape *in, struct rows out);
+struct interval rows_same(const void *params, const struct shape *in, struct interval out);
+struct interval rows_all(const void *params, const struct shape *in, struct interval out);
 
 /* An example of use, printed by --help=STAGE and run as a test. */
 struct example {
@@ -216,12 +216,12 @@ struct analysis {
     /* True if slices of such an image need the pass. */
     bool (*needed)(const void *params, const struct shape *in);
     /* Returns the input rows that a part needs, before clipping to the image. */
-    struct rows (*rows)(const void *params, const struct shape *in, struct rows part);
+    struct interval (*rows)(const void *params, const struct shape *in, struct interval part);
     /* Enqueue work before the first part, for a part whose rows are in `in`, and after the last part. Only
      * `end` may wait, for counts that determine the result. */
     enum status (*begin)(struct run *run, const void *params, const struct shape *in,
                          struct analysis_result *analysis_result, struct error *error);
-    enum status (*add)(struct run *run, const void *params, const struct value *in, struct rows part,
+    enum status (*add)(struct run *run, const void *params, const struct value *in, struct interval part,
                        struct analysis_result *analysis_result, struct error *error);
     enum status (*end)(struct run *run, const void *params, const struct shape *in,
                        struct analysis_result *analysis_result, struct error *error);
@@ -349,7 +349,7 @@ struct stage {
 
     /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. Rows of
      * a pyramid are counted in its image, which the inverse transform returns. */
-    struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
+    struct interval (*rows)(const void *params, const struct shape *in, struct interval out);
 
     const struct analysis *analysis;       /* may be NULL */
     const struct measurement *measurement; /* may be NULL */

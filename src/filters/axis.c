@@ -68,7 +68,7 @@ void axis_reduce(struct axis *axis, int samples, int factor, double offset)
     axis->resize.shift = offset;
 }
 
-struct rows axis_taps(const struct axis *axis, int o, double *weights)
+struct interval axis_taps(const struct axis *axis, int o, double *weights)
 {
     const struct filter *filter = &axis->filter;
     if (!filter->weights)
@@ -77,7 +77,7 @@ struct rows axis_taps(const struct axis *axis, int o, double *weights)
     const float *phase = filter->weights + (size_t)(o % filter->period) * (size_t)filter->taps;
     for (int k = 0; weights && k < filter->taps; k++)
         weights[k] = (double)phase[k];
-    return (struct rows){begin, begin + filter->taps};
+    return (struct interval){begin, begin + filter->taps};
 }
 
 int axis_max_taps(const struct axis *axis)
@@ -109,48 +109,48 @@ static int map_sample(const struct axis *axis, int i)
 }
 
 /* Returns the range of the samples that replace `taps` by the border rule. */
-static struct rows map_border(const struct axis *axis, struct rows taps)
+static struct interval map_border(const struct axis *axis, struct interval taps)
 {
     int n = axis->samples;
-    struct rows inside = rows_clip(taps, n);
+    struct interval inside = rows_clip(taps, n);
     if (axis->edge == EDGE_WRAP && (taps.begin < 0 || taps.end > n))
         return rows_full(n);
     if (axis->edge == EDGE_MIRROR)
         for (int i = taps.begin; i < taps.end; i = i == -1 ? n : i + 1) {
             int at = map_sample(axis, i);
-            inside = rows_union(inside, (struct rows){at, at + 1});
+            inside = rows_union(inside, (struct interval){at, at + 1});
         }
     return inside;
 }
 
 /* Returns the samples of outputs `out`, before the border rule. */
-static struct rows taps_of_outputs(const struct axis *axis, struct rows out)
+static struct interval taps_of_outputs(const struct axis *axis, struct interval out)
 {
     return rows_union(axis_taps(axis, out.begin, NULL), axis_taps(axis, out.end - 1, NULL));
 }
 
 /* Returns the outputs of blocks [begin, end). */
-static struct rows outputs_of(const struct axis *axis, int size, int begin, int end)
+static struct interval outputs_of(const struct axis *axis, int size, int begin, int end)
 {
     const int after = end * size;
-    return (struct rows){begin * size, after < axis->outputs ? after : axis->outputs};
+    return (struct interval){begin * size, after < axis->outputs ? after : axis->outputs};
 }
 
-struct rows axis_source_rows(const struct axis *axis, struct rows out)
+struct interval axis_source_rows(const struct axis *axis, struct interval out)
 {
     const int begin = out.begin / PRODUCT_ROWS, end = ceil_div(out.end, PRODUCT_ROWS);
     return taps_of_outputs(axis, outputs_of(axis, PRODUCT_ROWS, begin, end));
 }
 
-struct rows axis_inside_rows(const struct axis *axis, struct rows out)
+struct interval axis_inside_rows(const struct axis *axis, struct interval out)
 {
     return map_border(axis, axis_source_rows(axis, out));
 }
 
 /* Returns the samples over which the matrix of a block extends. */
-static struct rows block_window(const struct axis *axis, struct blocking by, int block)
+static struct interval block_window(const struct axis *axis, struct blocking by, int block)
 {
-    struct rows taps = taps_of_outputs(axis, outputs_of(axis, by.outputs, block, block + 1));
+    struct interval taps = taps_of_outputs(axis, outputs_of(axis, by.outputs, block, block + 1));
     const bool wraps = !axis->ends_at_border && axis->edge == EDGE_WRAP;
     if (!is_periodic(axis))
         taps = wraps && by.share ? rows_full(axis->samples) : map_border(axis, taps);
@@ -173,14 +173,14 @@ int axis_max_samples(const struct axis *axis, struct blocking blocking, int coun
 }
 
 /* Stores the matrix of a block: a row per sample, a column per output. */
-static void fill_matrix(struct table *table, int block, struct rows samples, float *matrix)
+static void fill_matrix(struct table *table, int block, struct interval samples, float *matrix)
 {
     const struct axis *axis = table->axis;
     const int outputs = table->blocking.outputs, begin = block * outputs;
     const bool periodic = is_periodic(axis);
     memset(matrix, 0, (size_t)(samples.end - samples.begin) * (size_t)outputs * sizeof *matrix);
     for (int r = 0; r < outputs && begin + r < axis->outputs; r++) {
-        struct rows taps = axis_taps(axis, begin + r, table->weights);
+        struct interval taps = axis_taps(axis, begin + r, table->weights);
         for (int i = taps.begin; i < taps.end; i++) {
             int at = periodic ? i : map_sample(axis, i);
             if (periodic || at >= 0)
@@ -243,7 +243,7 @@ static enum status fill_table(struct table *table, struct error *error)
     memset(table->values, 0, head * sizeof *table->values);
     table->used = head;
     while (table->complete < blocks) {
-        const struct rows samples = block_window(axis, by, table->complete);
+        const struct interval samples = block_window(axis, by, table->complete);
         const cl_int count = samples.end - samples.begin;
         const size_t length = (size_t)count * (size_t)by.outputs;
         if (table_reserve(table, length + MATRIX_UNIT, error) != STATUS_OK)

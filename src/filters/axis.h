@@ -29,18 +29,18 @@ void axis_reduce(struct axis *axis, int samples, int factor, double offset);
 
 /* Returns the samples [begin, end) of output o, before the border rule, and stores their weights. `weights`
  * may be NULL. */
-struct rows axis_taps(const struct axis *axis, int o, double *weights);
+struct interval axis_taps(const struct axis *axis, int o, double *weights);
 
 /* Returns an upper bound of the taps of an output. */
 int axis_max_taps(const struct axis *axis);
 
 /* Returns the samples for outputs `out`, rounded out to blocks of PRODUCT_ROWS, before the border rule. A
  * stage's callback `rows` can return them. */
-struct rows axis_source_rows(const struct axis *axis, struct rows out);
+struct interval axis_source_rows(const struct axis *axis, struct interval out);
 
 /* Returns these samples after the border rule. All are in the image, so planes between two products have
  * these rows. */
-struct rows axis_inside_rows(const struct axis *axis, struct rows out);
+struct interval axis_inside_rows(const struct axis *axis, struct interval out);
 
 /* The division of an axis into blocks of neighbouring outputs. */
 struct blocking {

@@ -86,10 +86,10 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
                 in->width, in->height, out->width, out->height, at.x, at.y);
 }
 
-struct rows canvas_rows(const void *params, const struct shape *in, struct rows out)
+struct interval canvas_rows(const void *params, const struct shape *in, struct interval out)
 {
     const int y = canvas_place(params, in).y;
-    const struct rows window = {out.begin - y, out.end - y};
+    const struct interval window = {out.begin - y, out.end - y};
     return ((const struct canvas *)params)->fill.kind == FILL_EDGE ? window : rows_clip(window, in->height);
 }
 

@@ -39,7 +39,7 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
                          struct error *error);
 
 /* Returns the rows of the picture. Rows outside the picture are included only with color=edge. */
-struct rows canvas_rows(const void *params, const struct shape *in, struct rows out);
+struct interval canvas_rows(const void *params, const struct shape *in, struct interval out);
 
 /* Returns the shift from the canvas to the picture, in pixels. */
 struct affine canvas_inverse_map(const void *params, const struct shape *in);

@@ -12,13 +12,13 @@ struct window {
     cl_int down, first, step, count, reach, largest, wraps, zero_margin, alpha_channel;
 };
 
-struct rows extrema_source_rows(int radius, struct rows out)
+struct interval extrema_source_rows(int radius, struct interval out)
 {
-    return (struct rows){out.begin - radius, out.end + radius};
+    return (struct interval){out.begin - radius, out.end + radius};
 }
 
 /* Allocates planes like src for other rows. */
-static enum status allocate_like(struct run *run, const struct planes *src, struct rows rows,
+static enum status allocate_like(struct run *run, const struct planes *src, struct interval rows,
                                  struct planes *planes, struct error *error)
 {
     return run_scratch(run, src->width, src->height, rows, src->layers, src->channels, planes, error);
@@ -40,7 +40,7 @@ static enum status run_pass(struct run *run, const struct window *window, const 
 static enum status run_axis(struct run *run, int radius, const struct window *along, const struct planes *src,
                             const struct planes *dst, struct error *error)
 {
-    const struct rows held = {src->first_row, src->first_row + src->rows};
+    const struct interval held = {src->first_row, src->first_row + src->rows};
     struct planes at = *src, next;
     struct window window = *along;
     int length = 1;
@@ -75,7 +75,7 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
     struct window down = across;
     struct planes between;
     down.down = 1;
-    const struct rows held = {src->first_row, src->first_row + src->rows};
+    const struct interval held = {src->first_row, src->first_row + src->rows};
     if (allocate_like(run, src, held, &between, error) != STATUS_OK ||
         run_axis(run, radius, &across, src, &between, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -84,13 +84,14 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
     return status;
 }
 
-enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src, struct rows rows,
-                         struct planes *dst, struct error *error)
+enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src,
+                         struct interval rows, struct planes *dst, struct error *error)
 {
     /* The second operation needs the first one's result in more rows; in all rows if these wrap around. */
-    const struct rows around = extrema_source_rows(radius, rows), clipped = rows_clip(around, src->height);
+    const struct interval around = extrema_source_rows(radius, rows),
+                          clipped = rows_clip(around, src->height);
     const bool beyond = around.begin < 0 || around.end > src->height;
-    const struct rows needed = beyond && run->edge == EDGE_WRAP ? rows_full(src->height) : clipped;
+    const struct interval needed = beyond && run->edge == EDGE_WRAP ? rows_full(src->height) : clipped;
     struct planes first;
     if (allocate_like(run, src, needed, &first, error) != STATUS_OK ||
         extrema_find(run, radius, closes, -1, src, &first, error) != STATUS_OK ||

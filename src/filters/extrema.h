@@ -9,7 +9,7 @@
 #include "engine/run.h"
 
 /* Returns the rows of src that rows `out` need. */
-struct rows extrema_source_rows(int radius, struct rows out);
+struct interval extrema_source_rows(int radius, struct interval out);
 
 /* Enqueues the minimum, or the maximum, of the window of 2 * radius + 1 samples a side around each sample,
  * with the border rule of the run. `src` must have the rows that `dst` needs. Channel `alpha_channel` (-1: no
@@ -19,7 +19,7 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
 
 /* Enqueues an opening, the maximum of the minimum, which removes bright objects smaller than the window; or a
  * closing, the minimum of the maximum, which removes dark ones. Allocates *dst as scratch for `rows`. */
-enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src, struct rows rows,
-                         struct planes *dst, struct error *error);
+enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src,
+                         struct interval rows, struct planes *dst, struct error *error);
 
 #endif

@@ -136,13 +136,13 @@ static void coarse_axes(const struct gaussian *gaussian, int width, int height, 
     *y = coarse_axis(sigma_along(gaussian, gaussian->down), height, edge);
 }
 
-static struct rows coarse_source_rows(double sigma, int height, enum edge edge, struct rows out)
+static struct interval coarse_source_rows(double sigma, int height, enum edge edge, struct interval out)
 {
     const struct coarse y = coarse_axis(sigma, height, edge);
     return axis_source_rows(&y.reduce, axis_inside_rows(&y.smooth, axis_inside_rows(&y.interpolate, out)));
 }
 
-struct rows gaussian_rows(const void *params, const struct shape *in, struct rows out)
+struct interval gaussian_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct gaussian *gaussian = params;
     if (gaussian->x_weights) {
@@ -157,7 +157,8 @@ struct rows gaussian_rows(const void *params, const struct shape *in, struct row
 }
 
 /* Runs a product into new scratch planes. */
-static enum status to_scratch(struct run *run, struct product *product, struct rows rows, struct error *error)
+static enum status to_scratch(struct run *run, struct product *product, struct interval rows,
+                              struct error *error)
 {
     if (run_scratch(run, product->x.outputs, product->y.outputs, rows, 1, product->src.channels,
                     &product->dst, error) != STATUS_OK)
@@ -172,8 +173,8 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
     const struct planes *src = &product->src, *dst = &product->dst;
     struct coarse x, y;
     coarse_axes(gaussian, src->width, src->height, run->edge, &x, &y);
-    const struct rows out = {dst->first_row, dst->first_row + dst->rows},
-                      needed = axis_inside_rows(&y.interpolate, out);
+    const struct interval out = {dst->first_row, dst->first_row + dst->rows},
+                          needed = axis_inside_rows(&y.interpolate, out);
     /* Planes are read and written here, but equal rasters select the same program (product.h). */
     struct product reduced = {
         x.reduce, y.reduce, epilogue_copy, .src = *src, .read = product->read, .write = product->write};
@@ -244,12 +245,13 @@ enum status gaussian_grid_begin(struct run *run, const void *params, const struc
 
 /* Finds the outputs of an axis, in whole blocks, whose windows have rows of the part (*touched), and those
  * whose windows end in it (*complete). */
-static void grid_rows(const struct axis *axis, struct rows part, struct rows *touched, struct rows *complete)
+static void grid_rows(const struct axis *axis, struct interval part, struct interval *touched,
+                      struct interval *complete)
 {
-    *touched = *complete = (struct rows){axis->outputs, 0};
+    *touched = *complete = (struct interval){axis->outputs, 0};
     for (int o = 0; o < axis->outputs; o += PRODUCT_ROWS) {
-        const struct rows block = rows_clip((struct rows){o, o + PRODUCT_ROWS}, axis->outputs),
-                          window = axis_inside_rows(axis, block);
+        const struct interval block = rows_clip((struct interval){o, o + PRODUCT_ROWS}, axis->outputs),
+                              window = axis_inside_rows(axis, block);
         if (window.begin < part.end && window.end > part.begin)
             *touched = rows_union(*touched, block);
         if (window.end <= part.end && window.end > part.begin)
@@ -258,8 +260,8 @@ static void grid_rows(const struct axis *axis, struct rows part, struct rows *to
 }
 
 /* result->planes[2] has the sums of the rows that the part above has begun. */
-enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in, struct rows part,
-                              struct analysis_result *result, struct error *error)
+enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in,
+                              struct interval part, struct analysis_result *result, struct error *error)
 {
     static const float one = 1;
     const struct gaussian *gaussian = params;
@@ -267,7 +269,7 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
     const struct planes *before = part.begin > 0 ? &result->planes[2] : src; /* src: not read */
     const cl_int2 range = {{part.begin, part.end}};
     struct coarse x, y;
-    struct rows touched, complete;
+    struct interval touched, complete;
     struct planes sums;
     cl_mem table;
     coarse_axes(gaussian, in->shape.width, in->shape.height, run->edge, &x, &y);

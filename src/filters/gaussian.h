@@ -32,7 +32,7 @@ struct gaussian {
 /* Callbacks of such a stage: check, release, rows and adapt_to_chroma. */
 enum status gaussian_make(void *params, struct error *error);
 void gaussian_free(void *params);
-struct rows gaussian_rows(const void *params, const struct shape *in, struct rows out);
+struct interval gaussian_rows(const void *params, const struct shape *in, struct interval out);
 enum status gaussian_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
 /* Enqueues the blur of a stage's input, with an epilogue, and allocates the planes of `out`. */
@@ -44,8 +44,8 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
  * the callbacks of the pass; the result has the grid in planes[0]. */
 enum status gaussian_grid_begin(struct run *run, const void *params, const struct shape *in,
                                 struct analysis_result *result, struct error *error);
-enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in, struct rows part,
-                              struct analysis_result *result, struct error *error);
+enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in,
+                              struct interval part, struct analysis_result *result, struct error *error);
 enum status gaussian_grid_end(struct run *run, const void *params, const struct shape *in,
                               struct analysis_result *result, struct error *error);
 

@@ -131,7 +131,7 @@ static enum status histogram_begin(struct run *run, const void *params, const st
 
 /* Enqueues the counting of some rows. On CPU devices one work-item counts all rows of a copy. */
 static enum status histogram_add(struct run *run, const void *params, const struct value *image,
-                                 struct rows rows, struct analysis_result *result, struct error *error)
+                                 struct interval rows, struct analysis_result *result, struct error *error)
 {
     const struct shape *shape = &image->shape;
     const struct planes *src = &image->planes[0];

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
-                          struct rows rows, bool *has_missing, struct error *error)
+enum status missing_count(struct run *run, const void *params, const struct value *image,
+                          struct interval columns, struct interval rows, bool *has_missing,
+                          struct error *error)
 {
     const struct shape *shape = &image->shape;
     const struct planes *src = &image->planes[0];

@@ -16,8 +16,9 @@ enum { MISSING_RADIUS = 3 };
 /* Counts the missing values of `image` and waits for the result. Sets *has_missing. Adds the number inside
  * the given ranges of columns and rows to run->results.nonfinite, for the stage with these params. Pictures
  * of integers have no missing values and are not read. */
-enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
-                          struct rows rows, bool *has_missing, struct error *error);
+enum status missing_count(struct run *run, const void *params, const struct value *image,
+                          struct interval columns, struct interval rows, bool *has_missing,
+                          struct error *error);
 
 /* Copies an image. A missing value becomes the mean of the valid ones at most `radius` columns and rows away,
  * or 0. */

@@ -17,9 +17,9 @@ struct window {
     cl_int radius, first_block, blocks, first, count, samples;
 };
 
-struct rows moments_source_rows(int radius, struct rows out)
+struct interval moments_source_rows(int radius, struct interval out)
 {
-    return (struct rows){out.begin - radius, out.end + radius};
+    return (struct interval){out.begin - radius, out.end + radius};
 }
 
 /* Returns `width`, rounded up to an odd number of cache lines. The kernel stores columns, and rows that are a
@@ -37,7 +37,7 @@ static int block_of(int y, int side)
 
 /* Enqueues one pass, for rows `rows` of src. An element of src consists of `samples` samples of the image. */
 static enum status run_pass(struct run *run, int radius, int samples, const struct planes *src,
-                            struct rows rows, const struct planes *dst, struct error *error)
+                            struct interval rows, const struct planes *dst, struct error *error)
 {
     const int side = 2 * radius + 1, first_block = block_of(rows.begin - radius, side),
               blocks = run_is_cpu(run) ? CPU_BLOCKS : GPU_BLOCKS,
@@ -57,7 +57,7 @@ static enum status run_pass(struct run *run, int radius, int samples, const stru
     return status;
 }
 
-enum status moments_find(struct run *run, int radius, const struct planes *src, struct rows rows,
+enum status moments_find(struct run *run, int radius, const struct planes *src, struct interval rows,
                          struct planes *moments, struct error *error)
 {
     struct planes columns;

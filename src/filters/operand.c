@@ -159,8 +159,8 @@ double operand_mean(const struct operand *operand, int colour)
 }
 
 /* Copies rows of all colours to the device. */
-static enum status copy_rows(struct run *run, const struct operand *operand, struct rows rows, cl_mem *memory,
-                             struct error *error)
+static enum status copy_rows(struct run *run, const struct operand *operand, struct interval rows,
+                             cl_mem *memory, struct error *error)
 {
     const uint64_t part[] = {operand->hash, (uint64_t)rows.begin, (uint64_t)rows.end};
     const struct constant_key key = {"a second picture", part, sizeof part};

@@ -54,7 +54,8 @@ static enum status make_tables(struct run *run, const struct product *product, s
     const struct planes *dst = &product->dst;
     const struct blocking down = {PRODUCT_ROWS, 1, false};
     const bool all = product->rows.end == product->rows.begin;
-    const struct rows rows = all ? (struct rows){dst->first_row, dst->first_row + dst->rows} : product->rows;
+    const struct interval rows =
+        all ? (struct interval){dst->first_row, dst->first_row + dst->rows} : product->rows;
     tables->blocks_x = ceil_div(product->x.outputs, across.outputs);
     tables->first_y = rows.begin / PRODUCT_ROWS;
     tables->blocks_y = ceil_div(rows.end, PRODUCT_ROWS) - tables->first_y;
@@ -270,8 +271,9 @@ enum status gradient_magnitude(struct run *run, const struct product *product, c
     struct product first = *product, second = *another;
     if (fits_filter_gpu(run, product))
         return filter_gpu(run, product, another, error);
-    if (run_scratch(run, dst->width, dst->height, (struct rows){dst->first_row, dst->first_row + dst->rows},
-                    1, dst->channels, &first.dst, error) != STATUS_OK)
+    if (run_scratch(run, dst->width, dst->height,
+                    (struct interval){dst->first_row, dst->first_row + dst->rows}, 1, dst->channels,
+                    &first.dst, error) != STATUS_OK)
         return STATUS_FAILED;
     /* The epilogue of the second product combines it with the first. */
     second.epilogue.op = EPILOGUE_MAGNITUDE;

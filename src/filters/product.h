@@ -34,7 +34,7 @@ struct product {
     struct epilogue epilogue;
     struct planes src, dst, other;
     const struct raster *read, *write;
-    struct rows rows;
+    struct interval rows;
 };
 
 /* Enqueues a product. `src` must have the rows axis_inside_rows() of the computed rows. */

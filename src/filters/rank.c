@@ -53,11 +53,11 @@ struct blocks {
     cl_int width, height, across, down;
 };
 
-struct rows rank_rows(const void *params, const struct shape *in, struct rows out)
+struct interval rank_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct rank *rank = params;
     (void)in;
-    return (struct rows){out.begin - rank->radius, out.end + rank->radius};
+    return (struct interval){out.begin - rank->radius, out.end + rank->radius};
 }
 
 /* True for the windows of the sorting networks. */
@@ -330,7 +330,7 @@ static enum status rank_gpu(struct run *run, const struct rank *rank, cl_int alp
 static enum status scratch_like(struct run *run, const struct planes *like, struct planes *planes,
                                 struct error *error)
 {
-    struct rows rows = {like->first_row, like->first_row + like->rows};
+    struct interval rows = {like->first_row, like->first_row + like->rows};
     return run_scratch(run, like->width, like->height, rows, 1, like->channels, planes, error);
 }
 

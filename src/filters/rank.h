@@ -36,7 +36,7 @@ struct rank {
     }
 
 /* Callbacks `rows` and `caps` of a stage whose params are a struct rank. */
-struct rows rank_rows(const void *params, const struct shape *in, struct rows out);
+struct interval rank_rows(const void *params, const struct shape *in, struct interval out);
 struct stage_caps rank_caps(const void *params);
 
 /* Callback `adapt_to_chroma`: divides the radius by the larger subsampling factor, rounded up. */

@@ -241,7 +241,7 @@ static int box_begin(const struct resize *by, int64_t i)
 
 /* Returns the samples under the filter of output begin + i. Without `ends_at_border` some may be outside the
  * axis. */
-static struct rows resize_window(const struct resize *by, bool ends_at_border, int i)
+static struct interval resize_window(const struct resize *by, bool ends_at_border, int i)
 {
     if (by->filter == RESIZE_BOX) {
         /* The samples of the box; for an enlargement, the sample that contains the output's centre. Boxes
@@ -252,13 +252,13 @@ static struct rows resize_window(const struct resize *by, bool ends_at_border, i
         const int begin =
             is_reduction ? box_begin(by, o) : (int)((2 * o + 1) * by->from / (2 * (int64_t)by->to));
         const int end = is_reduction ? box_begin(by, o + 1) : begin + 1, last = resize_samples(by) - 1;
-        return (struct rows){begin < last ? begin : last, end <= last ? end : last + 1};
+        return (struct interval){begin < last ? begin : last, end <= last ? end : last + 1};
     }
     const double middle = resize_center(by, i), reach = resize_support(by);
     double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
     if (!ends_at_border)
-        return (struct rows){(int)begin, (int)end};
-    return (struct rows){(int)fmax(begin, 0), (int)fmin(end, resize_samples(by))};
+        return (struct interval){(int)begin, (int)end};
+    return (struct interval){(int)fmax(begin, 0), (int)fmin(end, resize_samples(by))};
 }
 
 int resize_max_taps(const struct resize *by, bool ends_at_border)
@@ -269,11 +269,11 @@ int resize_max_taps(const struct resize *by, bool ends_at_border)
     return ends_at_border && max > resize_samples(by) ? resize_samples(by) : (int)max;
 }
 
-struct rows resize_weigh(const struct resize *by, bool ends_at_border, int i, double *weights)
+struct interval resize_weigh(const struct resize *by, bool ends_at_border, int i, double *weights)
 {
-    const struct rows window = resize_is_copy(by, ends_at_border)
-                                   ? (struct rows){by->begin + i, by->begin + i + 1}
-                                   : resize_window(by, ends_at_border, i);
+    const struct interval window = resize_is_copy(by, ends_at_border)
+                                       ? (struct interval){by->begin + i, by->begin + i + 1}
+                                       : resize_window(by, ends_at_border, i);
     /* Distances from the centre are in samples of the coarser side. */
     const double middle = resize_center(by, i), unit = 1 / resize_stretch(by);
     double sum = 0;

@@ -79,7 +79,7 @@ struct resize {
 /* Returns the samples [begin, end) of output resize->begin + i (rows or columns), and stores their weights,
  * which sum to 1 (except for RESIZE_SLOPE). `weights` may be NULL. With `ends_at_border`, the filter ends at
  * the border; otherwise samples may be outside the axis. */
-struct rows resize_weigh(const struct resize *resize, bool ends_at_border, int i, double *weights);
+struct interval resize_weigh(const struct resize *resize, bool ends_at_border, int i, double *weights);
 
 /* Returns an upper bound of the taps of an output. */
 int resize_max_taps(const struct resize *resize, bool ends_at_border);

@@ -8,8 +8,8 @@
 /* Approximate width of a tile, in values: 4096 columns of three channels. */
 enum { TILE_VALUES = 3 * 4096 };
 
-enum status tiles_copy(struct run *run, const struct planes *src, struct rows rows, struct columns columns,
-                       const struct planes *dst, struct error *error)
+enum status tiles_copy(struct run *run, const struct planes *src, struct interval rows,
+                       struct columns columns, const struct planes *dst, struct error *error)
 {
     struct work work = run_work(run, "copy_rectangle", "copy_rectangle", src);
     cl_int2 range = {{rows.begin, rows.end}};

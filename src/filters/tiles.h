@@ -12,8 +12,8 @@
 
 struct tile {
     const struct shape *image;
-    struct rows own;  /* range of columns of the image that this tile computes */
-    struct rows held; /* range of columns with the halo; held.begin is a multiple of TILE_UNIT */
+    struct interval own;  /* range of columns of the image that this tile computes */
+    struct interval held; /* range of columns with the halo; held.begin is a multiple of TILE_UNIT */
 };
 
 enum { TILE_UNIT = 64 }; /* columns */
@@ -22,7 +22,7 @@ enum { TILE_UNIT = 64 }; /* columns */
 struct tiling {
     const void *params;
     /* Returns the range of columns that columns `out` need, before clipping. */
-    struct rows (*columns)(const void *params, const struct shape *image, struct rows out);
+    struct interval (*columns)(const void *params, const struct shape *image, struct interval out);
     /* Enqueues the work on one tile. `in` is as wide as tile->held. */
     enum status (*run)(struct run *run, const void *params, const struct tile *tile, const struct value *in,
                        struct value *out, struct error *error);
@@ -34,7 +34,7 @@ enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, 
                       struct value *out, struct error *error);
 
 /* Copies a rectangle of `src` to `dst`. columns.from and columns.to are its first columns in each. */
-enum status tiles_copy(struct run *run, const struct planes *src, struct rows rows, struct columns columns,
-                       const struct planes *dst, struct error *error);
+enum status tiles_copy(struct run *run, const struct planes *src, struct interval rows,
+                       struct columns columns, const struct planes *dst, struct error *error);
 
 #endif

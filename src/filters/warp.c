@@ -194,8 +194,8 @@ static int find_reach(int taps, float stretch)
     return (int)ceilf((float)half * stretch);
 }
 
-struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
-                             const struct shape *in, struct rows out)
+struct interval warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
+                                 const struct shape *in, struct interval out)
 {
     /* The integers of the kernel, so that both arrive at the same rows. */
     const struct steps steps = find_steps(affine, options);
@@ -205,8 +205,8 @@ struct rows warp_source_rows(const struct affine *affine, const struct warp_opti
     *(across < 0 ? &low : &high) += across;
     *(down < 0 ? &low : &high) += down;
     const int begin = (int)(low >> UNIT_BITS), last = (int)(high >> UNIT_BITS);
-    const struct rows window =
-        steps.copies ? (struct rows){begin, last + 1} : (struct rows){begin - reach + 1, last + reach + 1};
+    const struct interval window = steps.copies ? (struct interval){begin, last + 1}
+                                                : (struct interval){begin - reach + 1, last + reach + 1};
     return options->outside == OUTSIDE_ZERO ? rows_clip(window, in->height) : window;
 }
 

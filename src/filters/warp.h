@@ -94,8 +94,8 @@ enum status warp_adapt_options_to_chroma(struct warp_options *options, const str
                                          struct error *error);
 
 /* Returns the source rows that rows `out` need, for an output of the given width. */
-struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
-                             const struct shape *in, struct rows out);
+struct interval warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
+                                 const struct shape *in, struct interval out);
 
 /* True if slices from top to bottom do not read the source from top to bottom. A border rule such as mirror
  * can also lead upwards. */

@@ -293,7 +293,7 @@ static void convert_downloaded_row(const struct download *download, size_t y)
 static enum status convert_block(void *context, int index, struct error *error)
 {
     const struct download *download = context;
-    const struct rows rows = gray_plane_block(download->gray, index);
+    const struct interval rows = gray_plane_block(download->gray, index);
     (void)error;
     for (int y = rows.begin; y < rows.end; y++)
         convert_downloaded_row(download, (size_t)y);

@@ -62,10 +62,10 @@ int gray_plane_blocks(const struct gray_plane *gray)
     return (gray->height + rows - 1) / rows;
 }
 
-struct rows gray_plane_block(const struct gray_plane *gray, int index)
+struct interval gray_plane_block(const struct gray_plane *gray, int index)
 {
     int rows = rows_of_block(gray), begin = index * rows;
-    return (struct rows){begin, begin + rows < gray->height ? begin + rows : gray->height};
+    return (struct interval){begin, begin + rows < gray->height ? begin + rows : gray->height};
 }
 
 void gray_plane_free(struct gray_plane *gray)
@@ -94,7 +94,7 @@ static enum status filter_block(void *context, int index, struct error *error)
 {
     const struct filter_job *job = context;
     const struct gray_plane *from = job->from, *to = job->to;
-    const struct rows rows = gray_plane_block(to, index);
+    const struct interval rows = gray_plane_block(to, index);
     struct row_filter filter;
     if (row_filter_make(&filter, job->line, from->width, from->height, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -177,7 +177,7 @@ static enum status limit_block(void *context, int index, struct error *error)
 {
     const struct filter_job *job = context;
     const struct gray_plane *from = job->from;
-    const struct rows rows = gray_plane_block(from, index);
+    const struct interval rows = gray_plane_block(from, index);
     const size_t width = (size_t)from->width;
     (void)error;
     for (int y = rows.begin; y < rows.end; y++) {

@@ -38,7 +38,7 @@ void gray_plane_free(struct gray_plane *gray);
 /* Return the number of blocks of rows that threads share, and the rows of one. A block has about 16,384
  * pixels. Blocks depend on the plane's size only, so sums by block are equal for any number of threads. */
 int gray_plane_blocks(const struct gray_plane *gray);
-struct rows gray_plane_block(const struct gray_plane *gray, int index);
+struct interval gray_plane_block(const struct gray_plane *gray, int index);
 
 /* The filter that halves the size: taps 1 3 3 1, a triangle two output pixels wide. */
 extern const struct line_filter gray_halving;

@@ -41,7 +41,7 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
 /* Resamples a picture at the pixels of `sampled` in `rows`, by cubic interpolation; `affine` maps these
  * pixels to the picture. Values and weights are 0 outside the picture and in its outermost pixels. Other rows
  * of `sampled` are unchanged. */
-void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct rows rows,
+void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct interval rows,
                  struct gray_plane *sampled);
 
 /* ---------------------------------------------------------------- search.c */

@@ -51,7 +51,7 @@ static void narrow(double slope, double start, double limit, int *begin, int *en
     *end = last < *begin ? *begin : last < *end ? (int)last : *end;
 }
 
-void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct rows rows,
+void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct interval rows,
                  struct gray_plane *sampled)
 {
     const int pitch = picture->width;

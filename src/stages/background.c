@@ -153,19 +153,19 @@ static enum status run_heights(struct run *run, const struct ball *ball, double 
 /* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need: for each the two
  * rows whose centres are above and below it. Beyond the outermost centres these are the outermost two rows.
  */
-static struct rows reduced_rows(const struct ball *ball, int height, struct rows out)
+static struct interval reduced_rows(const struct ball *ball, int height, struct interval out)
 {
     const int last = height > 1 ? height - 2 : 0;
     const int half = ball->factor / 2;
     const int first = (out.begin > half ? out.begin - half : 0) / ball->factor;
     const int end = (out.end - 1 > half ? out.end - 1 - half : 0) / ball->factor;
-    return rows_clip((struct rows){first < last ? first : last, (end < last ? end : last) + 2}, height);
+    return rows_clip((struct interval){first < last ? first : last, (end < last ? end : last) + 2}, height);
 }
 
 /* Enqueues one pass of kernels/ball.cl. The output is `margin` pixels larger on each side; a negative margin
  * makes it smaller. */
 static enum status ball_roll(struct run *run, const struct ball *ball, cl_mem heights, int margin,
-                             const struct planes *src, struct rows rows, struct planes *dst,
+                             const struct planes *src, struct interval rows, struct planes *dst,
                              struct error *error)
 {
     const struct {
@@ -191,11 +191,12 @@ static enum status subtract_ball(struct run *run, const struct background *backg
 {
     const struct ball ball = find_ball(background);
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const struct rows rows = {src->first_row / ball.factor,
-                              ceil_div(src->first_row + src->rows, ball.factor)};
-    const struct rows needed = reduced_rows(&ball, ceil_div(src->height, ball.factor),
-                                            (struct rows){dst->first_row, dst->first_row + dst->rows});
-    const struct rows around = {needed.begin, needed.end + 2 * ball.reach};
+    const struct interval rows = {src->first_row / ball.factor,
+                                  ceil_div(src->first_row + src->rows, ball.factor)};
+    const struct interval needed =
+        reduced_rows(&ball, ceil_div(src->height, ball.factor),
+                     (struct interval){dst->first_row, dst->first_row + dst->rows});
+    const struct interval around = {needed.begin, needed.end + 2 * ball.reach};
     const cl_int factor = ball.factor, shift = ball.shift, light = background->light,
                  alpha = shape_alpha(&out->shape);
     const cl_float sign = background->light ? -1 : 1;
@@ -300,7 +301,7 @@ static const struct analysis background_analysis = {background_needs_grid, rows_
                                                     gaussian_grid_add, gaussian_grid_end};
 
 /* Returns the rows of the method's window. */
-static struct rows background_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval background_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct background *background = params;
     if (background->method == TOPHAT)
@@ -312,9 +313,9 @@ static struct rows background_rows(const void *params, const struct shape *in, s
     /* Rows of blocks: of the surface, then two reaches more for rolling down and back. */
     const struct ball ball = find_ball(background);
     const int blocks = ceil_div(in->height, ball.factor);
-    struct rows rows = reduced_rows(&ball, blocks, out);
-    rows = rows_clip((struct rows){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
-    return rows_clip((struct rows){rows.begin * ball.factor, rows.end * ball.factor}, in->height);
+    struct interval rows = reduced_rows(&ball, blocks, out);
+    rows = rows_clip((struct interval){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
+    return rows_clip((struct interval){rows.begin * ball.factor, rows.end * ball.factor}, in->height);
 }
 
 /* A quotient may be above 1, so clipping is counted. */

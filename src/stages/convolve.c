@@ -111,7 +111,7 @@ static struct axis convolve_find_axis(const float *taps, int count, int samples,
 }
 
 /* Returns the rows under the kernel. */
-static struct rows convolve_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval convolve_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct kernel *kernel = &((const struct convolve *)params)->kernel;
     const int height = kernel->height;
@@ -119,7 +119,7 @@ static struct rows convolve_rows(const void *params, const struct shape *in, str
         const struct axis y = convolve_find_axis(kernel->along_y, height, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
-    return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
+    return (struct interval){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
 /* Outputs of a work-item down a column, and groups; measured for 16x16. */

@@ -92,10 +92,10 @@ static enum status crop_shape(const void *params, const struct shape *in, struct
     return STATUS_OK;
 }
 
-static struct rows crop_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval crop_rows(const void *params, const struct shape *in, struct interval out)
 {
     const int y = (int)crop_map(params, in).y;
-    return (struct rows){out.begin + y, out.end + y};
+    return (struct interval){out.begin + y, out.end + y};
 }
 
 static enum status run_crop(struct run *run, const void *params, const struct value *in, struct value *out,

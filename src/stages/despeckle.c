@@ -55,11 +55,11 @@ static const struct example examples[] = {
 };
 
 /* Returns the rows that decide whether an object is large enough. */
-static struct rows despeckle_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval despeckle_rows(const void *params, const struct shape *in, struct interval out)
 {
     const int reach = ((const struct despeckle *)params)->smallest - 1;
     (void)in;
-    return (struct rows){out.begin - reach, out.end + reach};
+    return (struct interval){out.begin - reach, out.end + reach};
 }
 
 static struct stage_caps despeckle_caps(const void *params)
@@ -84,7 +84,7 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
                                     const struct shape *shape, const struct planes *src,
                                     const struct planes *dst, struct error *error)
 {
-    const struct rows rows = {src->first_row, src->first_row + src->rows};
+    const struct interval rows = {src->first_row, src->first_row + src->rows};
     const cl_int white = despeckle->white, channels = shape->channels, alpha = shape_alpha(shape);
     const cl_uint smallest = (cl_uint)despeckle->smallest;
     cl_uint gray_counts[GROUP_IMAGES] = {0}; /* samples between black and white, of each image */
@@ -126,7 +126,7 @@ static enum status run_despeckle(struct run *run, const void *params, const stru
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     if (run->memory == MEMORY_BUFFER)
         return despeckle_planes(run, params, &in->shape, src, dst, error);
-    const struct rows rows = {src->first_row, src->first_row + src->rows};
+    const struct interval rows = {src->first_row, src->first_row + src->rows};
     struct planes from, to;
     struct work fetch = run_work(run, "texels", "texels_to_planes", src);
     struct work put = run_work(run, "texels", "planes_to_texels", dst);

@@ -56,12 +56,12 @@ static bool interpolates(const struct flip *flip)
 }
 
 /* Returns the mirrored rows. Interpolated chroma needs the rows around them, too. */
-static struct rows flip_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval flip_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct flip *flip = params;
     if (interpolates(flip))
         return warp_source_rows(&flip->map, &interpolation, in->width, in, out);
-    return flip->axis == HORIZONTALLY ? out : (struct rows){in->height - out.end, in->height - out.begin};
+    return flip->axis == HORIZONTALLY ? out : (struct interval){in->height - out.end, in->height - out.begin};
 }
 
 static struct affine flip_inverse_map(const void *params, const struct shape *in)

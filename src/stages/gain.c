@@ -101,7 +101,7 @@ static enum status run_gain(struct run *run, const void *params, const struct va
             continue;
         }
         /* The rows that the slice has; they differ from level to level. */
-        const struct rows rows = {src->first_row, src->first_row + src->rows};
+        const struct interval rows = {src->first_row, src->first_row + src->rows};
         if (run_planes(run, src->width, src->height, rows, src->layers, src->channels, dst, error) !=
             STATUS_OK)
             return STATUS_FAILED;

@@ -102,7 +102,7 @@ static size_t count_words(const struct tiles_argument *tiles)
 
 /* Enqueues the counting of some rows. */
 static enum status count_rows(struct run *run, const struct tiles_argument *tiles, const struct planes *src,
-                              struct rows rows, cl_mem tables, struct error *error)
+                              struct interval rows, cl_mem tables, struct error *error)
 {
     const cl_int2 range = {{rows.begin, rows.end}};
     struct work work = run_work(run, "local_contrast", "count_tiles", src);
@@ -151,8 +151,8 @@ static enum status contrast_begin(struct run *run, const void *params, const str
     return counters_create(run->device, count_words(&tiles), &result->words, error);
 }
 
-static enum status contrast_add(struct run *run, const void *params, const struct value *in, struct rows part,
-                                struct analysis_result *result, struct error *error)
+static enum status contrast_add(struct run *run, const void *params, const struct value *in,
+                                struct interval part, struct analysis_result *result, struct error *error)
 {
     const struct tiles_argument tiles = find_tiles(params, &in->shape);
     return count_rows(run, &tiles, &in->planes[0], part, result->words, error);

@@ -238,7 +238,7 @@ static void resize_find_axes(const struct params *resize, const struct shape *in
 }
 
 /* Returns the rows under the filter. */
-static struct rows resize_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval resize_rows(const void *params, const struct shape *in, struct interval out)
 {
     struct axis x, y;
     resize_find_axes(params, in, &x, &y);

@@ -221,7 +221,7 @@ static enum status rotate_shape(const void *params, const struct shape *in, stru
 
 /* Returns the rows under the rotated slice, which is as wide as the canvas. Mirrored rows of a picture that
  * is much wider than high may be any. */
-static struct rows rotate_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval rotate_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct rotate *rotate = params;
     struct affine affine = rotate_map(rotate, in);

@@ -191,7 +191,7 @@ static struct axis scale_find_y(const void *params, const struct shape *in, enum
 }
 
 /* Returns the rows under the filter. The border rule does not change them before they are clipped. */
-static struct rows scale_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval scale_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct axis axis = scale_find_y(params, in, EDGE_CLAMP);
     return axis_source_rows(&axis, out);

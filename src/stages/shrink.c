@@ -53,12 +53,12 @@ static bool estimates_noise(const void *params)
 
 /* The halo is four samples of the coarsest level: three for the neighbourhood, one for rounding when the
  * image's rows are divided. Finer levels get more than they need. */
-static struct rows shrink_source_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval shrink_source_rows(const void *params, const struct shape *in, struct interval out)
 {
     int more = 4 << in->levels;
     if (estimates_noise(params))
         return rows_full(in->height);
-    return rows_clip((struct rows){out.begin - more, out.end + more}, in->height);
+    return rows_clip((struct interval){out.begin - more, out.end + more}, in->height);
 }
 
 static enum status run_shrink(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -188,7 +188,7 @@ static enum status fetch_source(struct run *run, const struct threshold *thresho
                                 struct planes *dst, struct error *error)
 {
     const struct planes *src = &in->planes[0];
-    const struct rows rows = {src->first_row, src->first_row + src->rows};
+    const struct interval rows = {src->first_row, src->first_row + src->rows};
     const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
     const cl_int alpha = shape_alpha(&in->shape);
     *dst = *src;
@@ -221,7 +221,7 @@ enum { EXTREMES = 2, MAX_EXTREMES = 4 * EXTREMES };
 
 /* Enqueues the search for the largest deviation and the smallest sample in some rows of src. */
 static enum status add_extremes(struct run *run, const struct planes *src, const struct planes *moments,
-                                struct rows rows, cl_mem words, struct error *error)
+                                struct interval rows, cl_mem words, struct error *error)
 {
     const cl_int2 range = {{rows.begin, rows.end}};
     struct work work = run_work(run, "moments", "find_extremes", src);
@@ -267,14 +267,14 @@ static enum status find_extremes(struct run *run, const struct threshold *thresh
 /* Returns the next rows after `part` of `rows` whose windows are computed at once. On CPUs these are few, so
  * that moments stay in the caches: half the memory of --threshold sauvola. Each part computes a window's
  * height of rows again. */
-static struct rows next_part(const struct run *run, const struct threshold *threshold, int width,
-                             struct rows rows, int begin)
+static struct interval next_part(const struct run *run, const struct threshold *threshold, int width,
+                                 struct interval rows, int begin)
 {
     enum { PART_SAMPLES = 1 << 20, LEAST_WINDOWS = 4 };
     const int side = 2 * threshold->radius + 1, samples = PART_SAMPLES / width;
     const int most = samples > LEAST_WINDOWS * side ? samples : LEAST_WINDOWS * side;
     const bool all = !run_is_cpu(run) || rows.end - begin <= most;
-    return (struct rows){begin, all ? rows.end : begin + most};
+    return (struct interval){begin, all ? rows.end : begin + most};
 }
 
 /* Finds R and M of wolf in a picture that is present as a whole, and waits for them. */
@@ -282,11 +282,11 @@ static enum status search_extremes(struct run *run, const struct threshold *thre
                                    const struct shape *shape, const struct planes *src,
                                    float found[MAX_EXTREMES], struct error *error)
 {
-    const struct rows rows = rows_full(shape->height);
+    const struct interval rows = rows_full(shape->height);
     struct planes moments;
     cl_mem words = NULL;
     enum status status = counters_create(run->device, MAX_EXTREMES, &words, error);
-    for (struct rows part = {0, 0}; status == STATUS_OK && part.end < rows.end;) {
+    for (struct interval part = {0, 0}; status == STATUS_OK && part.end < rows.end;) {
         part = next_part(run, threshold, src->width, rows, part.end);
         status = moments_find(run, threshold->radius, src, part, &moments, error);
         if (status == STATUS_OK)
@@ -311,7 +311,7 @@ static enum status run_windows(struct run *run, const struct threshold *threshol
                                const struct planes *src, const struct planes *dst, struct error *error)
 {
     const struct analysis_result *result = run_analysis_result(run, threshold);
-    const struct rows rows = {dst->first_row, dst->first_row + dst->rows};
+    const struct interval rows = {dst->first_row, dst->first_row + dst->rows};
     const cl_int channels = in->shape.channels, alpha = shape_alpha(&in->shape);
     struct rule rule = {.samples = window_samples(threshold),
                         .k = (cl_float)threshold->k,
@@ -330,7 +330,7 @@ static enum status run_windows(struct run *run, const struct threshold *threshol
                                   : found[2 * c] > 0                 ? 1 / found[2 * c]
                                                                      : 0;
     }
-    for (struct rows part = {0, rows.begin}; part.end < rows.end;) {
+    for (struct interval part = {0, rows.begin}; part.end < rows.end;) {
         part = next_part(run, threshold, src->width, rows, part.end);
         if (moments_find(run, threshold->radius, src, part, &moments, error) != STATUS_OK)
             return STATUS_FAILED;
@@ -384,7 +384,7 @@ static enum status threshold_begin(struct run *run, const void *params, const st
 }
 
 static enum status threshold_add(struct run *run, const void *params, const struct value *in,
-                                 struct rows part, struct analysis_result *result, struct error *error)
+                                 struct interval part, struct analysis_result *result, struct error *error)
 {
     const struct threshold *threshold = params;
     const enum memory memory = run->memory;
@@ -409,7 +409,7 @@ static enum status threshold_end(struct run *run, const void *params, const stru
 }
 
 /* Returns the rows of the window. */
-static struct rows threshold_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval threshold_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct threshold *threshold = params;
     (void)in;

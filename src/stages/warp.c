@@ -162,7 +162,7 @@ static int output_width(const struct warp *warp, const struct shape *in)
     return warp->options.size.width > 0 ? warp->options.size.width : in->width;
 }
 
-static struct rows warp_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval warp_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct warp *warp = params;
     if (warp->matrix.series)

@@ -76,7 +76,7 @@ static enum status wavelet_shape(const void *params, const struct shape *in, str
 }
 
 /* Returns the rows of the image that the slice of rows `out` needs. */
-static struct rows wavelet_rows(const void *params, const struct shape *in, struct rows out)
+static struct interval wavelet_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct wavelet *wavelet = params;
     struct shape pyramid = {

@@ -17,9 +17,9 @@ enum { BAND_SIZE = 16 << 20, MIN_BAND_ROWS = 16 };
 /* Share of the pilot in the result, which gives the highest PSNR (docs/denoising.md). */
 static const cl_float PILOT_SHARE = 0.2F;
 
-struct rows cosines_rows(int height, struct rows out)
+struct interval cosines_rows(int height, struct interval out)
 {
-    return rows_clip((struct rows){out.begin - (SIDE - 1), out.end + SIDE - 1}, height);
+    return rows_clip((struct interval){out.begin - (SIDE - 1), out.end + SIDE - 1}, height);
 }
 
 /* Returns the number of planes of blocks: texels have four channels, whichever are used. */
@@ -30,7 +30,7 @@ static int count_planes(const struct planes *planes)
 
 /* Filters rows [rows.begin, rows.end) of dst. */
 static enum status refine_band(struct run *run, const struct noise *noise, const struct planes *noisy,
-                               const struct planes *pilot, const struct planes *dst, struct rows rows,
+                               const struct planes *pilot, const struct planes *dst, struct interval rows,
                                struct error *error)
 {
     const cl_int columns = (dst->width - 1) / STEP + SIDE / STEP;
@@ -80,7 +80,7 @@ enum status cosines_refine(struct run *run, const struct noise *noise, const str
     band = band < MIN_BAND_ROWS ? MIN_BAND_ROWS : band;
     const int end = dst->first_row + dst->rows;
     for (int begin = dst->first_row; status == STATUS_OK && begin < end; begin += band) {
-        struct rows rows = {begin, begin + band < end ? begin + band : end};
+        struct interval rows = {begin, begin + band < end ? begin + band : end};
         status = refine_band(run, noise, &noisy->planes[0], &pilot->planes[0], dst, rows, error);
     }
     return status;

@@ -9,7 +9,7 @@
 
 /* Returns the rows of the noisy picture and of the pilot that rows `out` need, in a picture of `height` rows.
  */
-struct rows cosines_rows(int height, struct rows out);
+struct interval cosines_rows(int height, struct interval out);
 
 /* Filters `noisy`, whose first estimate is `pilot`. Both are in the colours of `noise`: opponent colours,
  * unless they are separate. Allocates the planes of `out`, whose

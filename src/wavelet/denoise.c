@@ -50,7 +50,7 @@ struct shape denoise_fine(const struct denoise *denoise, const struct shape *ima
     return pyramid;
 }
 
-struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct rows out)
+struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct interval out)
 {
     struct dtcwt_rows needed = {.image = {0, 0}};
     dtcwt_inverse_rows(pyramid, out, &needed);
@@ -59,23 +59,23 @@ struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct rows o
     return needed;
 }
 
-struct rows denoise_filled_rows(const struct shape *image, struct rows rows)
+struct interval denoise_filled_rows(const struct shape *image, struct interval rows)
 {
     const int radius = image->floats ? MISSING_RADIUS : 0;
-    return (struct rows){rows.begin - radius, rows.end + radius};
+    return (struct interval){rows.begin - radius, rows.end + radius};
 }
 
-struct rows denoise_rows(const void *params, const struct shape *image, struct rows out)
+struct interval denoise_rows(const void *params, const struct shape *image, struct interval out)
 {
     const struct denoise *denoise = params;
     struct shape fine = denoise_fine(denoise, image);
-    struct rows first = denoise->high ? cosines_rows(image->height, out) : out;
+    struct interval first = denoise->high ? cosines_rows(image->height, out) : out;
     return image->images > 1 ? rows_full(image->height)
                              : denoise_filled_rows(image, denoise_needed_rows(&fine, first).image);
 }
 
 /* Returns the columns that a tile's columns `out` need: as many as rows of the transposed image. */
-static struct rows denoise_columns(const void *params, const struct shape *image, struct rows out)
+static struct interval denoise_columns(const void *params, const struct shape *image, struct interval out)
 {
     struct shape transposed = *image;
     transposed.width = image->height;
@@ -154,7 +154,7 @@ enum status denoise_count_levels(struct run *run, const struct value *image, int
     for (int level = first; status == STATUS_OK && level <= pyramid->shape.levels && level <= NOISE_LEVELS;
          level++) {
         const struct planes *subbands = &pyramid->planes[level];
-        const struct rows all = rows_full(subbands->height);
+        const struct interval all = rows_full(subbands->height);
         struct planes coarser = {.object = NULL};
         status = noise_live(run, image, cells, level, all, &coarser, error);
         if (status == STATUS_OK)
@@ -183,7 +183,7 @@ enum status denoise_separate_coarse(struct run *run, const struct image_noise *i
         struct planes *planes = &pyramid->planes[level], changed;
         if (level > 0 && level <= fine)
             continue;
-        const struct rows rows = {planes->first_row, planes->first_row + planes->rows};
+        const struct interval rows = {planes->first_row, planes->first_row + planes->rows};
         status = run_planes(run, planes->width, planes->height, rows, planes->layers, planes->channels,
                             &changed, error);
         if (status == STATUS_OK)
@@ -199,7 +199,7 @@ enum status denoise_separate_coarse(struct run *run, const struct image_noise *i
  * differently. */
 static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
                                     const struct image_noise *images, const struct value *image,
-                                    const struct rows *out, struct value *pyramid, struct error *error)
+                                    const struct interval *out, struct value *pyramid, struct error *error)
 {
     const int levels = pyramid->shape.levels;
     struct value changed = {.shape = image->shape, .rows = image->rows};
@@ -270,8 +270,8 @@ static enum status copy_coarse(struct run *run, const struct analysis_result *re
     const int fine = noisy->shape.levels;
     const struct planes *lowpass = &noisy->planes[0], *last = &noisy->planes[fine];
     struct planes *parents = &noisy->planes[fine + 1];
-    const struct rows rows = {lowpass->first_row, lowpass->first_row + lowpass->rows},
-                      above = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
+    const struct interval rows = {lowpass->first_row, lowpass->first_row + lowpass->rows},
+                          above = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
     const struct shape *shape = &noisy->shape;
     const int width = dtcwt_lowpass_size(shape->width, fine + 1) / 2;
     const struct columns some = {.from = tile->held.begin >> (fine - 1), .count = lowpass->width},
@@ -340,7 +340,7 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     const struct denoise *denoise = params;
     const struct shape *shape = &image->shape;
     const struct analysis_result *result = run_analysis_result(run, denoise);
-    const struct rows columns = {tile->own.begin - tile->held.begin, tile->own.end - tile->held.begin};
+    const struct interval columns = {tile->own.begin - tile->held.begin, tile->own.end - tile->held.begin};
     struct image_noise *images = allocate_zeroed((size_t)shape->images, sizeof *images, "the noise", error);
     if (!images)
         return STATUS_FAILED;

@@ -25,7 +25,7 @@ struct denoise {
 };
 
 /* The callbacks `rows`, `run` and `analysis` of the stage (engine/stage.h). */
-struct rows denoise_rows(const void *params, const struct shape *image, struct rows out);
+struct interval denoise_rows(const void *params, const struct shape *image, struct interval out);
 enum status denoise_run(struct run *run, const void *params, const struct value *in, struct value *out,
                         struct error *error);
 extern const struct analysis denoise_analysis; /* denoise_analysis.c */
@@ -45,10 +45,10 @@ struct shape denoise_pyramid(const struct denoise *denoise, const struct shape *
 struct shape denoise_fine(const struct denoise *denoise, const struct shape *image);
 
 /* Returns the rows of all levels and of the image that denoising rows `out` needs. */
-struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct rows out);
+struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct interval out);
 
 /* Returns the rows of an image whose missing values can be replaced in `rows`. */
-struct rows denoise_filled_rows(const struct shape *image, struct rows rows);
+struct interval denoise_filled_rows(const struct shape *image, struct interval rows);
 
 /* Sets *noisy to the image without missing values, in opponent colours or not. *filled and *noisy are copies
  * of *image before, and have planes of their own only where something changes: release them with

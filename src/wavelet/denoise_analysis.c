@@ -18,24 +18,25 @@ static bool needs_analysis(const void *params, const struct shape *image)
 
 /* Returns the rows of a level of `height` rows that belong to a part of the image's rows. Each row belongs to
  * exactly one part. `image` is the image's number of rows. */
-static struct rows own_rows(struct rows part, int image, int height)
+static struct interval own_rows(struct interval part, int image, int height)
 {
-    return (struct rows){(int)((long long)part.begin * height / image),
-                         (int)((long long)part.end * height / image)};
+    return (struct interval){(int)((long long)part.begin * height / image),
+                             (int)((long long)part.end * height / image)};
 }
 
 /* Returns the rows of the fine levels that a part of the analysis needs. Without an estimate only the lowpass
  * is needed; subbands then have one row, as planes cannot be empty. */
-static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct shape *fine, struct rows part)
+static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct shape *fine,
+                                   struct interval part)
 {
     struct dtcwt_rows needed = {.image = {0, 0}};
     int size = 0;
     for (int level = 1; level <= fine->levels; level++) {
         size = dtcwt_lowpass_size(fine->height, level);
-        struct rows own = own_rows(part, fine->height, size / 2);
+        struct interval own = own_rows(part, fine->height, size / 2);
         needed.subbands[level] = denoise_estimates(denoise)
                                      ? noise_neighbours(size / 2, own)
-                                     : rows_clip((struct rows){own.begin, own.begin + 1}, size / 2);
+                                     : rows_clip((struct interval){own.begin, own.begin + 1}, size / 2);
     }
     needed.lowpass[fine->levels] = rows_aligned(own_rows(part, fine->height, size), 2);
     needed.places = denoise_estimates(denoise) ? NOISE_PLACES : 0;
@@ -43,7 +44,7 @@ static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct s
     return needed;
 }
 
-static struct rows analysis_rows(const void *params, const struct shape *image, struct rows part)
+static struct interval analysis_rows(const void *params, const struct shape *image, struct interval part)
 {
     const struct denoise *denoise = params;
     struct shape fine = denoise_fine(denoise, image);
@@ -84,12 +85,12 @@ static enum status analysis_begin(struct run *run, const void *params, const str
 
 /* Counts a part of the fine levels. */
 static enum status count_part(struct run *run, const struct denoise *denoise, const struct value *image,
-                              struct rows part, const struct value *noisy, struct analysis_result *result,
+                              struct interval part, const struct value *noisy, struct analysis_result *result,
                               struct error *error)
 {
     const struct shape pyramid = denoise_pyramid(denoise, &image->shape);
     const int most = noisy->shape.levels;
-    struct rows own[1 + MAX_LEVELS], rows[1 + MAX_LEVELS];
+    struct interval own[1 + MAX_LEVELS], rows[1 + MAX_LEVELS];
     struct planes finer = {.object = NULL};
     enum status status = STATUS_OK;
     /* The rows of live cells of each level: those that counting it needs, and the children of the coarser
@@ -101,7 +102,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
         if (level < most)
             rows[level] = rows_union(
                 rows[level],
-                rows_clip((struct rows){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
+                rows_clip((struct interval){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
     }
     for (int level = 1; status == STATUS_OK && level <= most; level++) {
         struct planes cells = {.object = NULL};
@@ -121,7 +122,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
 
 /* Analyses a part of the rows: counts it, and copies its lowpass to the result. */
 static enum status analysis_add(struct run *run, const void *params, const struct value *image,
-                                struct rows part, struct analysis_result *result, struct error *error)
+                                struct interval part, struct analysis_result *result, struct error *error)
 {
     const struct denoise *denoise = params;
     const struct shape *shape = &image->shape;
@@ -144,7 +145,7 @@ static enum status analysis_add(struct run *run, const void *params, const struc
                      ? count_part(run, denoise, &changed, part, &noisy, result, error)
                      : noise_count_constant(run, shape, result->words, &filled.planes[0], filled.opponent,
                                             part, error);
-    struct rows own = own_rows(part, shape->height, noisy.planes[0].height);
+    struct interval own = own_rows(part, shape->height, noisy.planes[0].height);
     if (status == STATUS_OK && result->planes[LOWPASS].width > 0 && own.begin < own.end)
         status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
                             &result->planes[LOWPASS], error);

@@ -57,22 +57,23 @@ enum status dtcwt_inverse_output(struct run *run, const struct shape *shape, con
         return STATUS_OK;
     /* Rows of the next finer level, in coordinates before cropping. */
     const int crop = dtcwt_crop(shape, level);
-    const struct rows *finer = &rows->lowpass[level - 1],
-                      uncropped = {finer->begin + crop, finer->end + crop};
+    const struct interval *finer = &rows->lowpass[level - 1],
+                          uncropped = {finer->begin + crop, finer->end + crop};
     return run_scratch(run, 2 * width, 2 * height, uncropped, 1, shape_planes(shape), output, error);
 }
 
-bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output, struct rows *strip)
+bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output, struct interval *strip)
 {
-    const struct rows all = {output->first_row, output->first_row + output->rows};
+    const struct interval all = {output->first_row, output->first_row + output->rows};
     const int end = strip->begin < strip->end ? strip->begin : all.end;
-    const int begin =
-        run_is_cpu(run) ? rows_aligned((struct rows){end - strip_rows(output), end}, STRIP_UNIT).begin : 0;
-    *strip = (struct rows){begin > all.begin ? begin : all.begin, end};
+    const int begin = run_is_cpu(run)
+                          ? rows_aligned((struct interval){end - strip_rows(output), end}, STRIP_UNIT).begin
+                          : 0;
+    *strip = (struct interval){begin > all.begin ? begin : all.begin, end};
     return end > all.begin;
 }
 
-enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct rows strip,
+enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct interval strip,
                                 const struct planes *lowpass, const struct planes *subbands,
                                 const struct planes *output, struct error *error)
 {
@@ -91,7 +92,7 @@ enum status dtcwt_inverse(struct run *run, const struct value *in, struct value 
     enum status status = run_output(run, out, error);
     for (int level = shape->levels; status == STATUS_OK && level >= 1; level--) {
         /* Invert the level strip by strip; its output is the next finer lowpass. */
-        struct rows strip = {0, 0};
+        struct interval strip = {0, 0};
         status = dtcwt_inverse_output(run, shape, &rows, level, out, &output, error);
         while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
             status =

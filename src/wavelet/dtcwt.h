@@ -42,10 +42,10 @@ enum status dtcwt_inverse(struct run *run, const struct value *in, struct value 
 enum status dtcwt_inverse_output(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
                                  int level, const struct value *out, struct planes *output,
                                  struct error *error);
-bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output, struct rows *strip);
+bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output, struct interval *strip);
 
 /* Inverts one strip of a level. `subbands` has at least the rows dtcwt_subband_rows(shape, level, strip). */
-enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct rows strip,
+enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct interval strip,
                                 const struct planes *lowpass, const struct planes *subbands,
                                 const struct planes *output, struct error *error);
 

@@ -221,34 +221,34 @@ int dtcwt_crop(const struct shape *shape, int level)
 /* Returns the lowpass rows of a level for rows `output` of its inverse. Level 1 filters pairs of rows, with a
  * radius. Later levels (U) compute rows 4i ... 4i + 3 from rows 2i - M ... 2i + M + 1, where M is half of the
  * kernels' taps. */
-static struct rows level_rows(const struct shape *shape, int level, struct rows output)
+static struct interval level_rows(const struct shape *shape, int level, struct interval output)
 {
     int radius = biort_radius(shape), half = kernel_taps(&qshifts[shape->qshift]) / 2;
-    struct rows first = rows_aligned(output, 2), four = rows_aligned(output, 4),
-                wanted = level == 1 ? (struct rows){first.begin - radius, first.end + radius}
-                                    : (struct rows){four.begin / 2 - half, four.end / 2 + half};
+    struct interval first = rows_aligned(output, 2), four = rows_aligned(output, 4),
+                    wanted = level == 1 ? (struct interval){first.begin - radius, first.end + radius}
+                                        : (struct interval){four.begin / 2 - half, four.end / 2 + half};
     return rows_aligned(rows_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
 }
 
-static struct rows halved(struct rows rows)
+static struct interval halved(struct interval rows)
 {
-    return (struct rows){rows.begin / 2, rows.end / 2};
+    return (struct interval){rows.begin / 2, rows.end / 2};
 }
 
-struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows output)
+struct interval dtcwt_subband_rows(const struct shape *shape, int level, struct interval output)
 {
     return halved(level_rows(shape, level, output));
 }
 
-void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows)
+void dtcwt_inverse_rows(const struct shape *shape, struct interval image, struct dtcwt_rows *rows)
 {
     /* From fine to coarse: the lowpass of a level is the output of the next one, before cropping. */
-    struct rows output = image;
+    struct interval output = image;
     for (int level = 1; level <= shape->levels; level++) {
         rows->lowpass[level] = level_rows(shape, level, output);
         rows->subbands[level] = halved(rows->lowpass[level]);
         int crop = level < shape->levels ? dtcwt_crop(shape, level + 1) : 0;
-        output = (struct rows){rows->lowpass[level].begin + crop, rows->lowpass[level].end + crop};
+        output = (struct interval){rows->lowpass[level].begin + crop, rows->lowpass[level].end + crop};
     }
 }
 
@@ -257,17 +257,17 @@ void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtc
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     int radius = biort_radius(shape), taps = kernel_taps(&qshifts[shape->qshift]);
-    struct rows wanted = rows->lowpass[shape->levels];
+    struct interval wanted = rows->lowpass[shape->levels];
     for (int level = shape->levels; level >= 1; level--) {
-        struct rows subbands = {2 * rows->subbands[level].begin, 2 * rows->subbands[level].end};
-        struct rows all = rows_aligned(rows_union(wanted, subbands), 2);
+        struct interval subbands = {2 * rows->subbands[level].begin, 2 * rows->subbands[level].end};
+        struct interval all = rows_aligned(rows_union(wanted, subbands), 2);
         rows->lowpass[level] = all;
         if (level == 1) {
-            rows->image = rows_clip((struct rows){all.begin - radius, all.end + radius}, shape->height);
+            rows->image = rows_clip((struct interval){all.begin - radius, all.end + radius}, shape->height);
             return;
         }
         int pad = dtcwt_crop(shape, level);
-        wanted = (struct rows){2 * all.begin + 2 - taps - pad, 2 * all.end - 2 + taps - pad};
+        wanted = (struct interval){2 * all.begin + 2 - taps - pad, 2 * all.end - 2 + taps - pad};
         wanted = rows_clip(wanted, dtcwt_lowpass_size(shape->height, level - 1));
     }
 }

@@ -85,9 +85,9 @@ void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length);
 /* The rows of each level that a slice needs. Indices are levels, from 1. Rows count from the top of the whole
  * image's level. Rows of a lowpass begin and end at even numbers. */
 struct dtcwt_rows {
-    struct rows image;                    /* rows that the forward transform reads */
-    struct rows lowpass[1 + MAX_LEVELS];  /* of Sl rows */
-    struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 rows */
+    struct interval image;                    /* rows that the forward transform reads */
+    struct interval lowpass[1 + MAX_LEVELS];  /* of Sl rows */
+    struct interval subbands[1 + MAX_LEVELS]; /* of Sl / 2 rows */
     int places; /* only subband rows near this number of evenly spaced positions are computed, for counting
                    noise (wavelet/noise.h): 5% of a photograph's --denoise are saved; 0: all rows */
 };
@@ -98,11 +98,11 @@ int dtcwt_crop(const struct shape *shape, int level);
 
 /* Computes the rows of lowpass and subbands that rows `image` of the reconstruction need. The planes of a
  * pyramid value contain these, for the value's rows. */
-void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows);
+void dtcwt_inverse_rows(const struct shape *shape, struct interval image, struct dtcwt_rows *rows);
 
 /* Returns the subband rows of a level that rows `output` of the level's inverse need. These are rows of the
  * finer lowpass before cropping, or on level 1 of the image. */
-struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows output);
+struct interval dtcwt_subband_rows(const struct shape *shape, int level, struct interval output);
 
 /* Computes the rows of the image and of all lowpasses but the coarsest, given the rows of the subbands and of
  * the coarsest lowpass. Extends the coarsest lowpass if the subbands need more. */

@@ -34,7 +34,7 @@ int strip_rows(const struct planes *planes)
 
 /* Computes rows of a level's lowpass, and the subbands of half of these rows. */
 static enum status forward_strip(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                                 struct rows rows, struct error *error)
+                                 struct interval rows, struct error *error)
 {
     const struct planes *src = level->src;
     struct planes half;
@@ -76,7 +76,7 @@ enum status forward_cpu(struct run *run, const struct bank *bank, const struct d
     int end = lowpass->first_row + lowpass->rows, step = strip_rows(level->src);
     enum status status = STATUS_OK;
     for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += step) {
-        struct rows rows = {begin, begin + step < end ? begin + step : end};
+        struct interval rows = {begin, begin + step < end ? begin + step : end};
         status = forward_strip(run, bank, level, rows, error);
     }
     return status;
@@ -96,7 +96,7 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct d
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
     int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
-    struct rows rows = rows_aligned(level->rows, rate);
+    struct interval rows = rows_aligned(level->rows, rate);
     cl_int taps = bank->taps;
     cl_int2 crop = crop_offset(level);
     cl_mem column_weights, weights;
@@ -209,7 +209,7 @@ enum status inverse_gpu(struct run *run, const struct bank *bank, const struct d
     size_t floats = run->memory == MEMORY_IMAGE ? 4 : 1;                 /* of a sample or texel */
     int halo = bank->qshift ? bank->taps / 4 : (bank->taps / 2 + 1) / 2; /* coefficients */
     int rate = bank->qshift ? 4 : 2; /* outputs per coefficient and axis */
-    struct rows rows = rows_aligned((struct rows){dst->first_row, dst->first_row + dst->rows}, rate);
+    struct interval rows = rows_aligned((struct interval){dst->first_row, dst->first_row + dst->rows}, rate);
     struct layout layout = {.halo = halo,
                             .items = subbands->width,
                             .rows = (rows.end - rows.begin) / rate,

@@ -21,7 +21,7 @@ struct dtcwt_synthesis {
     bool at_end;                             /* padding, see struct shape */
     const struct planes *lowpass, *subbands; /* the lowpass may have a padding sample on each side */
     const struct planes *dst;                /* the finer lowpass with its padding, or the image */
-    struct rows rows;                        /* of dst, to be computed */
+    struct interval rows;                    /* of dst, to be computed */
 };
 
 /* For GPUs, and for image memory on any device: one kernel a level, both axes in local memory. */

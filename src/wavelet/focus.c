@@ -72,12 +72,12 @@ static double brightness_variance(const struct focus *focus, int level)
 
 /* Adds a level of a picture to rows `rows` of the sums, which the first picture allocates. */
 static enum status add_level(struct focus *focus, int picture, int level, const struct planes *subbands,
-                             struct rows rows, struct error *error)
+                             struct interval rows, struct error *error)
 {
     struct run *run = focus->run;
     struct planes *sums = &focus->merged.planes[level], *weights = &focus->weights[level], energies;
     const int width = subbands->width, height = subbands->height;
-    const struct rows held = {subbands->first_row, subbands->first_row + subbands->rows};
+    const struct interval held = {subbands->first_row, subbands->first_row + subbands->rows};
     const cl_int is_first = picture == 0, colours = shape_is_colour(&focus->whole) ? 3 : 1;
     const cl_float factor = (cl_float)(1 / (colours * WINDOW_SUM * brightness_variance(focus, level)));
     enum status status = run_planes(run, width, height, held, ORIENTATIONS, 1, &energies, error);
@@ -122,7 +122,7 @@ static enum status add_lowpass(struct focus *focus, int picture, const struct pl
     struct run *run = focus->run;
     struct planes *mean = &focus->merged.planes[0], *weights = &focus->weights[0];
     const int width = lowpass->width, height = lowpass->height;
-    const struct rows all = rows_full(height);
+    const struct interval all = rows_full(height);
     const cl_int is_first = picture == 0;
     if (is_first && (run_planes(run, width, height, all, 1, lowpass->channels, mean, error) != STATUS_OK ||
                      run_planes(run, width, height, all, 2, 1, weights, error) != STATUS_OK))
@@ -210,20 +210,20 @@ static int rows_at_a_time(const struct focus *focus)
 /* ---------------------------------------------------------------- pass 1 */
 
 /* Returns the rows of a level of `height` rows that belong to a part of the image's rows. */
-static struct rows own_rows(struct rows part, int image, int height)
+static struct interval own_rows(struct interval part, int image, int height)
 {
-    return (struct rows){(int)((long long)part.begin * height / image),
-                         (int)((long long)part.end * height / image)};
+    return (struct interval){(int)((long long)part.begin * height / image),
+                             (int)((long long)part.end * height / image)};
 }
 
 /* Counts rows of the first picture's fine levels for the noise. */
-static enum status count_rows(struct focus *focus, struct rows part, const struct value *pyramid,
+static enum status count_rows(struct focus *focus, struct interval part, const struct value *pyramid,
                               cl_mem counters, struct error *error)
 {
     enum status status = STATUS_OK;
     for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++) {
         const struct planes *subbands = &pyramid->planes[level];
-        const struct rows own = own_rows(part, focus->whole.height, subbands->height);
+        const struct interval own = own_rows(part, focus->whole.height, subbands->height);
         if (own.begin < own.end)
             status = noise_count(focus->run, &focus->whole, counters, level, subbands, false, NULL, NULL, own,
                                  error);
@@ -239,16 +239,16 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
     const int step = rows_at_a_time(focus), rows = dtcwt_lowpass_size(fine->height, fine->levels);
     enum status status = STATUS_OK;
     for (int begin = 0; status == STATUS_OK && begin < fine->height; begin += step) {
-        const struct rows part = {begin, begin + step < fine->height ? begin + step : fine->height};
-        const struct rows own = own_rows(part, fine->height, rows);
+        const struct interval part = {begin, begin + step < fine->height ? begin + step : fine->height};
+        const struct interval own = own_rows(part, fine->height, rows);
         struct dtcwt_rows needed = {.places = counters ? NOISE_PLACES : 0};
         /* Without counting, subbands have one row, as planes cannot be empty. */
         for (int level = 1; level <= fine->levels; level++) {
             const int height = dtcwt_lowpass_size(fine->height, level) / 2;
-            const struct rows counted = own_rows(part, fine->height, height);
-            needed.subbands[level] = counters
-                                         ? noise_neighbours(height, counted)
-                                         : rows_clip((struct rows){counted.begin, counted.begin + 1}, height);
+            const struct interval counted = own_rows(part, fine->height, height);
+            needed.subbands[level] =
+                counters ? noise_neighbours(height, counted)
+                         : rows_clip((struct interval){counted.begin, counted.begin + 1}, height);
         }
         needed.lowpass[fine->levels] = rows_aligned(own, 2);
         dtcwt_forward_rows(fine, &needed);
@@ -301,7 +301,7 @@ static enum status invert_coarse(struct focus *focus, struct error *error)
     enum status status = STATUS_OK;
     dtcwt_inverse_rows(&focus->whole, rows_full(focus->whole.height), &rows);
     for (int level = focus->whole.levels; status == STATUS_OK && level > focus->fine.levels; level--) {
-        struct rows strip = {0, 0};
+        struct interval strip = {0, 0};
         status = divide_level(focus, level, error);
         if (status == STATUS_OK)
             status = dtcwt_inverse_output(run, &focus->whole, &rows, level, &focus->merged, &output, error);
@@ -354,12 +354,12 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
     struct dtcwt_rows needed = *rows;
     enum status status = STATUS_OK;
     /* The neighbours of the window, and the finer energies that a level follows. */
-    struct rows finer = {focus->fine.height, 0};
+    struct interval finer = {focus->fine.height, 0};
     for (int level = focus->fine.levels; level > 0; level--) {
-        const struct rows own = {rows->subbands[level].begin - 1, rows->subbands[level].end + 1};
+        const struct interval own = {rows->subbands[level].begin - 1, rows->subbands[level].end + 1};
         needed.subbands[level] =
             rows_clip(rows_union(own, finer), dtcwt_lowpass_size(focus->fine.height, level) / 2);
-        finer = (struct rows){2 * needed.subbands[level].begin, 2 * needed.subbands[level].end};
+        finer = (struct interval){2 * needed.subbands[level].begin, 2 * needed.subbands[level].end};
     }
     dtcwt_forward_rows(&focus->fine, &needed);
     for (int i = 0; status == STATUS_OK && i < focus->pictures->count; i++) {
@@ -378,11 +378,11 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
 }
 
 /* Allocates planes for the winners of rows of the image. */
-static enum status begin_winners(struct focus *focus, struct rows part, struct error *error)
+static enum status begin_winners(struct focus *focus, struct interval part, struct error *error)
 {
     const int width = dtcwt_lowpass_size(focus->fine.width, 1) / 2,
               height = dtcwt_lowpass_size(focus->fine.height, 1) / 2;
-    const struct rows rows = {part.begin / 2, ceil_div(part.end, 2)};
+    const struct interval rows = {part.begin / 2, ceil_div(part.end, 2)};
     enum status status = run_planes(focus->run, width, height, rows, 1, 1, &focus->measures, error);
     return status == STATUS_OK ? run_planes(focus->run, width, height, rows, 2, 1, &focus->winners, error)
                                : status;
@@ -393,7 +393,7 @@ static enum status end_winners(struct focus *focus, struct error *error)
 {
     const struct focus_pictures *pictures = focus->pictures;
     const struct planes *winners = &focus->winners;
-    const struct rows rows = {winners->first_row, winners->first_row + winners->rows};
+    const struct interval rows = {winners->first_row, winners->first_row + winners->rows};
     float *host = allocate(planes_bytes(winners), "the map of winners", error);
     enum status status = host ? planes_read(focus->run->device, winners, host, error) : STATUS_FAILED;
     const struct geometry at = planes_geometry(winners);
@@ -408,7 +408,7 @@ static enum status end_winners(struct focus *focus, struct error *error)
 }
 
 /* Merges rows of the result and stores them. */
-static enum status merge_rows(struct focus *focus, struct rows part, struct error *error)
+static enum status merge_rows(struct focus *focus, struct interval part, struct error *error)
 {
     struct run *run = focus->run;
     const struct focus_pictures *pictures = focus->pictures;
@@ -416,7 +416,7 @@ static enum status merge_rows(struct focus *focus, struct rows part, struct erro
     struct planes *lowpass = &focus->merged.planes[0];
     struct dtcwt_rows rows = {.places = 0};
     dtcwt_inverse_rows(&focus->fine, part, &rows);
-    const struct rows coarse = rows.lowpass[focus->fine.levels];
+    const struct interval coarse = rows.lowpass[focus->fine.levels];
     enum status status = pictures->store_winners ? begin_winners(focus, part, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = add_fine(focus, &rows, error);
@@ -494,7 +494,8 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
     const int step = rows_at_a_time(&focus);
     for (int begin = 0; status == STATUS_OK && begin < shape->height; begin += step)
         status = merge_rows(
-            &focus, (struct rows){begin, begin + step < shape->height ? begin + step : shape->height}, error);
+            &focus, (struct interval){begin, begin + step < shape->height ? begin + step : shape->height},
+            error);
     focus_free(&focus);
     run_end_stage(run);
     run->memory = memory;
@@ -506,7 +507,7 @@ static enum status try_planes(struct focus *focus, const struct value *in, struc
                               struct error *error)
 {
     struct run *run = focus->run;
-    const struct rows all = rows_full(in->shape.height);
+    const struct interval all = rows_full(in->shape.height);
     const int levels = focus->fine.levels;
     const cl_float factor = 0.5F, offset = 0;
     const cl_int alpha = -1;

@@ -24,14 +24,14 @@ struct focus_pictures {
     void *context;      /* first argument of the functions */
     /* Copies rows of a picture to planes in host memory: sample x of row y and channel c is
      * to[(c * spacing + y - rows.begin) * pitch + x]. Each picture is loaded more than once. */
-    enum status (*load)(void *context, int picture, struct rows rows, float *to, size_t pitch, size_t spacing,
-                        struct error *error);
+    enum status (*load)(void *context, int picture, struct interval rows, float *to, size_t pitch,
+                        size_t spacing, struct error *error);
     /* Takes the next rows of the result, from the top to the bottom, in the same layout. */
-    enum status (*store)(void *context, struct rows rows, const float *from, size_t pitch, size_t spacing,
+    enum status (*store)(void *context, struct interval rows, const float *from, size_t pitch, size_t spacing,
                          struct error *error);
     /* Takes the number of the picture with the most detail in rows and columns 2y and 2y + 1, 2x and 2x + 1
      * of the picture, for some y from rows.begin on: from[(y - rows.begin) * pitch + x]. May be NULL. */
-    enum status (*store_winners)(void *context, struct rows rows, const float *from, size_t pitch,
+    enum status (*store_winners)(void *context, struct interval rows, const float *from, size_t pitch,
                                  struct error *error);
 };
 

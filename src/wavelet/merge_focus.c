@@ -187,7 +187,7 @@ static enum status focus_fill(const struct merge_store *store, int picture, int 
 }
 
 /* Loads rows of a picture for focus_merge. */
-static enum status focus_load(void *context, int picture, struct rows rows, float *to, size_t pitch,
+static enum status focus_load(void *context, int picture, struct interval rows, float *to, size_t pitch,
                               size_t spacing, struct error *error)
 {
     struct merge_store *store = context;
@@ -223,7 +223,7 @@ static enum status focus_load(void *context, int picture, struct rows rows, floa
 }
 
 /* Keeps rows of the result. Alpha has at least the smallest value that does not amplify rounding errors. */
-static enum status focus_store(void *context, struct rows rows, const float *from, size_t pitch,
+static enum status focus_store(void *context, struct interval rows, const float *from, size_t pitch,
                                size_t spacing, struct error *error)
 {
     struct merge_store *store = context;
@@ -242,7 +242,7 @@ static enum status focus_store(void *context, struct rows rows, const float *fro
 }
 
 /* Keeps rows of the map: the numbers of pictures become samples from 0 to 65535. */
-static enum status focus_store_winners(void *context, struct rows rows, const float *from, size_t pitch,
+static enum status focus_store_winners(void *context, struct interval rows, const float *from, size_t pitch,
                                        struct error *error)
 {
     struct merge_store *store = context;

@@ -143,18 +143,18 @@ size_t noise_counters(const struct shape *shape)
            (CLASSES * BINS + CLASSES * sizeof(struct counted) / sizeof(cl_uint));
 }
 
-struct rows noise_neighbours(int height, struct rows own)
+struct interval noise_neighbours(int height, struct interval own)
 {
-    return rows_clip((struct rows){own.begin - RADIUS, own.end + RADIUS}, height);
+    return rows_clip((struct interval){own.begin - RADIUS, own.end + RADIUS}, height);
 }
 
-struct rows noise_live_rows(int height, struct rows own)
+struct interval noise_live_rows(int height, struct interval own)
 {
-    return rows_clip((struct rows){own.begin - CELLS_NEAR, own.end + CELLS_NEAR}, height);
+    return rows_clip((struct interval){own.begin - CELLS_NEAR, own.end + CELLS_NEAR}, height);
 }
 
 enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,
-                       struct rows rows, struct planes *live, struct error *error)
+                       struct interval rows, struct planes *live, struct error *error)
 {
     const struct shape *shape = &image->shape;
     const cl_int channels = shape->channels, colours = shape->channels - shape->alpha,
@@ -191,7 +191,7 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
 
 enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
-                        const struct planes *image, struct rows own, struct error *error)
+                        const struct planes *image, struct interval own, struct error *error)
 {
     const cl_int is_opponent = opponent;
     const bool by_tone = image && level == 1 && opponent && shape_is_colour(shape);
@@ -246,7 +246,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
 }
 
 enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem counters,
-                                 const struct planes *planes, bool opponent, struct rows own,
+                                 const struct planes *planes, bool opponent, struct interval own,
                                  struct error *error)
 {
     const cl_int columns = noise_places(planes->width), rows = noise_places(planes->height),

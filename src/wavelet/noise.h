@@ -63,7 +63,7 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 size_t noise_counters(const struct shape *shape);
 
 /* Returns the subband rows that counting rows `own` of a level of `height` rows reads. */
-struct rows noise_neighbours(int height, struct rows own);
+struct interval noise_neighbours(int height, struct interval own);
 
 /* Counts the energies of rows `own` of a level; `subbands` has their neighbours, too. `live` has the level's
  * live cells; NULL: all coefficients that are not 0 are live. `opponent`: three colours are brightness and
@@ -72,7 +72,7 @@ struct rows noise_neighbours(int height, struct rows own);
  */
 enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
-                        const struct planes *image, struct rows own, struct error *error);
+                        const struct planes *image, struct interval own, struct error *error);
 
 /* Waits for the counts, and estimates the noise of each image. Also records it in run->results.noise. */
 enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,
@@ -86,7 +86,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
 
 /* Counts positions with constant colours in rows `own`. Uses three of the zeroed counters per image. */
 enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem counters,
-                                 const struct planes *planes, bool opponent, struct rows own,
+                                 const struct planes *planes, bool opponent, struct interval own,
                                  struct error *error);
 
 /* Waits for the counts, and sets all images to white noise of standard deviation `sigma`. If an image has one
@@ -97,12 +97,12 @@ enum status noise_find_constant(struct run *run, const struct shape *shape, cl_m
 /* ---------------------------------------------------------------- live cells */
 
 /* Returns the rows of live cells that counting rows `own` of a level of `height` rows reads. */
-struct rows noise_live_rows(int height, struct rows own);
+struct interval noise_live_rows(int height, struct interval own);
 
 /* Computes `rows` of a level's live cells: for level 1 from the image, for others from the cells of the
  * `finer` level. If `live` is zeroed, planes of these rows are allocated, which the caller releases; else
  * `live` has these rows, and they are overwritten. */
 enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,
-                       struct rows rows, struct planes *live, struct error *error);
+                       struct interval rows, struct planes *live, struct error *error);
 
 #endif

@@ -45,20 +45,20 @@ void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     for (int level = shape->levels; level >= 1; level--) {
         /* The neighbours, then the parents of the finer level's rows. */
-        const struct rows own = rows->subbands[level];
-        struct rows wanted = rows_clip((struct rows){own.begin - RADIUS, own.end + RADIUS},
-                                       dtcwt_lowpass_size(shape->height, level) / 2);
+        const struct interval own = rows->subbands[level];
+        struct interval wanted = rows_clip((struct interval){own.begin - RADIUS, own.end + RADIUS},
+                                           dtcwt_lowpass_size(shape->height, level) / 2);
         if (level > 1) {
-            struct rows children = rows_aligned(rows->subbands[level - 1], 2);
-            wanted = rows_union(wanted, (struct rows){children.begin / 2, children.end / 2});
+            struct interval children = rows_aligned(rows->subbands[level - 1], 2);
+            wanted = rows_union(wanted, (struct interval){children.begin / 2, children.end / 2});
         }
         rows->subbands[level] = wanted;
     }
 }
 
 /* Allocates scratch planes of the same size as `planes`, with other rows and layers. */
-static enum status scratch_like(struct run *run, const struct planes *planes, struct rows rows, int layers,
-                                struct planes *scratch, struct error *error)
+static enum status scratch_like(struct run *run, const struct planes *planes, struct interval rows,
+                                int layers, struct planes *scratch, struct error *error)
 {
     return run_scratch(run, planes->width, planes->height, rows, layers, planes->channels, scratch, error);
 }
@@ -87,8 +87,8 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
 /* Computes the factors of the noise for rows of a level's coefficients, from its denoised lowpass, in scratch
  * planes: one of each image. */
 static enum status find_tones(struct run *run, const struct noise *noise, int level,
-                              const struct planes *subbands, struct rows rows, const struct planes *lowpass,
-                              struct planes *tones, struct error *error)
+                              const struct planes *subbands, struct interval rows,
+                              const struct planes *lowpass, struct planes *tones, struct error *error)
 {
     const double white = 1.7320508075688772 * (1 << (level - 1)); /* in opponent colours, times the gain */
     const cl_float scale = (cl_float)(0.25 / white);
@@ -110,7 +110,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
 {
     const cl_int tone_channels = tones ? noise->tone_channels : 0;
     cl_int at = noise_index(noise, level), above = parents ? at + noise->parent_offset : -1;
-    struct rows out = {dst->first_row, dst->first_row + dst->rows};
+    struct interval out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
     tones = tones ? tones : subbands;
@@ -160,7 +160,7 @@ static enum status shrink_level(struct run *run, const struct noise *noise, int 
 }
 
 /* Allocates subband planes for `rows` of a level. */
-static enum status level_planes(struct run *run, const struct planes *like, struct rows rows,
+static enum status level_planes(struct run *run, const struct planes *like, struct interval rows,
                                 struct planes *dst, struct error *error)
 {
     return run_planes(run, like->width, like->height, rows, SUBBAND_LAYERS, like->channels, dst, error);
@@ -186,12 +186,12 @@ static enum status shrink_planes(struct run *run, const struct noise *noise, con
 
 /* Shrinks the subband rows that a strip needs into scratch planes, and inverts the strip. */
 static enum status shrink_strip(struct run *run, const struct noise *noise, const struct value *in, int level,
-                                struct rows strip, const struct planes *lowpass, const struct planes *output,
-                                struct error *error)
+                                struct interval strip, const struct planes *lowpass,
+                                const struct planes *output, struct error *error)
 {
     const struct planes *noisy = &in->planes[level],
                         *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
-    struct rows wanted = dtcwt_subband_rows(&in->shape, level, strip);
+    struct interval wanted = dtcwt_subband_rows(&in->shape, level, strip);
     const bool by_tone = noise->tone_channels > 0;
     struct planes clean, tones;
     enum status status = scratch_like(run, noisy, wanted, SUBBAND_LAYERS, &clean, error);
@@ -220,7 +220,7 @@ static enum status shrink_levels(struct run *run, const struct noise *noise, int
     dtcwt_inverse_rows(shape, out->rows, &rows);
     *lowpass = in->planes[0];
     for (int level = shape->levels; status == STATUS_OK && level > finest; level--) {
-        struct rows strip = {0, 0};
+        struct interval strip = {0, 0};
         struct planes output;
         status = dtcwt_inverse_output(run, shape, &rows, level, out, &output, error);
         while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
@@ -254,7 +254,7 @@ static enum status opponent_level(struct run *run, const struct value *in, int l
                                   struct error *error)
 {
     const struct planes *subbands = &in->planes[level];
-    struct rows rows = {subbands->first_row, subbands->first_row + subbands->rows};
+    struct interval rows = {subbands->first_row, subbands->first_row + subbands->rows};
     if (scratch_like(run, subbands, rows, SUBBAND_LAYERS, changed, error) != STATUS_OK)
         return STATUS_FAILED;
     return opponent_colours(run, &in->shape, 1, images, false, subbands, changed, error);

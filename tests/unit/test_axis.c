@@ -19,7 +19,8 @@ static void test_the_longest_axis(void **state)
                               .ends_at_border = true,
                               .resize = {.filter = RESIZE_LANCZOS, .from = 1 << 30, .to = 1}};
     (void)state;
-    const struct rows taps = axis_taps(&axis, 0, NULL), source = axis_source_rows(&axis, (struct rows){0, 1});
+    const struct interval taps = axis_taps(&axis, 0, NULL),
+                          source = axis_source_rows(&axis, (struct interval){0, 1});
     assert_int_equal(taps.begin, 0);
     assert_int_equal(taps.end, axis.samples);
     assert_int_equal(source.begin, 0);
@@ -27,7 +28,7 @@ static void test_the_longest_axis(void **state)
     assert_int_equal(axis_max_taps(&axis), axis.samples);
 }
 
-static void check_sum(const struct axis *axis, int o, struct rows taps)
+static void check_sum(const struct axis *axis, int o, struct interval taps)
 {
     double weights[MOST + 1], sum = 0;
     assert_true(taps.begin >= 0 && taps.begin < taps.end && taps.end <= axis->samples);
@@ -52,7 +53,7 @@ static void test_pairs_of_sizes(void **state)
                     .resize = {.filter = (enum resize_filter)filter, .from = from, .to = to}};
                 int next = 0;
                 for (int o = 0; o < to; o++) {
-                    struct rows taps = axis_taps(&axis, o, NULL);
+                    struct interval taps = axis_taps(&axis, o, NULL);
                     check_sum(&axis, o, taps);
                     if (filter == RESIZE_BOX && from >= to)
                         assert_int_equal(taps.begin, next);

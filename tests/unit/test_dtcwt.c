@@ -247,7 +247,7 @@ static int mirrored(int i, int n)
 
 /* Positions [from, to) of an axis of n samples, padded by `pad` at both ends and at the end to `length`,
  * correspond to samples in `held`. */
-static void assert_held(int from, int to, int n, int pad, int length, struct rows held)
+static void assert_held(int from, int to, int n, int pad, int length, struct interval held)
 {
     for (int i = from; i < to; i++) {
         int sample = mirrored(i, length) - pad;
@@ -262,7 +262,8 @@ static int longest_radius(const struct biort *bank)
 }
 
 /* Rows that the kernels read along columns (dtcwt_forward_cpu.cl, dtcwt_inverse_cpu.cl), row by row. */
-static void assert_inverse_reads(const struct shape *shape, struct rows out, const struct dtcwt_rows *rows)
+static void assert_inverse_reads(const struct shape *shape, struct interval out,
+                                 const struct dtcwt_rows *rows)
 {
     int radius = longest_radius(&biorts[shape->biort]);
     struct bank bank;
@@ -277,7 +278,7 @@ static void assert_inverse_reads(const struct shape *shape, struct rows out, con
             int to = level > 1 ? 2 * (y / 4) + half + 2 : y + radius + 1;
             assert_held(from, to, size, 0, size, rows->lowpass[level]);
             assert_held(from, to, size, 0, size,
-                        (struct rows){2 * rows->subbands[level].begin, 2 * rows->subbands[level].end});
+                        (struct interval){2 * rows->subbands[level].begin, 2 * rows->subbands[level].end});
         }
         out = rows->lowpass[level];
     }
@@ -293,7 +294,7 @@ static void assert_forward_reads(const struct shape *shape, const struct dtcwt_r
         int n = level > 1 ? dtcwt_lowpass_size(shape->height, level - 1) : shape->height;
         int padded = level > 1 && n % 4 != 0, length = level > 1 ? n + 2 * padded : n + n % 2;
         int pad = shape->at_end ? 0 : padded;
-        struct rows held = level > 1 ? rows->lowpass[level - 1] : rows->image;
+        struct interval held = level > 1 ? rows->lowpass[level - 1] : rows->image;
         for (int y = rows->lowpass[level].begin; y < rows->lowpass[level].end; y++)
             assert_held(level > 1 ? 4 * (y / 2) + 2 - taps : y - radius,
                         level > 1 ? 4 * (y / 2) + 2 + taps : y + radius + 1, n, pad, length, held);
@@ -309,14 +310,15 @@ static void assert_shrink_reads(const struct shape *shape, const struct dtcwt_ro
 {
     for (int level = 1; level <= shape->levels; level++) {
         int size = dtcwt_lowpass_size(shape->height, level) / 2;
-        struct rows rows = wanted->subbands[level];
+        struct interval rows = wanted->subbands[level];
         assert_held(rows.begin - 2, rows.end + 2, size, 0, size, held->subbands[level]);
         for (int y = rows.begin; level < shape->levels && y < rows.end; y++)
             assert_in_range(y / 2, held->subbands[level + 1].begin, held->subbands[level + 1].end - 1);
     }
 }
 
-static struct rows stage_rows(const char *name, const void *params, const struct shape *in, struct rows out)
+static struct interval stage_rows(const char *name, const void *params, const struct shape *in,
+                                  struct interval out)
 {
     return rows_clip(stage_find(name)->rows(params, in, out), in->height);
 }
@@ -335,7 +337,7 @@ static void rows_of_subbands(void **state)
         shape.qshift = rand() % 5;
         shape.at_end = rand() % 2;
         int begin = rand() % shape.height;
-        struct rows out = {begin, begin + 1 + rand() % (shape.height - begin)};
+        struct interval out = {begin, begin + 1 + rand() % (shape.height - begin)};
         struct dtcwt_rows inverse, all, wider;
         dtcwt_inverse_rows(&shape, out, &inverse);
         assert_inverse_reads(&shape, out, &inverse);
@@ -358,10 +360,11 @@ static void rows_go_forward(void **state)
     (void)state;
     for (int height = 1; height < 300; height++) {
         struct shape shape = {.kind = KIND_PYRAMID, .height = height, .levels = 1 + height % 5, .qshift = 4};
-        struct rows last = {0, 0};
+        struct interval last = {0, 0};
         struct dtcwt_rows rows;
         for (int begin = 0; begin < height; begin += 7) {
-            dtcwt_inverse_rows(&shape, (struct rows){begin, begin + 7 < height ? begin + 7 : height}, &rows);
+            dtcwt_inverse_rows(&shape, (struct interval){begin, begin + 7 < height ? begin + 7 : height},
+                               &rows);
             dtcwt_forward_rows(&shape, &rows);
             assert_true(rows.image.begin >= last.begin && rows.image.end >= last.end);
             last = rows.image;
