@@ -41,7 +41,7 @@ static struct interval rows_with_border(struct interval rows, int height, enum e
         rows.begin = height - below;
     if (edge == EDGE_MIRROR && above > rows.end)
         rows.end = above;
-    return rows_clip(rows, height);
+    return interval_clip(rows, height);
 }
 
 void plan_rows(const struct plan *plan, struct interval out, struct interval *rows)

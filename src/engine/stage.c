@@ -55,7 +55,7 @@ float shape_value(const struct shape *shape, double number)
     return (float)((number - shape->zero) / (shape->full - shape->zero));
 }
 
-struct interval rows_clip(struct interval rows, int height)
+struct interval interval_clip(struct interval rows, int height)
 {
     int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
 

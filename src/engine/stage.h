@@ -96,7 +96,7 @@ const struct colour_space *shape_space(const struct shape *shape);
 float shape_value(const struct shape *shape, double number);
 
 /* Intersects rows with [0, height). A range outside becomes the nearest border row. */
-struct interval rows_clip(struct interval rows, int height);
+struct interval interval_clip(struct interval rows, int height);
 
 /* Returns [0, height). */
 struct interval rows_full(int height);

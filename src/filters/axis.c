@@ -112,7 +112,7 @@ static int map_sample(const struct axis *axis, int i)
 static struct interval map_border(const struct axis *axis, struct interval taps)
 {
     int n = axis->samples;
-    struct interval inside = rows_clip(taps, n);
+    struct interval inside = interval_clip(taps, n);
     if (axis->edge == EDGE_WRAP && (taps.begin < 0 || taps.end > n))
         return rows_full(n);
     if (axis->edge == EDGE_MIRROR)

@@ -90,7 +90,8 @@ struct interval canvas_rows(const void *params, const struct shape *in, struct i
 {
     const int y = canvas_place(params, in).y;
     const struct interval window = {out.begin - y, out.end - y};
-    return ((const struct canvas *)params)->fill.kind == FILL_EDGE ? window : rows_clip(window, in->height);
+    return ((const struct canvas *)params)->fill.kind == FILL_EDGE ? window
+                                                                   : interval_clip(window, in->height);
 }
 
 struct affine canvas_inverse_map(const void *params, const struct shape *in)

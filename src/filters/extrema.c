@@ -89,7 +89,7 @@ enum status extrema_open(struct run *run, int radius, bool closes, const struct 
 {
     /* The second operation needs the first one's result in more rows; in all rows if these wrap around. */
     const struct interval around = extrema_source_rows(radius, rows),
-                          clipped = rows_clip(around, src->height);
+                          clipped = interval_clip(around, src->height);
     const bool beyond = around.begin < 0 || around.end > src->height;
     const struct interval needed = beyond && run->edge == EDGE_WRAP ? rows_full(src->height) : clipped;
     struct planes first;

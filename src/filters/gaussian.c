@@ -250,7 +250,7 @@ static void grid_rows(const struct axis *axis, struct interval part, struct inte
 {
     *touched = *complete = (struct interval){axis->outputs, 0};
     for (int o = 0; o < axis->outputs; o += PRODUCT_ROWS) {
-        const struct interval block = rows_clip((struct interval){o, o + PRODUCT_ROWS}, axis->outputs),
+        const struct interval block = interval_clip((struct interval){o, o + PRODUCT_ROWS}, axis->outputs),
                               window = axis_inside_rows(axis, block);
         if (window.begin < part.end && window.end > part.begin)
             *touched = rows_union(*touched, block);

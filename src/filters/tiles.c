@@ -74,9 +74,9 @@ enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, 
     enum status status = width < image->width && !out->raster ? run_output(run, out, error) : STATUS_OK;
     for (int begin = 0; status == STATUS_OK && begin < image->width; begin += width) {
         struct tile tile = {.image = image, .own = {begin, begin + width}};
-        tile.own = rows_clip(tile.own, image->width);
+        tile.own = interval_clip(tile.own, image->width);
         tile.held = tiling->columns(tiling->params, image, tile.own);
-        tile.held = rows_clip(rows_aligned(tile.held, TILE_UNIT), image->width);
+        tile.held = interval_clip(rows_aligned(tile.held, TILE_UNIT), image->width);
         if (width == image->width) /* a single tile has no halo */
             tile.held = tile.own;
         status = run_tile(run, tiling, &tile, in, out, error);

@@ -207,7 +207,7 @@ struct interval warp_source_rows(const struct affine *affine, const struct warp_
     const int begin = (int)(low >> UNIT_BITS), last = (int)(high >> UNIT_BITS);
     const struct interval window = steps.copies ? (struct interval){begin, last + 1}
                                                 : (struct interval){begin - reach + 1, last + reach + 1};
-    return options->outside == OUTSIDE_ZERO ? rows_clip(window, in->height) : window;
+    return options->outside == OUTSIDE_ZERO ? interval_clip(window, in->height) : window;
 }
 
 bool warp_needs_all_rows(const struct affine *affine, const struct warp_options *options)

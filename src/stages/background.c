@@ -159,7 +159,8 @@ static struct interval reduced_rows(const struct ball *ball, int height, struct 
     const int half = ball->factor / 2;
     const int first = (out.begin > half ? out.begin - half : 0) / ball->factor;
     const int end = (out.end - 1 > half ? out.end - 1 - half : 0) / ball->factor;
-    return rows_clip((struct interval){first < last ? first : last, (end < last ? end : last) + 2}, height);
+    return interval_clip((struct interval){first < last ? first : last, (end < last ? end : last) + 2},
+                         height);
 }
 
 /* Enqueues one pass of kernels/ball.cl. The output is `margin` pixels larger on each side; a negative margin
@@ -314,8 +315,8 @@ static struct interval background_rows(const void *params, const struct shape *i
     const struct ball ball = find_ball(background);
     const int blocks = ceil_div(in->height, ball.factor);
     struct interval rows = reduced_rows(&ball, blocks, out);
-    rows = rows_clip((struct interval){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
-    return rows_clip((struct interval){rows.begin * ball.factor, rows.end * ball.factor}, in->height);
+    rows = interval_clip((struct interval){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
+    return interval_clip((struct interval){rows.begin * ball.factor, rows.end * ball.factor}, in->height);
 }
 
 /* A quotient may be above 1, so clipping is counted. */

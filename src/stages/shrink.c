@@ -58,7 +58,7 @@ static struct interval shrink_source_rows(const void *params, const struct shape
     int more = 4 << in->levels;
     if (estimates_noise(params))
         return rows_full(in->height);
-    return rows_clip((struct interval){out.begin - more, out.end + more}, in->height);
+    return interval_clip((struct interval){out.begin - more, out.end + more}, in->height);
 }
 
 static enum status run_shrink(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -19,7 +19,7 @@ static const cl_float PILOT_SHARE = 0.2F;
 
 struct interval cosines_rows(int height, struct interval out)
 {
-    return rows_clip((struct interval){out.begin - (SIDE - 1), out.end + SIDE - 1}, height);
+    return interval_clip((struct interval){out.begin - (SIDE - 1), out.end + SIDE - 1}, height);
 }
 
 /* Returns the number of planes of blocks: texels have four channels, whichever are used. */

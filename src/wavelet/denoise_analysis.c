@@ -36,7 +36,7 @@ static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct s
         struct interval own = own_rows(part, fine->height, size / 2);
         needed.subbands[level] = denoise_estimates(denoise)
                                      ? noise_neighbours(size / 2, own)
-                                     : rows_clip((struct interval){own.begin, own.begin + 1}, size / 2);
+                                     : interval_clip((struct interval){own.begin, own.begin + 1}, size / 2);
     }
     needed.lowpass[fine->levels] = rows_aligned(own_rows(part, fine->height, size), 2);
     needed.places = denoise_estimates(denoise) ? NOISE_PLACES : 0;
@@ -102,7 +102,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
         if (level < most)
             rows[level] = rows_union(
                 rows[level],
-                rows_clip((struct interval){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
+                interval_clip((struct interval){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
     }
     for (int level = 1; status == STATUS_OK && level <= most; level++) {
         struct planes cells = {.object = NULL};

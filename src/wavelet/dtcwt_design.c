@@ -227,7 +227,7 @@ static struct interval level_rows(const struct shape *shape, int level, struct i
     struct interval first = rows_aligned(output, 2), four = rows_aligned(output, 4),
                     wanted = level == 1 ? (struct interval){first.begin - radius, first.end + radius}
                                         : (struct interval){four.begin / 2 - half, four.end / 2 + half};
-    return rows_aligned(rows_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
+    return rows_aligned(interval_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
 }
 
 static struct interval halved(struct interval rows)
@@ -263,11 +263,12 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
         struct interval all = rows_aligned(rows_union(wanted, subbands), 2);
         rows->lowpass[level] = all;
         if (level == 1) {
-            rows->image = rows_clip((struct interval){all.begin - radius, all.end + radius}, shape->height);
+            rows->image =
+                interval_clip((struct interval){all.begin - radius, all.end + radius}, shape->height);
             return;
         }
         int pad = dtcwt_crop(shape, level);
         wanted = (struct interval){2 * all.begin + 2 - taps - pad, 2 * all.end - 2 + taps - pad};
-        wanted = rows_clip(wanted, dtcwt_lowpass_size(shape->height, level - 1));
+        wanted = interval_clip(wanted, dtcwt_lowpass_size(shape->height, level - 1));
     }
 }

@@ -248,7 +248,7 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
             const struct interval counted = own_rows(part, fine->height, height);
             needed.subbands[level] =
                 counters ? noise_neighbours(height, counted)
-                         : rows_clip((struct interval){counted.begin, counted.begin + 1}, height);
+                         : interval_clip((struct interval){counted.begin, counted.begin + 1}, height);
         }
         needed.lowpass[fine->levels] = rows_aligned(own, 2);
         dtcwt_forward_rows(fine, &needed);
@@ -358,7 +358,7 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
     for (int level = focus->fine.levels; level > 0; level--) {
         const struct interval own = {rows->subbands[level].begin - 1, rows->subbands[level].end + 1};
         needed.subbands[level] =
-            rows_clip(rows_union(own, finer), dtcwt_lowpass_size(focus->fine.height, level) / 2);
+            interval_clip(rows_union(own, finer), dtcwt_lowpass_size(focus->fine.height, level) / 2);
         finer = (struct interval){2 * needed.subbands[level].begin, 2 * needed.subbands[level].end};
     }
     dtcwt_forward_rows(&focus->fine, &needed);

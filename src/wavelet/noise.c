@@ -145,12 +145,12 @@ size_t noise_counters(const struct shape *shape)
 
 struct interval noise_neighbours(int height, struct interval own)
 {
-    return rows_clip((struct interval){own.begin - RADIUS, own.end + RADIUS}, height);
+    return interval_clip((struct interval){own.begin - RADIUS, own.end + RADIUS}, height);
 }
 
 struct interval noise_live_rows(int height, struct interval own)
 {
-    return rows_clip((struct interval){own.begin - CELLS_NEAR, own.end + CELLS_NEAR}, height);
+    return interval_clip((struct interval){own.begin - CELLS_NEAR, own.end + CELLS_NEAR}, height);
 }
 
 enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,

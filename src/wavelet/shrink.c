@@ -46,8 +46,8 @@ void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
     for (int level = shape->levels; level >= 1; level--) {
         /* The neighbours, then the parents of the finer level's rows. */
         const struct interval own = rows->subbands[level];
-        struct interval wanted = rows_clip((struct interval){own.begin - RADIUS, own.end + RADIUS},
-                                           dtcwt_lowpass_size(shape->height, level) / 2);
+        struct interval wanted = interval_clip((struct interval){own.begin - RADIUS, own.end + RADIUS},
+                                               dtcwt_lowpass_size(shape->height, level) / 2);
         if (level > 1) {
             struct interval children = rows_aligned(rows->subbands[level - 1], 2);
             wanted = rows_union(wanted, (struct interval){children.begin / 2, children.end / 2});

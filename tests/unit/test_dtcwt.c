@@ -320,7 +320,7 @@ static void assert_shrink_reads(const struct shape *shape, const struct dtcwt_ro
 static struct interval stage_rows(const char *name, const void *params, const struct shape *in,
                                   struct interval out)
 {
-    return rows_clip(stage_find(name)->rows(params, in, out), in->height);
+    return interval_clip(stage_find(name)->rows(params, in, out), in->height);
 }
 
 /* Random heights, slices, levels and filters. */
