@@ -70,7 +70,7 @@ struct interval rows_full(int height)
     return (struct interval){0, height};
 }
 
-struct interval rows_union(struct interval a, struct interval b)
+struct interval interval_union(struct interval a, struct interval b)
 {
     return (struct interval){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }

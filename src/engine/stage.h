@@ -102,7 +102,7 @@ struct interval interval_clip(struct interval rows, int height);
 struct interval rows_full(int height);
 
 /* Returns the smallest range that contains both. */
-struct interval rows_union(struct interval a, struct interval b);
+struct interval interval_union(struct interval a, struct interval b);
 
 /* Rounds begin, which is not negative, down and end up to multiples of `unit`. */
 struct interval rows_aligned(struct interval rows, int unit);

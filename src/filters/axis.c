@@ -118,7 +118,7 @@ static struct interval map_border(const struct axis *axis, struct interval taps)
     if (axis->edge == EDGE_MIRROR)
         for (int i = taps.begin; i < taps.end; i = i == -1 ? n : i + 1) {
             int at = map_sample(axis, i);
-            inside = rows_union(inside, (struct interval){at, at + 1});
+            inside = interval_union(inside, (struct interval){at, at + 1});
         }
     return inside;
 }
@@ -126,7 +126,7 @@ static struct interval map_border(const struct axis *axis, struct interval taps)
 /* Returns the samples of outputs `out`, before the border rule. */
 static struct interval taps_of_outputs(const struct axis *axis, struct interval out)
 {
-    return rows_union(axis_taps(axis, out.begin, NULL), axis_taps(axis, out.end - 1, NULL));
+    return interval_union(axis_taps(axis, out.begin, NULL), axis_taps(axis, out.end - 1, NULL));
 }
 
 /* Returns the outputs of blocks [begin, end). */

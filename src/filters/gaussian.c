@@ -152,8 +152,8 @@ struct interval gaussian_rows(const void *params, const struct shape *in, struct
     const double sigma = sigma_along(gaussian, gaussian->down);
     /* The edge is not known here. It decides about the margin, which moves the blocks of PRODUCT_ROWS: return
        the rows for both cases. */
-    return rows_union(coarse_source_rows(sigma, in->height, EDGE_CLAMP, out),
-                      coarse_source_rows(sigma, in->height, EDGE_MIRROR, out));
+    return interval_union(coarse_source_rows(sigma, in->height, EDGE_CLAMP, out),
+                          coarse_source_rows(sigma, in->height, EDGE_MIRROR, out));
 }
 
 /* Runs a product into new scratch planes. */
@@ -253,9 +253,9 @@ static void grid_rows(const struct axis *axis, struct interval part, struct inte
         const struct interval block = interval_clip((struct interval){o, o + PRODUCT_ROWS}, axis->outputs),
                               window = axis_inside_rows(axis, block);
         if (window.begin < part.end && window.end > part.begin)
-            *touched = rows_union(*touched, block);
+            *touched = interval_union(*touched, block);
         if (window.end <= part.end && window.end > part.begin)
-            *complete = rows_union(*complete, block);
+            *complete = interval_union(*complete, block);
     }
 }
 

@@ -100,7 +100,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
         own[level] = own_rows(part, image->shape.height, height);
         rows[level] = noise_live_rows(height, own[level]);
         if (level < most)
-            rows[level] = rows_union(
+            rows[level] = interval_union(
                 rows[level],
                 interval_clip((struct interval){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
     }

@@ -260,7 +260,7 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
     struct interval wanted = rows->lowpass[shape->levels];
     for (int level = shape->levels; level >= 1; level--) {
         struct interval subbands = {2 * rows->subbands[level].begin, 2 * rows->subbands[level].end};
-        struct interval all = rows_aligned(rows_union(wanted, subbands), 2);
+        struct interval all = rows_aligned(interval_union(wanted, subbands), 2);
         rows->lowpass[level] = all;
         if (level == 1) {
             rows->image =

@@ -358,7 +358,7 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
     for (int level = focus->fine.levels; level > 0; level--) {
         const struct interval own = {rows->subbands[level].begin - 1, rows->subbands[level].end + 1};
         needed.subbands[level] =
-            interval_clip(rows_union(own, finer), dtcwt_lowpass_size(focus->fine.height, level) / 2);
+            interval_clip(interval_union(own, finer), dtcwt_lowpass_size(focus->fine.height, level) / 2);
         finer = (struct interval){2 * needed.subbands[level].begin, 2 * needed.subbands[level].end};
     }
     dtcwt_forward_rows(&focus->fine, &needed);
