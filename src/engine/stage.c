@@ -75,7 +75,7 @@ struct interval interval_union(struct interval a, struct interval b)
     return (struct interval){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }
 
-struct interval rows_aligned(struct interval rows, int unit)
+struct interval interval_align(struct interval rows, int unit)
 {
     return (struct interval){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};
 }

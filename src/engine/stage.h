@@ -105,7 +105,7 @@ struct interval rows_full(int height);
 struct interval interval_union(struct interval a, struct interval b);
 
 /* Rounds begin, which is not negative, down and end up to multiples of `unit`. */
-struct interval rows_aligned(struct interval rows, int unit);
+struct interval interval_align(struct interval rows, int unit);
 
 /* Callbacks for struct stage's `rows`: the input rows are the output rows, or all rows. */
 struct interval rows_same(const void *params, const struct shape *in, struct interval out);

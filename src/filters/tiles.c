@@ -76,7 +76,7 @@ enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, 
         struct tile tile = {.image = image, .own = {begin, begin + width}};
         tile.own = interval_clip(tile.own, image->width);
         tile.held = tiling->columns(tiling->params, image, tile.own);
-        tile.held = interval_clip(rows_aligned(tile.held, TILE_UNIT), image->width);
+        tile.held = interval_clip(interval_align(tile.held, TILE_UNIT), image->width);
         if (width == image->width) /* a single tile has no halo */
             tile.held = tile.own;
         status = run_tile(run, tiling, &tile, in, out, error);

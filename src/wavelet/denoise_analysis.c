@@ -38,7 +38,7 @@ static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct s
                                      ? noise_neighbours(size / 2, own)
                                      : interval_clip((struct interval){own.begin, own.begin + 1}, size / 2);
     }
-    needed.lowpass[fine->levels] = rows_aligned(own_rows(part, fine->height, size), 2);
+    needed.lowpass[fine->levels] = interval_align(own_rows(part, fine->height, size), 2);
     needed.places = denoise_estimates(denoise) ? NOISE_PLACES : 0;
     dtcwt_forward_rows(fine, &needed);
     return needed;

@@ -67,7 +67,7 @@ bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output
     const struct interval all = {output->first_row, output->first_row + output->rows};
     const int end = strip->begin < strip->end ? strip->begin : all.end;
     const int begin = run_is_cpu(run)
-                          ? rows_aligned((struct interval){end - strip_rows(output), end}, STRIP_UNIT).begin
+                          ? interval_align((struct interval){end - strip_rows(output), end}, STRIP_UNIT).begin
                           : 0;
     *strip = (struct interval){begin > all.begin ? begin : all.begin, end};
     return end > all.begin;

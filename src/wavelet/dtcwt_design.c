@@ -224,10 +224,10 @@ int dtcwt_crop(const struct shape *shape, int level)
 static struct interval level_rows(const struct shape *shape, int level, struct interval output)
 {
     int radius = biort_radius(shape), half = kernel_taps(&qshifts[shape->qshift]) / 2;
-    struct interval first = rows_aligned(output, 2), four = rows_aligned(output, 4),
+    struct interval first = interval_align(output, 2), four = interval_align(output, 4),
                     wanted = level == 1 ? (struct interval){first.begin - radius, first.end + radius}
                                         : (struct interval){four.begin / 2 - half, four.end / 2 + half};
-    return rows_aligned(interval_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
+    return interval_align(interval_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
 }
 
 static struct interval halved(struct interval rows)
@@ -260,7 +260,7 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
     struct interval wanted = rows->lowpass[shape->levels];
     for (int level = shape->levels; level >= 1; level--) {
         struct interval subbands = {2 * rows->subbands[level].begin, 2 * rows->subbands[level].end};
-        struct interval all = rows_aligned(interval_union(wanted, subbands), 2);
+        struct interval all = interval_align(interval_union(wanted, subbands), 2);
         rows->lowpass[level] = all;
         if (level == 1) {
             rows->image =

@@ -96,7 +96,7 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct d
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
     int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
-    struct interval rows = rows_aligned(level->rows, rate);
+    struct interval rows = interval_align(level->rows, rate);
     cl_int taps = bank->taps;
     cl_int2 crop = crop_offset(level);
     cl_mem column_weights, weights;
@@ -209,7 +209,8 @@ enum status inverse_gpu(struct run *run, const struct bank *bank, const struct d
     size_t floats = run->memory == MEMORY_IMAGE ? 4 : 1;                 /* of a sample or texel */
     int halo = bank->qshift ? bank->taps / 4 : (bank->taps / 2 + 1) / 2; /* coefficients */
     int rate = bank->qshift ? 4 : 2; /* outputs per coefficient and axis */
-    struct interval rows = rows_aligned((struct interval){dst->first_row, dst->first_row + dst->rows}, rate);
+    struct interval rows =
+        interval_align((struct interval){dst->first_row, dst->first_row + dst->rows}, rate);
     struct layout layout = {.halo = halo,
                             .items = subbands->width,
                             .rows = (rows.end - rows.begin) / rate,

@@ -250,7 +250,7 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
                 counters ? noise_neighbours(height, counted)
                          : interval_clip((struct interval){counted.begin, counted.begin + 1}, height);
         }
-        needed.lowpass[fine->levels] = rows_aligned(own, 2);
+        needed.lowpass[fine->levels] = interval_align(own, 2);
         dtcwt_forward_rows(fine, &needed);
         struct value pyramid = {.shape = focus->fine};
         status = forward_rows(focus, picture, &needed, &pyramid, error);

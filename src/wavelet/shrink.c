@@ -49,7 +49,7 @@ void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
         struct interval wanted = interval_clip((struct interval){own.begin - RADIUS, own.end + RADIUS},
                                                dtcwt_lowpass_size(shape->height, level) / 2);
         if (level > 1) {
-            struct interval children = rows_aligned(rows->subbands[level - 1], 2);
+            struct interval children = interval_align(rows->subbands[level - 1], 2);
             wanted = interval_union(wanted, (struct interval){children.begin / 2, children.end / 2});
         }
         rows->subbands[level] = wanted;
