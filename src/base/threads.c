@@ -101,19 +101,19 @@ bool queue_stopped(struct queue *queue)
 
 /* ---------------------------------------------------------------- thread pool */
 
-int workers_available(void)
+int processors_available(void)
 {
     cpu_set_t set;
     long count =
         sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
     if (count < 1)
         return 1;
-    return count < WORKERS_MAX ? (int)count : WORKERS_MAX;
+    return count < THREADS_MAX ? (int)count : THREADS_MAX;
 }
 
-void workers_open(struct workers *workers, int count)
+void thread_pool_open(struct thread_pool *workers, int count)
 {
-    *workers = (struct workers){.thread_limit = (count < WORKERS_MAX ? count : WORKERS_MAX) - 1};
+    *workers = (struct thread_pool){.thread_limit = (count < THREADS_MAX ? count : THREADS_MAX) - 1};
     pthread_mutex_init(&workers->mutex, NULL);
     pthread_cond_init(&workers->submitted, NULL);
     pthread_cond_init(&workers->finished, NULL);
@@ -121,7 +121,7 @@ void workers_open(struct workers *workers, int count)
 
 /* Runs the first task of the queue, which is not empty. Called with the mutex locked; unlocks it while the
  * task runs. */
-static void run_next(struct workers *workers)
+static void run_next(struct thread_pool *workers)
 {
     struct task *task = workers->first;
     workers->first = task->next;
@@ -137,7 +137,7 @@ static void run_next(struct workers *workers)
 /* Thread of the pool: runs tasks until the pool is closed. */
 static void *run_thread(void *argument)
 {
-    struct workers *workers = argument;
+    struct thread_pool *workers = argument;
     pthread_mutex_lock(&workers->mutex);
     while (!workers->closing) {
         if (workers->first != NULL) {
@@ -152,7 +152,7 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
-void workers_submit(struct workers *workers, struct task *task)
+void thread_pool_submit(struct thread_pool *workers, struct task *task)
 {
     struct error ignored;
     pthread_mutex_lock(&workers->mutex);
@@ -179,7 +179,7 @@ void workers_submit(struct workers *workers, struct task *task)
     pthread_mutex_unlock(&workers->mutex);
 }
 
-void workers_wait(struct workers *workers, struct task *task)
+void thread_pool_wait(struct thread_pool *workers, struct task *task)
 {
     pthread_mutex_lock(&workers->mutex);
     while (task->state != TASK_IDLE) {
@@ -191,7 +191,7 @@ void workers_wait(struct workers *workers, struct task *task)
     pthread_mutex_unlock(&workers->mutex);
 }
 
-void workers_close(struct workers *workers)
+void thread_pool_close(struct thread_pool *workers)
 {
     pthread_mutex_lock(&workers->mutex);
     workers->closing = true;
@@ -208,7 +208,7 @@ void workers_close(struct workers *workers)
 
 /* One loop, shared by its threads. */
 struct loop {
-    struct workers *workers;
+    struct thread_pool *workers;
     piece_work *work;
     void *context;
     int count;
@@ -241,10 +241,10 @@ static void run_pieces(void *argument)
     pthread_mutex_unlock(&loop->workers->mutex);
 }
 
-enum status workers_each(struct workers *workers, int count, piece_work *work, void *context,
-                         struct error *error)
+enum status thread_pool_each(struct thread_pool *workers, int count, piece_work *work, void *context,
+                             struct error *error)
 {
-    struct task tasks[WORKERS_MAX - 1];
+    struct task tasks[THREADS_MAX - 1];
     struct loop loop = {.workers = workers,
                         .work = work,
                         .context = context,
@@ -257,11 +257,11 @@ enum status workers_each(struct workers *workers, int count, piece_work *work, v
     helpers = helpers < count - 1 ? helpers : count - 1;
     for (int i = 0; i < helpers; i++) {
         tasks[i] = (struct task){.run = run_pieces, .argument = &loop};
-        workers_submit(workers, &tasks[i]);
+        thread_pool_submit(workers, &tasks[i]);
     }
     run_pieces(&loop);
     for (int i = 0; i < helpers; i++)
-        workers_wait(workers, &tasks[i]);
+        thread_pool_wait(workers, &tasks[i]);
     return loop.failed == INT_MAX ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -277,7 +277,7 @@ enum status ordered_open(struct ordered *ordered, int threads, size_t count, siz
         return STATUS_FAILED;
     for (size_t i = 0; i < count; i++)
         ordered->tasks[i] = (struct task){.run = run, .argument = ordered->slots + i * size};
-    workers_open(&ordered->workers, threads);
+    thread_pool_open(&ordered->workers, threads);
     return STATUS_OK;
 }
 
@@ -297,14 +297,14 @@ void ordered_submit(struct ordered *ordered, bool alone)
     if (alone)
         task->run(task->argument);
     else
-        workers_submit(&ordered->workers, task);
+        thread_pool_submit(&ordered->workers, task);
 }
 
 void *ordered_oldest(struct ordered *ordered)
 {
     if (ordered->released == ordered->submitted)
         return NULL;
-    workers_wait(&ordered->workers, &ordered->tasks[ordered->released % ordered->count]);
+    thread_pool_wait(&ordered->workers, &ordered->tasks[ordered->released % ordered->count]);
     return ordered_slot(ordered, ordered->released);
 }
 
@@ -316,7 +316,7 @@ void ordered_release(struct ordered *ordered)
 void ordered_close(struct ordered *ordered, void (*release)(void *slot))
 {
     if (ordered->slots != NULL)
-        workers_close(&ordered->workers);
+        thread_pool_close(&ordered->workers);
     for (size_t i = 0; ordered->slots != NULL && i < ordered->count; i++)
         release(ordered_slot(ordered, i));
     free(ordered->slots);

@@ -1,7 +1,7 @@
 /* Threads, queues, a thread pool, parallel loops and ordered work.
  *
  *     struct queue      pointers from one thread to another
- *     struct workers    thread pool: tasks, and loops over pieces (workers_each)
+ *     struct thread_pool    thread pool: tasks, and loops over pieces (thread_pool_each)
  *     struct ordered    a pipeline: pieces are done in parallel and come back in order
  *
  * Structs are initialised in place, must not move, and belong to the caller. Thread safety: a queue has one
@@ -59,7 +59,7 @@ bool queue_stopped(struct queue *queue);
  * Tasks start in the order of submission. They belong to the caller, so submitting never fails and needs no
  * memory. */
 
-enum { WORKERS_MAX = 256 };
+enum { THREADS_MAX = 256 };
 
 enum task_state { TASK_IDLE, TASK_QUEUED, TASK_RUNNING };
 
@@ -72,36 +72,37 @@ struct task {
     struct task *next;
 };
 
-/* A thread pool. All fields are private. The mutex guards them until workers_close joins the threads. */
-struct workers {
+/* A thread pool. All fields are private. The mutex guards them until thread_pool_close joins the threads. */
+struct thread_pool {
     pthread_mutex_t mutex;
     pthread_cond_t submitted; /* for threads without work */
-    pthread_cond_t finished;  /* for workers_wait */
+    pthread_cond_t finished;  /* for thread_pool_wait */
     struct task *first, *last;
     int queued;       /* tasks in the list */
     int idle;         /* threads that wait for a task */
     int thread_count; /* started threads */
     int thread_limit; /* threads that may be started in all */
     bool closing;
-    pthread_t threads[WORKERS_MAX - 1];
+    pthread_t threads[THREADS_MAX - 1];
 };
 
-/* Returns the number of processors that this process may use (its affinity mask), 1 to WORKERS_MAX. */
-int workers_available(void);
+/* Returns the number of processors that this process may use (its affinity mask), 1 to THREADS_MAX. */
+int processors_available(void);
 
-/* Initialises a pool. `count`, 1 to WORKERS_MAX, is the number of tasks that may run at once, including one
+/* Initialises a pool. `count`, 1 to THREADS_MAX, is the number of tasks that may run at once, including one
  * in a thread that waits. 1 means no threads: tasks run when they are waited for. Threads are started when
  * there is work for them. If the system refuses one, the existing ones do its work, so this cannot fail. */
-void workers_open(struct workers *workers, int count);
+void thread_pool_open(struct thread_pool *workers, int count);
 
-/* Enqueues a task, which must be idle. It must not move until it was waited for or workers_close returned. */
-void workers_submit(struct workers *workers, struct task *task);
+/* Enqueues a task, which must be idle. It must not move until it was waited for or thread_pool_close
+ * returned. */
+void thread_pool_submit(struct thread_pool *workers, struct task *task);
 
 /* Waits until the task is done, and runs queued tasks meanwhile. Returns at once for an idle task. */
-void workers_wait(struct workers *workers, struct task *task);
+void thread_pool_wait(struct thread_pool *workers, struct task *task);
 
 /* Waits for running tasks, joins the threads and frees the pool. Queued tasks are dropped. */
-void workers_close(struct workers *workers);
+void thread_pool_close(struct thread_pool *workers);
 
 /* ---------------------------------------------------------------- parallel loop */
 
@@ -110,8 +111,8 @@ typedef enum status piece_work(void *context, int index, struct error *error);
 
 /* Does the pieces 0 to count - 1 in the caller and the pool, and returns when all are done. May be nested.
  * After a failure no more pieces are started, and the error of the lowest failed index is returned. */
-enum status workers_each(struct workers *workers, int count, piece_work *work, void *context,
-                         struct error *error);
+enum status thread_pool_each(struct thread_pool *workers, int count, piece_work *work, void *context,
+                             struct error *error);
 
 /* ---------------------------------------------------------------- ordered work
  *
@@ -123,7 +124,7 @@ enum status workers_each(struct workers *workers, int count, piece_work *work, v
  * The slots form a ring: piece n uses slot n % count. Their content belongs to the caller. */
 
 struct ordered {
-    struct workers workers;
+    struct thread_pool workers;
     struct task *tasks;   /* one for each slot */
     unsigned char *slots; /* zeroed when they are allocated */
     size_t size;          /* bytes of a slot */

@@ -183,7 +183,7 @@ static enum status check_all(const struct command *command, const struct list *l
                              void (*complain)(const struct error *), size_t *failed, struct error *error)
 {
     const struct settings *settings = &command->settings;
-    const int processors = settings->jobs > 0 ? settings->jobs : workers_available();
+    const int processors = settings->jobs > 0 ? settings->jobs : processors_available();
     const int threads = (size_t)processors < list->count ? processors : (int)list->count;
     struct ordered files = {.count = 0};
     size_t next = 0;

@@ -57,7 +57,7 @@ static int count_workers(const struct command *command, const struct list *list)
     const struct image_info *info = reader_info(reader);
     const double bytes = (double)info->width * info->height * info->channels * sizeof(float);
     reader_close(reader);
-    return (int)fmax(1, fmin(WORKERS_MAX, PICTURES_BUDGET / bytes));
+    return (int)fmax(1, fmin(THREADS_MAX, PICTURES_BUDGET / bytes));
 }
 
 enum status stack_make(struct stack *stack, const struct command *command, struct list *list,
@@ -242,7 +242,7 @@ static enum status end_picture(void *context, struct error *error)
                                           .samples = job_input_type(job),
                                           .folder = stack->settings->environment.spool,
                                           .jobs = stack->settings->jobs > 0 ? stack->settings->jobs
-                                                                            : workers_available()};
+                                                                            : processors_available()};
         stack->first_info = picture->info;
         picture->info.metadata = (struct metadata){.orientation = 0};
         stack->format = reader_format(job->reader);

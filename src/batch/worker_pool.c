@@ -257,7 +257,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
     if (pool->results->is_stopped)
         return;
     pool->context.chain = &stack->after;
-    worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : workers_available();
+    worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : processors_available();
     worker_take_all(worker);
     worker_clear(worker);
     worker->run.prebuilt = false; /* other stages follow */
@@ -314,13 +314,13 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
      * driver, the report and the parent process have others. */
     enum { EACH = 5, OTHERS = 40 };
     struct rlimit limit;
-    int count = settings->jobs > 0 ? settings->jobs : workers_available(), most = WORKERS_MAX;
+    int count = settings->jobs > 0 ? settings->jobs : processors_available(), most = THREADS_MAX;
     if (settings->trace)
         return 1;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         most = limit.rlim_cur < OTHERS + 2 * EACH
                    ? 1
-                   : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
+                   : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, THREADS_MAX);
     count = count > pool->devices ? count : pool->devices;
     count = count < most ? count : most;
     const struct job *first = pool->list->count > 0 ? pool->list->jobs : NULL;
@@ -334,7 +334,7 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
 static void init_workers(struct worker_pool *pool)
 {
     const struct settings *settings = pool->context.settings;
-    int jobs = settings->jobs > 0 ? settings->jobs : workers_available();
+    int jobs = settings->jobs > 0 ? settings->jobs : processors_available();
     for (int i = 0; i < pool->count; i++) {
         struct pool_thread *thread = &pool->threads[i];
         struct worker *worker = &thread->worker;

@@ -336,7 +336,7 @@ void device_select_drivers(const struct settings *settings, const struct workloa
     /* Load only the CPU's driver if the command runs on the CPU regardless of other devices. */
     const bool is_for_cpu = strcasecmp(settings->device, "cpu") == 0 ||
                             (is_automatic(settings->device) && startup.has_work &&
-                             cost_is_below_gpu_start((unsigned)workers_available(), &startup.work));
+                             cost_is_below_gpu_start((unsigned)processors_available(), &startup.work));
     startup.cpu_only = is_for_cpu && drivers_load_only(drivers.cpu);
     if (startup.cpu_only && startup.verbose)
         fprintf(stderr, "climg: only the CPU's OpenCL driver is loaded, %s; --list-devices loads all\n",

@@ -369,7 +369,7 @@ static enum status run_build_job(void *context, int index, struct error *error)
 void programs_build(struct device *device, const struct program_list *program_list)
 {
     struct build_job jobs[MAX_PROGRAM_LIST];
-    struct workers workers;
+    struct thread_pool workers;
     struct error ignored;
     double slowest = 0, start = clock_seconds();
     int count = 0, built = 0;
@@ -381,9 +381,9 @@ void programs_build(struct device *device, const struct program_list *program_li
             jobs[count++] = (struct build_job){.device = device, .program_key = program_list->keys[i]};
 
     /* Compile them, on GPUs in parallel. */
-    workers_open(&workers, (device->type & CL_DEVICE_TYPE_CPU) || count < 2 ? 1 : count);
-    workers_each(&workers, count, run_build_job, jobs, &ignored);
-    workers_close(&workers);
+    thread_pool_open(&workers, (device->type & CL_DEVICE_TYPE_CPU) || count < 2 ? 1 : count);
+    thread_pool_each(&workers, count, run_build_job, jobs, &ignored);
+    thread_pool_close(&workers);
 
     /* Add them to the store. */
     for (int i = 0; i < count; i++) {

@@ -27,7 +27,7 @@ void merge_store_free(void *state)
     if (store->file)
         fclose(store->file);
     if (store->has_workers)
-        workers_close(&store->workers);
+        thread_pool_close(&store->workers);
     merge_frame_free(&store->frame);
     free(store->piece);
     free(store->row);
@@ -50,7 +50,7 @@ enum status merge_store_begin(const void *params, const struct merge_input *inpu
     store->depth = options->depth;
     store->folder = input->folder;
     store->size = row_size(input->info) * input->info->height;
-    workers_open(&store->workers, input->jobs);
+    thread_pool_open(&store->workers, input->jobs);
     store->has_workers = true;
     store->row = allocate(store->frame.width * store->frame.channels * sizeof *store->row, "a row", error);
     store->file = store->row ? spool_open(input->folder, error) : NULL;
@@ -99,7 +99,7 @@ static enum status store_finish(void *state, struct run *run, struct merge_resul
     return store->piece ? merge_frame_finish(&store->frame, result, error) : STATUS_FAILED;
 }
 
-/* Merges the pixels of one task (for workers_each). */
+/* Merges the pixels of one task (for thread_pool_each). */
 static enum status store_merge(void *context, int index, struct error *error)
 {
     struct merge_store *store = context;
@@ -158,8 +158,8 @@ static enum status store_pixels(void *state, size_t first, size_t count, double 
             status = got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
         }
         if (status == STATUS_OK)
-            status = workers_each(&store->workers, (int)((store->count + TASK_PIXELS - 1) / TASK_PIXELS),
-                                  store_merge, store, error);
+            status = thread_pool_each(&store->workers, (int)((store->count + TASK_PIXELS - 1) / TASK_PIXELS),
+                                      store_merge, store, error);
     }
     return status;
 }

@@ -19,7 +19,7 @@ struct merge_store {
     unsigned char *piece; /* some pixels of all pictures; with focus rows of one */
     size_t room;          /* pixels of a picture in `piece`; with focus rows */
     double *row;          /* samples of a row, to count covered pixels */
-    struct workers workers;
+    struct thread_pool workers;
     bool has_workers;
     atomic_ullong tested, rejected;      /* samples, with sigma=K */
     size_t covered, fullest;             /* most covered pixels of a picture; index of that picture */

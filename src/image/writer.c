@@ -24,7 +24,7 @@ static enum status named(const struct writer *writer, enum status status, struct
 static void choose_jobs(struct writer_options *options)
 {
     if (options->jobs == 0)
-        options->jobs = workers_available();
+        options->jobs = processors_available();
 }
 
 uint64_t writer_memory(const struct writer_options *options, const struct image_info *info)

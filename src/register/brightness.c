@@ -289,7 +289,7 @@ static void convert_downloaded_row(const struct download *download, size_t y)
     }
 }
 
-/* Converts a block of rows (for workers_each). */
+/* Converts a block of rows (for thread_pool_each). */
 static enum status convert_block(void *context, int index, struct error *error)
 {
     const struct download *download = context;
@@ -301,7 +301,7 @@ static enum status convert_block(void *context, int index, struct error *error)
 }
 
 /* Downloads planes and converts them with all threads. */
-static enum status convert_planes(struct run *run, struct workers *workers, const struct shape *shape,
+static enum status convert_planes(struct run *run, struct thread_pool *workers, const struct shape *shape,
                                   const struct planes *planes, bool linear, struct gray_plane *gray,
                                   struct error *error)
 {
@@ -319,13 +319,13 @@ static enum status convert_planes(struct run *run, struct workers *workers, cons
     enum status status = samples ? planes_read(run->device, planes, samples, error) : STATUS_FAILED;
     const double since = clock_seconds();
     if (status == STATUS_OK)
-        status = workers_each(workers, gray_plane_blocks(gray), convert_block, &download, error);
+        status = thread_pool_each(workers, gray_plane_blocks(gray), convert_block, &download, error);
     run_add_host_time(run, PART_REGISTRATION, "brightness", since);
     free(samples);
     return status;
 }
 
-enum status brightness_fetch(struct run *run, struct workers *workers, const struct value *image,
+enum status brightness_fetch(struct run *run, struct thread_pool *workers, const struct value *image,
                              int reduction, bool linear, struct gray_plane *gray, struct error *error)
 {
     struct value small = {.shape = image->shape};

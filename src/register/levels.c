@@ -88,8 +88,8 @@ static int first_row(const struct row_filter *filter, int y)
     return first > 0 ? first : 0;
 }
 
-/* Filters one block of output rows (for workers_each). Each block has a ring of its own: it filters its first
- * source rows along x again instead of waiting for the block above. */
+/* Filters one block of output rows (for thread_pool_each). Each block has a ring of its own: it filters its
+ * first source rows along x again instead of waiting for the block above. */
 static enum status filter_block(void *context, int index, struct error *error)
 {
     const struct filter_job *job = context;
@@ -111,18 +111,18 @@ static enum status filter_block(void *context, int index, struct error *error)
 }
 
 /* Filters a plane with all threads into `to`, which is allocated in the result's size. */
-static enum status gray_plane_filter(struct workers *workers, const struct line_filter *line,
+static enum status gray_plane_filter(struct thread_pool *workers, const struct line_filter *line,
                                      const struct gray_plane *from, struct gray_plane *to,
                                      struct error *error)
 {
     struct filter_job job = {line, from, to};
-    return workers_each(workers, gray_plane_blocks(to), filter_block, &job, error);
+    return thread_pool_each(workers, gray_plane_blocks(to), filter_block, &job, error);
 }
 
 /* Replaces the values by their weighted mean under a Gaussian. Its standard deviation is `sigma` pixels, and
  * it is cut off at 3.5 sigma. Weights are unchanged. The taps need not add up to 1, as row filters divide by
  * the sum of weights. */
-static enum status gray_plane_smooth(struct workers *workers, struct gray_plane *gray, double sigma,
+static enum status gray_plane_smooth(struct thread_pool *workers, struct gray_plane *gray, double sigma,
                                      struct error *error)
 {
     float taps[64] = {0};
@@ -140,7 +140,7 @@ static enum status gray_plane_smooth(struct workers *workers, struct gray_plane 
 }
 
 /* Computes detail = weight * (value - local mean). Weights become 0 or 1: search.c counts pixels. */
-static enum status find_detail(struct workers *workers, const struct gray_plane *gray, double sigma,
+static enum status find_detail(struct thread_pool *workers, const struct gray_plane *gray, double sigma,
                                struct gray_plane *detail, struct error *error)
 {
     size_t count = (size_t)gray->width * (size_t)gray->height;
@@ -172,7 +172,7 @@ static float limit_to(const float *above, const float *here, const float *below,
     return *here < low ? low : *here > high ? high : *here;
 }
 
-/* Limits one block of rows (for workers_each). Beyond the border, rows and columns are mirrored. */
+/* Limits one block of rows (for thread_pool_each). Beyond the border, rows and columns are mirrored. */
 static enum status limit_block(void *context, int index, struct error *error)
 {
     const struct filter_job *job = context;
@@ -255,7 +255,7 @@ static void ignore_border(struct gray_plane *gray, int border)
                 gray->weights[(size_t)y * width + (size_t)x] = 0;
 }
 
-enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
+enum status levels_make(struct thread_pool *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error)
 {
     struct gray_plane *finest = &levels->level[0].gray, unlimited;
@@ -265,7 +265,7 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
     enum status status = gray_plane_copy(finest, &unlimited, error);
     if (status == STATUS_OK) {
         struct filter_job job = {NULL, &unlimited, finest};
-        status = workers_each(workers, gray_plane_blocks(finest), limit_block, &job, error);
+        status = thread_pool_each(workers, gray_plane_blocks(finest), limit_block, &job, error);
         gray_plane_free(&unlimited);
     }
     normalize(finest);

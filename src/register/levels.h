@@ -63,7 +63,7 @@ struct levels {
  * failure. Limits single bright or dark pixels, and scales values to a mean of 0 and a standard deviation of
  * 1. If `reference` is NULL the picture is a reference: its coarsest level has sides of about 64 pixels, and
  * its levels have derivatives. Otherwise the pyramid has the levels of `reference` and no derivatives. */
-enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
+enum status levels_make(struct thread_pool *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 
 /* Frees all memory. May be called on zeroed levels, and twice. */

@@ -76,7 +76,7 @@ struct equations {
 
 /* The state of match_refine. */
 struct refining {
-    struct workers *workers;
+    struct thread_pool *workers;
     struct match *match;
     enum model model;
     int unknowns;
@@ -277,7 +277,7 @@ static void add_block(const struct refining *refining, const struct block *block
     }
 }
 
-/* Samples a block of rows (for workers_each). */
+/* Samples a block of rows (for thread_pool_each). */
 static enum status sample_block(void *context, int index, struct error *error)
 {
     struct refining *refining = context;
@@ -287,7 +287,7 @@ static enum status sample_block(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-/* Sums one row of blocks into its equations (for workers_each).
+/* Sums one row of blocks into its equations (for thread_pool_each).
  *
  * The agreement is the mean of r^1.5, in which the weight of a block is its standard deviation. With its
  * variance instead, one bright star would outweigh the rest of the picture. With an exponent of 1, 1 in 60
@@ -456,8 +456,8 @@ static struct equations measure(struct refining *refining)
     const struct gray_plane *gray = &refining->reference->gray;
     const int bands = (gray->height + refining->side - 1) / refining->side;
     struct error none; /* neither call fails */
-    workers_each(refining->workers, gray_plane_blocks(&refining->sampled), sample_block, refining, &none);
-    workers_each(refining->workers, bands, sum_band, refining, &none);
+    thread_pool_each(refining->workers, gray_plane_blocks(&refining->sampled), sample_block, refining, &none);
+    thread_pool_each(refining->workers, bands, sum_band, refining, &none);
     struct equations sum = sum_all(refining, bands);
     match->covered = sum.whole > 0 ? sum.covered / sum.whole : 0;
     match->agreement = sum.structure > 0 ? sum.agreement / sum.structure : 0;
@@ -493,7 +493,7 @@ static void take_steps(struct refining *refining, int steps, double enough)
     }
 }
 
-enum status match_refine(struct workers *workers, struct match *match, enum model model,
+enum status match_refine(struct thread_pool *workers, struct match *match, enum model model,
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error)
 {

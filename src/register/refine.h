@@ -32,7 +32,7 @@ struct match {
 /* Improves a match on level `index` by at most `steps` Gauss-Newton steps, until a step moves the corners by
  * less than `enough` pixels of the level. With 0 steps the match is only judged. Fails only without memory;
  * steps that diverge give a score of -1. */
-enum status match_refine(struct workers *workers, struct match *match, enum model model,
+enum status match_refine(struct thread_pool *workers, struct match *match, enum model model,
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error);
 
@@ -55,7 +55,7 @@ enum rotation_range { ROTATIONS_SMALL, ROTATIONS_LARGE, ROTATION_RANGES };
 /* Finds the best shifts for every rotation and scale that the model has: scales from 0.72 to 1.38, shifts of
  * up to half of the reference. Writes *count matches, the best one first, to an array with room for
  * MAX_MATCHES. Only affine and score of a match are set. */
-enum status search_matches(struct workers *workers, enum model model, enum rotation_range range,
+enum status search_matches(struct thread_pool *workers, enum model model, enum rotation_range range,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error);
 

@@ -66,7 +66,7 @@ static const double MIN_AMBIGUITY = 0.05;
 
 /* The input of all functions below. */
 struct comparison {
-    struct workers *workers;
+    struct thread_pool *workers;
     enum model model;
     const struct levels *reference, *picture;
 };
@@ -141,7 +141,7 @@ struct refinement {
     struct match *matches;
 };
 
-/* Refines match `i` (for workers_each). */
+/* Refines match `i` (for thread_pool_each). */
 static enum status refine_match(void *context, int i, struct error *error)
 {
     const struct refinement *refinement = context;
@@ -175,7 +175,7 @@ static enum status refine_level(const struct comparison *comparison, int index, 
             matches[kept++] = matches[i];
     *count = *count < kept ? *count : kept;
     /* Refine all, then the best one further. */
-    enum status status = workers_each(comparison->workers, *count, refine_match, &refinement, error);
+    enum status status = thread_pool_each(comparison->workers, *count, refine_match, &refinement, error);
     suppress_duplicates(&comparison->reference->level[index], matches, count);
     refinement.steps = STEPS - FEW_STEPS;
     if (status == STATUS_OK && depth >= AMBIGUOUS_LEVELS && *count > 0 && !matches[0].settled)
@@ -240,7 +240,7 @@ static enum status find_best(const struct comparison *comparison, struct match *
     return status;
 }
 
-enum status registration_find(struct run *run, struct workers *workers, enum model model,
+enum status registration_find(struct run *run, struct thread_pool *workers, enum model model,
                               const struct levels *reference, struct gray_plane *picture,
                               struct registration *registration, struct error *error)
 {

@@ -30,7 +30,7 @@ struct registration {
 /* Registers a picture that was reduced by the reference's factor. Takes over the picture's memory, also on
  * failure. Pictures without a match are no error: they get a confidence of 0. Adds the time to the run, which
  * may be NULL. */
-enum status registration_find(struct run *run, struct workers *workers, enum model model,
+enum status registration_find(struct run *run, struct thread_pool *workers, enum model model,
                               const struct levels *reference, struct gray_plane *picture,
                               struct registration *registration, struct error *error);
 
@@ -45,7 +45,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
 /* Computes the brightness of a whole image on the device, reduced by `reduction`. Converts samples to display
  * values, as in a file, if they are `linear` light. Waits for the device. On a dry-run device `gray` is
  * unchanged. */
-enum status brightness_fetch(struct run *run, struct workers *workers, const struct value *image,
+enum status brightness_fetch(struct run *run, struct thread_pool *workers, const struct value *image,
                              int reduction, bool linear, struct gray_plane *gray, struct error *error);
 
 #endif

@@ -257,7 +257,7 @@ static void search_scales(struct search *search, int index, struct canvas *pair,
     }
 }
 
-/* Searches one rotation (for workers_each), with canvases of its own. */
+/* Searches one rotation (for thread_pool_each), with canvases of its own. */
 static enum status search_rotation(void *context, int index, struct error *error)
 {
     struct search *search = context;
@@ -318,7 +318,7 @@ static enum status search_make(struct search *search, struct error *error)
     return STATUS_OK;
 }
 
-enum status search_matches(struct workers *workers, enum model model, enum rotation_range range,
+enum status search_matches(struct thread_pool *workers, enum model model, enum rotation_range range,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error)
 {
@@ -334,7 +334,7 @@ enum status search_matches(struct workers *workers, enum model model, enum rotat
     enum status status = search_make(&search, error);
     *count = 0;
     if (status == STATUS_OK)
-        status = workers_each(workers, search.steps.rotations, search_rotation, &search, error);
+        status = thread_pool_each(workers, search.steps.rotations, search_rotation, &search, error);
     /* Close the gaps between the rotations' matches, and convert the maps to whole pictures. */
     for (int k = 0; status == STATUS_OK && k < search.steps.rotations; k++)
         for (int i = 0; i < search.counts[k]; i++) {

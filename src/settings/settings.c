@@ -285,7 +285,7 @@ const struct option global_options[] = {
     {.name = "stored-orientation", .type = OPTION_FLAG, FIELD(stored_orientation), .effect = EFFECT_OUTPUT,
      .help = "never turn pixels before a stage: left, top, width and height are those of the rows as the file stores them"},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the orientation stays; other colours than sRGB are converted"},
-    {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = WORKERS_MAX,
+    {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = THREADS_MAX,
      .value = "N", .help = "threads for decoding, encoding and aligning; by default one for each processor"},
     {.name = "page", .type = OPTION_CUSTOM, FIELD(pages), .value = "N[-M]", .effect = EFFECT_OUTPUT,
      .parse = parse_pages, .print = print_pages,

@@ -138,8 +138,8 @@ static enum status read_reference(struct align *align, const char *path, const s
                                   struct error *error)
 {
     struct gray_plane gray = {.width = 0};
-    struct workers workers;
-    workers_open(&workers, settings->jobs > 0 ? settings->jobs : workers_available());
+    struct thread_pool workers;
+    thread_pool_open(&workers, settings->jobs > 0 ? settings->jobs : processors_available());
     align->reference = path;
     align->levels = allocate_zeroed(1, sizeof *align->levels, "a reference", error);
     enum status status = align->levels ? STATUS_OK : STATUS_FAILED;
@@ -155,7 +155,7 @@ static enum status read_reference(struct align *align, const char *path, const s
         status = levels_make(&workers, align->levels, &gray, align->reduction, NULL, error);
     }
     gray_plane_free(&gray);
-    workers_close(&workers);
+    thread_pool_close(&workers);
     return status;
 }
 
@@ -183,7 +183,7 @@ struct series {
 static const double KEY_CONFIDENCE = 0.6;
 
 /* Registers a picture to a reference whose map is `map`. The result is the map from the series' grid. */
-static enum status register_to(const struct align *align, struct workers *workers,
+static enum status register_to(const struct align *align, struct thread_pool *workers,
                                const struct levels *reference, const struct affine *map,
                                const struct gray_plane *gray, struct registration *found, struct error *error)
 {
@@ -197,9 +197,9 @@ static enum status register_to(const struct align *align, struct workers *worker
 }
 
 /* Registers a picture to the key, or to the last picture, which becomes the key then. */
-static enum status register_gray(const struct align *align, struct workers *workers, struct series *series,
-                                 const struct gray_plane *gray, struct registration *found,
-                                 struct error *error)
+static enum status register_gray(const struct align *align, struct thread_pool *workers,
+                                 struct series *series, const struct gray_plane *gray,
+                                 struct registration *found, struct error *error)
 {
     struct levels next = {.count = 0};
     struct gray_plane copy = {.width = 0};
@@ -227,8 +227,8 @@ static enum status register_gray(const struct align *align, struct workers *work
 /* Registers the next file of a series. The first one that can be read is the first key. `found` becomes the
  * map from the series' grid to the file. */
 static enum status register_next(struct align *align, const char *path, const struct settings *settings,
-                                 struct workers *workers, struct series *series, struct registration *found,
-                                 struct error *error)
+                                 struct thread_pool *workers, struct series *series,
+                                 struct registration *found, struct error *error)
 {
     struct gray_plane gray = {.width = 0};
     int reduction, width, height;
@@ -259,9 +259,9 @@ static enum status register_series(struct align *align, const struct settings *s
                                    const struct input_series *inputs, struct error *error)
 {
     struct series series = {.key_map = {.xx = 1, .yy = 1}};
-    struct workers workers;
+    struct thread_pool workers;
     enum status status = STATUS_OK;
-    workers_open(&workers, settings->jobs > 0 ? settings->jobs : workers_available());
+    thread_pool_open(&workers, settings->jobs > 0 ? settings->jobs : processors_available());
     for (size_t i = 0; i < inputs->count; i++) {
         struct error unread = {.text = ""};
         if (strcmp(inputs->paths[i], "-") == 0) {
@@ -278,7 +278,7 @@ static enum status register_series(struct align *align, const struct settings *s
     }
     levels_free(&series.key);
     gray_plane_free(&series.last);
-    workers_close(&workers);
+    thread_pool_close(&workers);
     return status;
 }
 
@@ -353,19 +353,19 @@ static enum status align_find(struct run *run, const struct align *align, const 
                               struct registration *found, struct error *error)
 {
     struct gray_plane gray = {.width = 0};
-    struct workers workers;
+    struct thread_pool workers;
     *found = (struct registration){.affine = {.xx = 1, .yy = 1}, .confidence = 1};
     if (align->found && reference_word(align) == PREVIOUS && !device_is_dry_run(run->device))
         *found = align->found[run->input];
     if (!align->levels)
         return STATUS_OK;
-    workers_open(&workers, run->jobs);
+    thread_pool_open(&workers, run->jobs);
     enum status status = brightness_fetch(run, &workers, in, align->reduction, align->linear, &gray, error);
     if (status == STATUS_OK && !device_is_dry_run(run->device))
         status =
             registration_find(run, &workers, (enum model)align->model, align->levels, &gray, found, error);
     gray_plane_free(&gray);
-    workers_close(&workers);
+    thread_pool_close(&workers);
     return status;
 }
 

@@ -141,7 +141,7 @@ struct png_idat {
     uint32_t height;             /* rows */
     bool swap;                   /* the host's 16-bit samples have the other byte order than the file's */
     size_t segment_size;         /* filtered bytes of a part, roughly; 0: the default */
-    int jobs;                    /* threads, 1 to WORKERS_MAX */
+    int jobs;                    /* threads, 1 to THREADS_MAX */
     uint64_t memory;             /* limit in bytes for all parts, at least one part; 0: no limit */
     png_emit emit;               /* called by the caller's thread only */
     void *context;               /* of emit */

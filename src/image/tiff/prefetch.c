@@ -126,7 +126,7 @@ uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch)
 enum status tiff_prefetch_open(struct tiff_rows *decoder, const struct reader_options *options,
                                struct tiff_prefetch **prefetch, struct error *error)
 {
-    const int threads = options->jobs > 0 ? options->jobs : workers_available();
+    const int threads = options->jobs > 0 ? options->jobs : processors_available();
 
     *prefetch = NULL;
     if (decoder->method != TIFF_ROWS_STRIPS)
