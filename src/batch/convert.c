@@ -178,7 +178,7 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
     if (settings->verbose && !settings->strip && trailing->left_out[0] != '\0')
         job_print(job, "left out, as it comes after the pixels: %s", trailing->left_out);
     enum status status = writer_end_page(page->writer, &result->error);
-    timing_add(page->timing, PART_ENCODE, "end", -1, since);
+    timing_add(page->timing, PHASE_ENCODE, "end", -1, since);
     return status;
 }
 
@@ -218,7 +218,7 @@ static void *read_ahead_thread(void *context)
     struct read_ahead *ahead = context;
     const double since = clock_seconds();
     reader_prefetch(ahead->reader, ahead->limit, is_reading_ahead, ahead);
-    timing_add(&ahead->worker->timing, PART_DECODE, "decode ahead", -1, since);
+    timing_add(&ahead->worker->timing, PHASE_DECODE, "decode ahead", -1, since);
     return NULL;
 }
 
@@ -274,7 +274,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         const double since = clock_seconds();
         if (status == STATUS_OK)
             status = stack_read(job, &result->error);
-        timing_add(page->timing, PART_DECODE, "decode", -1, since);
+        timing_add(page->timing, PHASE_DECODE, "decode", -1, since);
         return status == STATUS_OK ? job_end_page(job, worker, page, result) : status;
     }
     status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
@@ -361,7 +361,7 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     enum status status = writer_commit(job->writer, error);
     if (status == STATUS_OK && worker->context->resume)
         resume_note(worker->context->resume, job);
-    timing_add(&worker->timing, PART_ENCODE, "commit", -1, since);
+    timing_add(&worker->timing, PHASE_ENCODE, "commit", -1, since);
     return status;
 }
 
@@ -409,7 +409,7 @@ static enum status copy_file(struct worker *worker, struct job *job, struct resu
         status = writer_copy(job->writer, job->reader, &result->error);
         result_warn(result, reader_trailing_warnings(job->reader)->warning);
     }
-    timing_add(&worker->timing, PART_DECODE, "copy", -1, since);
+    timing_add(&worker->timing, PHASE_DECODE, "copy", -1, since);
     return status;
 }
 

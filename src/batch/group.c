@@ -115,7 +115,7 @@ static enum status group_read_rows(struct job_group *g, const struct job *job, s
                                      (uint32_t)g->input.height, error);
     if (status == STATUS_OK)
         status = reader_next_page(job->reader, &ignored, error);
-    timing_add(&g->worker->timing, PART_DECODE, "decode", -1, since);
+    timing_add(&g->worker->timing, PHASE_DECODE, "decode", -1, since);
     return status;
 }
 
@@ -201,7 +201,7 @@ static enum status write_image(const struct job_group *g, const struct group_ite
                               out->height, error);
     if (status == STATUS_OK)
         status = writer_end_page(job->writer, error);
-    timing_add(&g->worker->timing, PART_ENCODE, "encode", -1, since);
+    timing_add(&g->worker->timing, PHASE_ENCODE, "encode", -1, since);
     return status == STATUS_OK ? convert_commit(g->worker, job, error) : status;
 }
 

@@ -403,7 +403,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     double since = clock_seconds();
     if (status == STATUS_OK && !job->is_merged)
         status = reader_open(job->input, &options, &job->reader, error);
-    timing_add(&worker->timing, PART_DECODE, "open", -1, since);
+    timing_add(&worker->timing, PHASE_DECODE, "open", -1, since);
     job->rounded = false;
     if (status == STATUS_OK)
         status = decide(job, worker, error);

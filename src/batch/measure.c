@@ -98,7 +98,7 @@ static enum status measure_file(struct worker *worker, struct reader *reader, st
             status = measuring_add(measuring, rows, pitch, count, error);
     }
     free(rows);
-    timing_add(&worker->timing, PART_DECODE, "measure", -1, since);
+    timing_add(&worker->timing, PHASE_DECODE, "measure", -1, since);
     return status;
 }
 

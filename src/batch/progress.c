@@ -184,12 +184,12 @@ static void append_bottleneck(char *line, const struct progress *progress)
         const char *name;
         double seconds;
     } shares[] = {
-        {"reading", seconds[PART_DECODE] + seconds[PART_PREPARE]},
-        {"the device", seconds[PART_UPLOAD] + seconds[PART_STAGES] + seconds[PART_DOWNLOAD]},
-        {"aligning", seconds[PART_REGISTRATION]},
-        {"writing", seconds[PART_ENCODE]},
-        {"verifying", seconds[PART_VERIFY]},
-        {"starting", seconds[PART_START] + seconds[PART_BUILD]},
+        {"reading", seconds[PHASE_DECODE] + seconds[PHASE_PREPARE]},
+        {"the device", seconds[PHASE_UPLOAD] + seconds[PHASE_STAGES] + seconds[PHASE_DOWNLOAD]},
+        {"aligning", seconds[PHASE_REGISTRATION]},
+        {"writing", seconds[PHASE_ENCODE]},
+        {"verifying", seconds[PHASE_VERIFY]},
+        {"starting", seconds[PHASE_START] + seconds[PHASE_BUILD]},
     };
     size_t most = 0;
     for (size_t i = 1; i < sizeof shares / sizeof shares[0]; i++)
@@ -362,8 +362,8 @@ void progress_add(struct progress *progress, const struct job *job, const struct
     /* The first file starts the measurement of the rate, at the time when the device was ready. A skipped
      * file says nothing about the rate. */
     if (progress->rate_since == 0 && !result->skipped)
-        progress->rate_since = now - fmax(result->times.total - result->times.seconds[PART_START] -
-                                              result->times.seconds[PART_BUILD],
+        progress->rate_since = now - fmax(result->times.total - result->times.seconds[PHASE_START] -
+                                              result->times.seconds[PHASE_BUILD],
                                           0);
     /* The job's bytes are done. */
     if (!job->is_expected_done)
@@ -374,7 +374,7 @@ void progress_add(struct progress *progress, const struct job *job, const struct
         progress->bytes += result->bytes_in + result->bytes_out;
         progress->pixels += result->pixels;
         progress->file_seconds += result->times.total;
-        for (int i = 0; i < PART_COUNT; i++)
+        for (int i = 0; i < PHASE_COUNT; i++)
             progress->seconds[i] += result->times.seconds[i];
     }
     if (progress->has_file_lines)

@@ -36,9 +36,9 @@ struct progress {
                              * finished file, or the first drawing after rows were done; 0 before */
     double rate_bytes;      /* done_bytes + processed_bytes at that time */
     /* For the summary. */
-    uint64_t bytes, pixels;     /* bytes read and written; pixels of inputs */
-    double seconds[PART_COUNT]; /* busy seconds of all files */
-    double file_seconds;        /* from the start to the end of each file, added up */
+    uint64_t bytes, pixels;      /* bytes read and written; pixels of inputs */
+    double seconds[PHASE_COUNT]; /* busy seconds of all files */
+    double file_seconds;         /* from the start to the end of each file, added up */
 };
 
 /* Initialises the progress, before the workers start. From then on progress_interrupted prints the number of

@@ -61,12 +61,12 @@ static void put_seconds(struct json_writer *line, const char *key, double second
     json_put_number(line, key, round(1e6 * seconds) / 1e6, DIGITS);
 }
 
-/* Writes the busy seconds of each part, into an object that is open. */
+/* Writes the busy seconds of each phase, into an object that is open. */
 static void put_parts(struct json_writer *line, const struct times *times)
 {
-    for (int i = 0; i < PART_COUNT; i++)
-        if (part_is_reported((enum part)i, times->seconds[i]))
-            put_seconds(line, part_names[i].key, times->seconds[i]);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        if (phase_is_reported((enum phase)i, times->seconds[i]))
+            put_seconds(line, phase_names[i].key, times->seconds[i]);
 }
 
 /* Writes the size of a picture, or null if it is not known. */
@@ -341,7 +341,7 @@ static double gigabytes_per_second(const struct timing_sum *kernel)
 
 static bool is_cached(struct worker *worker)
 {
-    return timing_part(&worker->timing, PART_BUILD).longest < CACHED_BUILD;
+    return timing_phase(&worker->timing, PHASE_BUILD).longest < CACHED_BUILD;
 }
 
 /* Returns the frames of video per second; 0 if unknown. */
@@ -356,7 +356,7 @@ static const char *memory_name(const struct worker *worker)
     return worker->run.memory == MEMORY_IMAGE ? "image" : "buffer";
 }
 
-/* Prints two tables: the device time of each kernel by stage; the busy time of each part, and the wall-clock
+/* Prints two tables: the device time of each kernel by stage; the busy time of each phase, and the wall-clock
  * time. Parts overlap, so their sum may exceed the wall clock. */
 static void print_table(FILE *out, struct worker *worker)
 {
@@ -371,17 +371,17 @@ static void print_table(FILE *out, struct worker *worker)
         fprintf(out, "%-18s %-18s %8d %10.3f %10.1f %8.1f\n", kernel->owner, kernel->name, kernel->count,
                 1e3 * kernel->seconds, 1e-6 * (double)kernel->bytes, gigabytes_per_second(kernel));
     }
-    fprintf(out, "%-18s %-18s %8s %10.3f\n", "all kernels", "", "", 1e3 * busy.seconds[PART_STAGES]);
+    fprintf(out, "%-18s %-18s %8s %10.3f\n", "all kernels", "", "", 1e3 * busy.seconds[PHASE_STAGES]);
 
     /* Parts, wall clock, and frames of a video. */
     fprintf(out, "\n%-36s %10s %6s\n", "part", "busy ms", "%");
-    for (int i = 0; i < PART_COUNT; i++) {
+    for (int i = 0; i < PHASE_COUNT; i++) {
         const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
         char title[64];
-        if (!part_is_reported((enum part)i, busy.seconds[i]))
+        if (!phase_is_reported((enum phase)i, busy.seconds[i]))
             continue;
-        snprintf(title, sizeof title, "%s%s", part_names[i].title,
-                 i != PART_BUILD     ? ""
+        snprintf(title, sizeof title, "%s%s", phase_names[i].title,
+                 i != PHASE_BUILD    ? ""
                  : is_cached(worker) ? " (from the driver's cache)"
                                      : " (compiled)");
         fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * busy.seconds[i], 100 * share);
@@ -455,7 +455,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         if (!worker->has_device_name && (timing->form == TIMING_TABLE || i > 0))
             continue;
         /* Complete the measurements by what no worker measures. */
-        worker->timing.parts[PART_PREPARE].seconds = worker->context->chain->prepared;
+        worker->timing.phases[PHASE_PREPARE].seconds = worker->context->chain->prepared;
         worker->timing.began = began;
         (timing->form == TIMING_JSON ? print_json : print_table)(file, worker);
     }

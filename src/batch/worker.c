@@ -40,7 +40,7 @@ static enum status open_own_device(struct worker *worker, struct error *error)
     enum status status = device_open_named(worker->opener.wanted, &settings->environment, settings->force,
                                            &worker->device, error);
     atomic_store(&worker->opener.is_opening, false);
-    timing_add(&worker->timing, PART_START, "open the device", -1, since);
+    timing_add(&worker->timing, PHASE_START, "open the device", -1, since);
     return status;
 }
 
@@ -167,7 +167,7 @@ void worker_charge(struct worker *worker, const struct times *since, int share, 
 {
     struct times now = worker_times(worker);
     to->total += (now.total - since->total) / share;
-    for (int i = 0; i < PART_COUNT; i++)
+    for (int i = 0; i < PHASE_COUNT; i++)
         to->seconds[i] += (now.seconds[i] - since->seconds[i]) / share;
 }
 

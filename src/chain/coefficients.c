@@ -329,7 +329,7 @@ static enum status read_subband(const struct page *page, const struct shape *sha
         if (file_page->index + 1 == coefficients_page_count(shape))
             status = coefficients_check(*sum, &info->metadata, error);
     }
-    timing_add(page->timing, PART_DECODE, "decode", file_page->index, since);
+    timing_add(page->timing, PHASE_DECODE, "decode", file_page->index, since);
     return status;
 }
 
@@ -413,7 +413,7 @@ static enum status write_subband(const struct page *page, const struct shape *sh
         status = writer_end_page(page->writer, error);
     if (file_page->index != 0) /* page 0 borrows the metadata of page->out */
         metadata_free(&info.metadata);
-    timing_add(page->timing, PART_ENCODE, "encode", file_page->index, since);
+    timing_add(page->timing, PHASE_ENCODE, "encode", file_page->index, since);
     return status;
 }
 

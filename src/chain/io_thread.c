@@ -97,7 +97,7 @@ static enum status read_pieces(struct reader_thread *reader, unsigned char *to, 
         rows -= some;
         to += skip ? 0 : (size_t)some * pitch;
     }
-    timing_add(reader->page->timing, PART_DECODE, skip ? "skip" : "decode", reader->next_slice, since);
+    timing_add(reader->page->timing, PHASE_DECODE, skip ? "skip" : "decode", reader->next_slice, since);
     return status;
 }
 
@@ -243,7 +243,7 @@ static bool write_slot(struct writer_thread *writer, struct slot *slot)
         const double since = clock_seconds();
         status = writer_write(writer->page->writer, slot->staging->host, writer->io.pitch,
                               (uint32_t)(slot->rows.end - slot->rows.begin), &error);
-        timing_add(writer->page->timing, PART_ENCODE, "encode", slot->slice, since);
+        timing_add(writer->page->timing, PHASE_ENCODE, "encode", slot->slice, since);
     }
     if (status == STATUS_OK)
         queue_push(&writer->io.idle, slot);
@@ -270,7 +270,7 @@ enum status writer_thread_open(struct writer_thread *writer, const struct page *
     enum status status = writer_begin_page(page->writer, &page->out, error);
     if (status != STATUS_OK)
         return status;
-    timing_add(page->timing, PART_ENCODE, "begin", -1, since);
+    timing_add(page->timing, PHASE_ENCODE, "begin", -1, since);
     status = io_thread_open(&writer->io, &page->run->stagings,
                             transfer_pitch(shape->width, shape->channels, page->output_conversion.type),
                             page->plan->slice, page->plan->slices > 1, error);

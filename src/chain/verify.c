@@ -193,7 +193,7 @@ static enum status run_piece(struct page_tap *tap, struct piece *piece, struct e
     page.output_conversion.counts_clipping = false;
     enum status status =
         run_in_memory("--verify", &page, piece->inputs, (size_t)tap->in_pages, &piece->again, error);
-    timing_add_within(tap->page->timing, PART_VERIFY, PART_ENCODE, "verify", since);
+    timing_add_within(tap->page->timing, PHASE_VERIFY, PHASE_ENCODE, "verify", since);
     return status;
 }
 

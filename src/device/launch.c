@@ -171,12 +171,12 @@ static enum status enqueue_kernel(struct device *device, const struct work *work
 
     /* A long call has compiled the kernel. */
     if (seconds > COMPILING_ENQUEUE && device->event_log && device->event_log->timing)
-        timing_add(device->event_log->timing, PART_BUILD, "build at the first launch", -1,
+        timing_add(device->event_log->timing, PHASE_BUILD, "build at the first launch", -1,
                    clock_seconds() - seconds);
 
     /* Record the event. The log releases it. */
     if (device->event_log)
-        return event_log_add(device->event_log, PART_STAGES, work->kernel, bytes, event, error);
+        return event_log_add(device->event_log, PHASE_STAGES, work->kernel, bytes, event, error);
     clReleaseEvent(event);
     return STATUS_OK;
 }

@@ -164,7 +164,7 @@ static enum status enqueue_upload(struct staging *staging, size_t size, struct e
         code = clRetainEvent(staging->host_ready);
     if (code != CL_SUCCESS)
         return staging_failed(staging, "uploading", code, error);
-    return event_log_add(device->event_log, PART_UPLOAD, "upload", size, staging->host_ready, error);
+    return event_log_add(device->event_log, PHASE_UPLOAD, "upload", size, staging->host_ready, error);
 }
 
 /* Enqueues the copy to the host. It waits for the kernels that wrote the buffer. */
@@ -184,7 +184,7 @@ static enum status enqueue_download(struct staging *staging, size_t size, struct
     if (code != CL_SUCCESS)
         return staging_failed(staging, "downloading", code, error);
     release_event(&staging->kernels_done); /* the host waits for the copy, which has waited for the kernels */
-    return event_log_add(device->event_log, PART_DOWNLOAD, "download", size, staging->host_ready, error);
+    return event_log_add(device->event_log, PHASE_DOWNLOAD, "download", size, staging->host_ready, error);
 }
 
 enum status staging_unmap(struct staging *staging, size_t size, struct error *error)

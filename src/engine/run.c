@@ -17,10 +17,10 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
     run->pool.poison = device->environment->poison;
 }
 
-void run_add_host_time(struct run *run, enum part part, const char *what, double since)
+void run_add_host_time(struct run *run, enum phase phase, const char *what, double since)
 {
     if (run->timing)
-        timing_add(run->timing, part, what, -1, since);
+        timing_add(run->timing, phase, what, -1, since);
 }
 
 void run_free(struct run *run)

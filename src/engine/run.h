@@ -307,9 +307,9 @@ void run_free_analysis_results(struct run *run);
 /* Stores the noise of a pyramid's images in run->results, unless an earlier stage has stored its noise. */
 void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images);
 
-/* Adds the host time since `since` (clock_seconds) to a part of the timing. `what` is the name in
+/* Adds the host time since `since` (clock_seconds) to a phase of the timing. `what` is the name in
  * --trace. */
-void run_add_host_time(struct run *run, enum part part, const char *what, double since);
+void run_add_host_time(struct run *run, enum phase phase, const char *what, double since);
 
 /* Releases the scratch memory of a stage. Called by the pipeline. */
 void run_end_stage(struct run *run);

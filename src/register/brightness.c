@@ -320,7 +320,7 @@ static enum status convert_planes(struct run *run, struct thread_pool *workers, 
     const double since = clock_seconds();
     if (status == STATUS_OK)
         status = thread_pool_each(workers, gray_plane_blocks(gray), convert_block, &download, error);
-    run_add_host_time(run, PART_REGISTRATION, "brightness", since);
+    run_add_host_time(run, PHASE_REGISTRATION, "brightness", since);
     free(samples);
     return status;
 }

@@ -256,6 +256,6 @@ enum status registration_find(struct run *run, struct thread_pool *workers, enum
     free(matches);
     levels_free(&levels);
     if (run)
-        run_add_host_time(run, PART_REGISTRATION, "registration", since);
+        run_add_host_time(run, PHASE_REGISTRATION, "registration", since);
     return status;
 }

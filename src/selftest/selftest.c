@@ -158,7 +158,7 @@ static void finish_selftest(struct selftest_run *run, double seconds)
 {
     struct error ignored = {.text = ""};
     struct selftest_result *result = &run->result;
-    const struct timing_sum *kernels = run->timing.kernels, built = timing_part(&run->timing, PART_BUILD);
+    const struct timing_sum *kernels = run->timing.kernels, built = timing_phase(&run->timing, PHASE_BUILD);
     char *path = NULL;
     time_t now = time(NULL);
     struct tm date;

@@ -273,8 +273,8 @@ static enum status run_all_kinds(struct warming *warming, const char *text, stru
 /* Returns the seconds of compilation so far. */
 static double build_seconds(struct worker *worker)
 {
-    return timing_part(&worker->timing, PART_BUILD).seconds +
-           timing_part(&worker->verifier.timing, PART_BUILD).seconds;
+    return timing_phase(&worker->timing, PHASE_BUILD).seconds +
+           timing_phase(&worker->verifier.timing, PHASE_BUILD).seconds;
 }
 
 /* Runs and prints the examples of a stage. */
@@ -308,8 +308,8 @@ static enum status warm_device(struct warming *warming, struct error *error)
         if (stage_is_selected(&worker->context->settings->environment, (*stage)->name))
             run_examples(warming, *stage);
     fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
-            timing_part(&worker->timing, PART_BUILD).count +
-                timing_part(&worker->verifier.timing, PART_BUILD).count,
+            timing_phase(&worker->timing, PHASE_BUILD).count +
+                timing_phase(&worker->verifier.timing, PHASE_BUILD).count,
             warming->count, clock_seconds() - start);
     device_finish(&worker->device);
     return warming->failed == 0

@@ -132,7 +132,7 @@ double bench_kernel_seconds(struct bench *bench)
     struct error error = {.text = ""};
     bench_check_cl(clFinish(bench->device.queue), "waiting for the device");
     bench_check(event_log_collect(&bench->event_log, event_log_mark(&bench->event_log), &error), &error);
-    const double sum = timing_part(&bench->timing, PART_STAGES).seconds;
+    const double sum = timing_phase(&bench->timing, PHASE_STAGES).seconds;
     bench_restart(bench);
     return sum;
 }
