@@ -198,7 +198,7 @@ void result_note_missing(const struct worker *worker, int image, struct result *
 
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
 {
-    const struct estimate *estimate = &worker->run.results.noise;
+    const struct noise_estimates *estimate = &worker->run.results.noise;
     const struct shape *shape = &estimate->shape;
     if (estimate->levels == 0 || image >= shape->images)
         return;

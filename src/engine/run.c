@@ -161,7 +161,7 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 
 void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
 {
-    struct estimate *noise = &run->results.noise;
+    struct noise_estimates *noise = &run->results.noise;
     if (noise->levels > 0)
         return;
     noise->shape = *shape;

@@ -100,7 +100,7 @@ struct image_noise {
 enum { GROUP_IMAGES = 32 };
 
 /* Noise estimates of the images of a group, from the first stage that estimates noise. */
-struct estimate {
+struct noise_estimates {
     struct shape shape; /* shape of the pyramid */
     int levels;         /* 0 means no estimate */
     struct image_noise images[GROUP_IMAGES];
@@ -150,7 +150,7 @@ struct stage_scratch {
 struct page_results {
     const char *warning;    /* a string literal, from the first stage that warns; may be NULL */
     uint64_t warned_images; /* images of the group that it concerns: bit i for image i */
-    struct estimate noise;
+    struct noise_estimates noise;
     struct alignment alignment;
     const void *missing_params; /* params of the stage that counted NaN and infinite values; may be NULL */
     uint64_t nonfinite[GROUP_IMAGES]; /* number of such values, for each image of a group */
