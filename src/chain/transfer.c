@@ -237,8 +237,8 @@ static enum status pack_columns(struct run *run, const struct planes *planes, st
     struct work work = make_work(run, "pack", conversion, raster, planes);
     work.width = columns.count;
     *owner = PACKING;
-    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how),
-                                ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_WRITE_RASTER(raster),
+                                ARG(how), ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
     *owner = caller;
     return status;
 }

@@ -39,7 +39,8 @@ struct raster {
 /* Arguments of a kernel that reads a raster, and of one that writes it. */
 #define ARGS_READ_RASTER(raster)                                                                             \
     ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
-#define ARGS_RASTER(raster) ARGS_READ_RASTER(raster), ARG((raster)->width), ARG_MEMORY((raster)->clipped)
+#define ARGS_WRITE_RASTER(raster)                                                                            \
+    ARGS_READ_RASTER(raster), ARG((raster)->width), ARG_MEMORY((raster)->clipped)
 
 /* Returns the bytes of `rows` rows. */
 size_t raster_bytes(const struct raster *raster, int rows);

@@ -176,7 +176,7 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
         return STATUS_FAILED;
     cl_int units;
     struct work work = move_work(run, "extend_samples", out, &units);
-    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster),
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_WRITE_RASTER(out->raster),
                   ARG(units), ARG(at), ARG_MEMORY(fill));
 }
 

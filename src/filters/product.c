@@ -107,7 +107,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     if (read && write && input.sample != output.sample)
         define(&work.defines, "READ_SAMPLE", input.sample);
     return LAUNCH(run->device, &work, error, ARG_MEMORY(input.memory), ARG(input_at), ARG_MEMORY(src->object),
-                  ARG(from), ARG_MEMORY(other->object), ARG(other_at), ARGS_RASTER(&output),
+                  ARG(from), ARG_MEMORY(other->object), ARG(other_at), ARGS_WRITE_RASTER(&output),
                   ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
                   ARG(tables.blocks_x), ARG(tables.first_y), ARG(product->epilogue), ARG(channels));
 }

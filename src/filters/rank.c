@@ -142,7 +142,8 @@ static enum status rank_samples(struct run *run, const struct rank *rank, const 
     work.bytes = raster_bytes(in->raster, src.rows) + raster_bytes(out->raster, dst.rows);
     define(&work.defines, "SAMPLE", out->raster->sample);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARG(src_at),
-                  ARGS_RASTER(out->raster), ARG(dst_at), ARG(channels), ARG(radius), ARG(alpha_channel));
+                  ARGS_WRITE_RASTER(out->raster), ARG(dst_at), ARG(channels), ARG(radius),
+                  ARG(alpha_channel));
 }
 
 /* Enqueues a sorting network from planes to planes. */
@@ -279,9 +280,9 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
     work.bytes = in->raster ? raster_bytes(read, src.rows) + raster_bytes(write, dst.rows)
                             : planes_bytes(&src) + planes_bytes(&dst);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(read), ARG_MEMORY(src.object), ARG(src_at),
-                  ARGS_RASTER(write), ARG_MEMORY(dst.object), ARG(dst_at), ARG(depth), ARG_MEMORY(reaches),
-                  ARG(ranking), ARG(alpha_channel), ARG_MEMORY(scratch.object), ARG(scratch_bytes),
-                  ARG_MEMORY(*skipped));
+                  ARGS_WRITE_RASTER(write), ARG_MEMORY(dst.object), ARG(dst_at), ARG(depth),
+                  ARG_MEMORY(reaches), ARG(ranking), ARG(alpha_channel), ARG_MEMORY(scratch.object),
+                  ARG(scratch_bytes), ARG_MEMORY(*skipped));
 }
 
 /* Enqueues kernels/rank_tiles_cpu.cl for the blocks that rank_by_histogram() skipped, or for all if

@@ -341,7 +341,7 @@ enum status move_pixels(struct run *run, const struct affine *affine, const stru
                             dst.width,          dst.first_row,      dst.rows};
     cl_int units;
     struct work work = move_work(run, "move_samples", out, &units);
-    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster),
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_WRITE_RASTER(out->raster),
                   ARG(units), ARG(by));
 }
 

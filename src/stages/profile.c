@@ -181,7 +181,7 @@ static enum status run_profile(struct run *run, const void *params, const struct
     if (in->raster && out->raster && read->sample != write->sample)
         define(&work.defines, "READ_SAMPLE", read->sample);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(read), ARG_MEMORY(src.object), ARG(from),
-                  ARGS_RASTER(write), ARG_MEMORY(dst.object), ARG(to), ARG_MEMORY(floats), ARG(how));
+                  ARGS_WRITE_RASTER(write), ARG_MEMORY(dst.object), ARG(to), ARG_MEMORY(floats), ARG(how));
 }
 
 static struct stage_caps profile_caps(const void *params)
