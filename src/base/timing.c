@@ -138,11 +138,6 @@ void timing_seconds(struct timing *timing, double seconds[PHASE_COUNT])
     pthread_mutex_unlock(&timing->lock);
 }
 
-double timing_total(const struct timing *timing)
-{
-    return clock_seconds() - timing->began;
-}
-
 void timing_merge(struct timing *timing, struct timing *other)
 {
     pthread_mutex_lock(&timing->lock);

@@ -1,9 +1,9 @@
 /* Timing: sums of events of host and device for --timing and --report, and with --trace the list of all
  * events.
  *
- * Reader, device and writer work at the same time, so the seconds of the phases do not add up to the wall
- * clock. Out of memory is no error here: sums and events are dropped, and timing_write_trace reports it.
- * Names are not copied and must outlive the struct timing.
+ * Reader, device and writer work at the same time, so the seconds of all phases exceed the elapsed time. Out
+ * of memory is no error here: sums and events are dropped, and timing_write_trace reports it. Names are not
+ * copied and must outlive the struct timing.
  *
  * Thread safety: any thread may call any function, except timing_begin, timing_write_trace and timing_free.
  */
@@ -19,7 +19,7 @@
 /* Returns the seconds of a monotonic clock with an arbitrary zero. */
 double clock_seconds(void);
 
-/* The phases of a command's work. */
+/* The kinds of work of a command. */
 enum phase {
     PHASE_START,        /* finding the device and creating its context */
     PHASE_BUILD,        /* compiling programs, or loading them from a cache */
@@ -34,7 +34,7 @@ enum phase {
     PHASE_COUNT
 };
 
-/* Names of a phase. */
+/* The names of a phase in reports. */
 struct phase_name {
     const char *key;   /* in JSON: "start_up" */
     const char *title; /* in tables: "start-up" */
@@ -102,9 +102,6 @@ struct timing_sum timing_phase(struct timing *timing, enum phase phase);
 
 /* Copies the seconds of all phases. */
 void timing_seconds(struct timing *timing, double seconds[PHASE_COUNT]);
-
-/* Returns the seconds since timing_begin. */
-double timing_total(const struct timing *timing);
 
 /* Adds the sums of another timing, which no other thread uses any more. Its events are not copied. */
 void timing_merge(struct timing *timing, struct timing *other);

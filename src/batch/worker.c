@@ -158,7 +158,7 @@ enum status worker_open(struct worker *worker, struct error *error)
 
 struct times worker_times(struct worker *worker)
 {
-    struct times times = {.total = timing_total(&worker->timing)};
+    struct times times = {.total = clock_seconds() - worker->timing.began};
     timing_seconds(&worker->timing, times.seconds);
     return times;
 }

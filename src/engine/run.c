@@ -1,8 +1,8 @@
 /* Memory, launches and results of a run.
  *
  * Small functions that stages call between kernels. The few objects of a page (scratch planes, analysis
- * results, held noise) are in arrays of fixed size. Scratch beyond its array fails, noise beyond it is not
- * held, and the planner limits the number of analysis passes. */
+ * results, held noise) are in arrays of fixed size. If scratch planes exceed theirs, the stage fails; further
+ * noise is not held; and the planner limits the number of analysis passes. */
 #include "engine/run.h"
 
 #include <stdlib.h>
@@ -114,8 +114,10 @@ bool run_is_cpu(const struct run *run)
 /* True if local memory has room for `bytes` in addition to the kernel's own tables. */
 static bool fits_local_memory(const struct run *run, size_t bytes)
 {
-    enum { TABLE = 1024 }; /* bytes: `rows` of dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl */
-    return bytes + TABLE <= run->device->local_memory;
+    enum {
+        TABLES = 1024
+    }; /* bytes: `rows` of dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl */
+    return bytes + TABLES <= run->device->local_memory;
 }
 
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
@@ -196,11 +198,6 @@ void run_expire_noise(struct run *run)
         run->frames.noises[i].is_old = true;
 }
 
-void run_drop_noise(struct run *run)
-{
-    run->frames.count = 0;
-}
-
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count)
 {
     if (count == 0 || (run->results.missing_params && run->results.missing_params != params))
@@ -274,13 +271,6 @@ enum status run_constants(struct run *run, const float *values, size_t count, cl
     if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
         return STATUS_OK;
     return constants_add(&run->constants, run->device, &key, values, count, memory, error);
-}
-
-enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
-                        struct error *error)
-{
-    weights->count = count;
-    return run_constants(run, values, count, &weights->memory, error);
 }
 
 void value_release_except(struct run *run, struct value *value, const struct value *kept)
