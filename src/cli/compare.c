@@ -54,6 +54,8 @@ static enum status add_unpaired(struct compare_run *run, const struct list *list
     command.settings.files_from = NULL;
     const char **names = allocate((list->count + 1) * sizeof *names, "names", error);
     enum status status = names ? list_make(&others, &command, error) : STATUS_FAILED;
+    if (status == STATUS_OK)
+        list_keep_shard(&others, &command.settings.part);
     for (size_t i = 0; names && i < list->count; i++)
         names[i] = list->jobs[i].name;
     if (names)
@@ -132,6 +134,8 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
     enum status status = list_make(&list, command, error), single = STATUS_OK;
     struct compare_run run = {.command = command, .out = out, .several = list.several};
+    if (status == STATUS_OK)
+        list_keep_shard(&list, &command->settings.part);
     if (status == STATUS_OK && stat_errno != 0)
         status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
     if (status == STATUS_OK && list.several && command->compare.diff)

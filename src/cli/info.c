@@ -78,10 +78,12 @@ const char *channels_name(const struct image_info *info)
 
 const char *channel_name(const struct image_info *info, int channel)
 {
-    static const char *const names[][4] = {
-        {"gray"}, {"gray", "alpha"}, {"red", "green", "blue"}, {"red", "green", "blue", "alpha"}};
-    static const char *const video[4] = {"Y", "Cb", "Cr"};
-    return info->video.parts > 1 ? video[channel] : names[info->channels - 1][channel];
+    static const char *const names[] = {"red", "green", "blue"}, *const video[] = {"Y", "Cb", "Cr"};
+    if (info->video.parts > 1)
+        return video[channel];
+    if (info->channels % 2 == 0 && channel == info->channels - 1)
+        return info->alpha ? "alpha" : "another";
+    return info->channels < 3 ? "gray" : names[channel];
 }
 
 /* Writes "resolution": pixels a metre, or the ratio of width and height of a pixel; null if absent. */
@@ -368,8 +370,8 @@ static void print_lines(FILE *out, const struct file_info *facts)
     const struct image_info *info = facts->info;
     const struct shape *shape = &facts->pyramid.shape;
     /* "photo.png: PNG, 640 x 480, RGB, 8 bit" */
-    fprintf(out, "%s: %s, %u x %u, %s, ", facts->name, facts->format->name, info->width, info->height,
-            channels_name(info));
+    print_visible(out, facts->name);
+    fprintf(out, ": %s, %u x %u, %s, ", facts->format->name, info->width, info->height, channels_name(info));
     if (info->bits > 0)
         fprintf(out, "%d bit%s\n", info->bits, info->palette ? " of a palette" : "");
     else
@@ -504,6 +506,8 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = list_make(&list, command, error);
+    if (status == STATUS_OK)
+        list_keep_shard(&list, &command->settings.part);
     if (status == STATUS_OK && command->begin)
         status = command->begin(command, &list, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {

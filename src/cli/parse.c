@@ -388,6 +388,12 @@ static enum status resolve(const struct parser *parser, struct error *error)
                     is_info    ? "info shows"
                     : is_check ? "check reads"
                                : "compare reads");
+    const char *mode = command->settings.selftest       ? "selftest"
+                       : command->settings.warm         ? "warm"
+                       : command->settings.list_devices ? "list-devices"
+                                                        : NULL;
+    if (mode != NULL && (parser->has_stage || parser->positional_count > 0))
+        return fail(error, STATUS_USAGE, "--%s processes no files; leave out files and stages", mode);
     if (is_info + is_check + (command->settings.compare != NULL) > 1)
         return fail(error, STATUS_USAGE, "--info, --check and --compare cannot be used together; use one");
     if (command->settings.in_place && command->settings.output != NULL)
