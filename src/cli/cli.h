@@ -95,9 +95,6 @@ struct description describe_help(const struct option *option);
 /* Returns "image" or "pyramid". */
 const char *kind_name(enum kind kind);
 
-/* Returns "image to pyramid" */
-struct description describe_kinds(const struct stage *stage);
-
 /* The examples of the overview and the manual page; a NULL command ends them. */
 extern const struct example overview_examples[];
 

@@ -1,11 +1,11 @@
 /* Compares the samples of two files.
  *
- *     a pair of readers ─▶ blocks of rows ─▶ channels ─▶ struct difference
+ *     two readers ─▶ blocks of rows ─▶ rows of one channel ─▶ struct difference
  *                                               └─▶ diff=FILE
  *
  * Samples are compared as the files store them, as fractions of full scale: 8 and 16 bit may be compared with
- * each other, profiles and orientation are ignored. It runs on the host, where decoding takes most of the
- * time; a device would only see each row once. */
+ * each other, profiles and orientation are ignored. It runs on the host: decoding takes most of the time, and
+ * each row is used only once. */
 #include "cli/comparison.h"
 
 #include "cli/cli.h"
@@ -14,10 +14,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 1 << 20 }; /* of rows that are read at once; a row may have more */
+enum { BLOCK_BYTES = 1 << 20 }; /* bytes to read at once, rounded up to whole rows */
 
-/* Notes why two pages cannot be compared. Returns false if they can. */
-static bool note_unlike(struct comparison *pair, const struct image_info *a, const struct image_info *b)
+/* Sets pair->why and returns true if two pages cannot be compared. */
+static bool note_mismatch(struct comparison *pair, const struct image_info *a, const struct image_info *b)
 {
     char *why = pair->why;
     if (a->width != b->width || a->height != b->height)
@@ -30,8 +30,8 @@ static bool note_unlike(struct comparison *pair, const struct image_info *a, con
     return why[0] != '\0';
 }
 
-/* Begins a page of diff=FILE: colour without alpha, in samples like the input's, *type. Opens the file first.
- */
+/* Begins a page of diff=FILE, without alpha, and opens the file before the first page. *type receives its
+ * sample type: the input's, or the nearest one that the format has. */
 static enum status begin_diff(const struct compare_option *option, const struct command *command,
                               const struct image_info *page, struct writer **writer, enum sample_type *type,
                               struct error *error)
@@ -53,7 +53,7 @@ static enum status begin_diff(const struct compare_option *option, const struct 
     return writer_begin_page(*writer, &info, error);
 }
 
-/* Compares a row of each side, which is in `values`, and writes the differences over the input's values. */
+/* Compares the rows in `values` of both sides, and replaces the input's values by the differences. */
 static void compare_row(struct comparison *pair, const struct image_info *page)
 {
     struct side *a = &pair->sides[0], *b = &pair->sides[1];
@@ -70,7 +70,7 @@ static void compare_row(struct comparison *pair, const struct image_info *page)
     }
 }
 
-/* Writes the differences that compare_row left; the reference's values are overwritten. */
+/* Writes the differences that compare_row stored. Overwrites the reference's values. */
 static enum status write_row(struct comparison *pair, const struct image_info *page, struct writer *writer,
                              enum sample_type type, struct error *error)
 {
@@ -82,8 +82,8 @@ static enum status write_row(struct comparison *pair, const struct image_info *p
     return writer_write(writer, row, colours * page->width * sample_size(type), 1, error);
 }
 
-/* Compares the rows of a page; both readers are at its begin. `writer` is NULL without diff=, and `type` the
- * type of its samples. */
+/* Compares the rows of a page, at whose start both readers are. `writer` of diff=, which may be NULL,
+ * receives the differences as samples of `type`. */
 static enum status compare_rows(struct comparison *pair, struct writer *writer, enum sample_type type,
                                 struct error *error)
 {
@@ -120,13 +120,13 @@ static enum status compare_rows(struct comparison *pair, struct writer *writer, 
     return status;
 }
 
-/* Compares the present pages, and writes a page of diff=FILE. */
+/* Compares the pages at which the readers are, and writes a page of diff=FILE. `number` counts from 0. */
 static enum status compare_page(struct comparison *pair, const struct command *command, uint32_t number,
                                 struct writer **writer, struct error *error)
 {
     const struct compare_option *option = &command->compare;
     const struct image_info *page = reader_info(pair->sides[0].reader);
-    const int first = page->video.part;
+    const int first = page->video.part; /* channel; a page of video has one of the three */
     enum sample_type type = page->type;
     enum status status = STATUS_OK;
     if (option->diff)
@@ -145,7 +145,7 @@ static enum status compare_page(struct comparison *pair, const struct command *c
     return status == STATUS_OK && *writer ? writer_end_page(*writer, error) : status;
 }
 
-/* Opens one side. */
+/* Opens one of the two files. */
 static enum status open_side(struct side *side, const char *path, const struct settings *settings,
                              struct error *error)
 {
@@ -172,7 +172,7 @@ enum status comparison_make(struct comparison *pair, const struct command *comma
     for (uint32_t page = 0; status == STATUS_OK && more[0] && more[1]; page++) {
         const struct image_info *info = reader_info(pair->sides[0].reader);
         const uint32_t parts = info->video.parts > 1 ? (uint32_t)info->video.parts : 1;
-        if (note_unlike(pair, info, reader_info(pair->sides[1].reader)))
+        if (note_mismatch(pair, info, reader_info(pair->sides[1].reader)))
             break;
         status = compare_page(pair, command, page / parts, &writer, error);
         for (int i = 0; status == STATUS_OK && i < 2; i++)
