@@ -9,8 +9,7 @@
  *     --help=bl        names of stages
  *
  * The argument is split into the text that is kept and the text to complete. Candidates come from the option
- * tables, so a new stage or option needs no change here. If there is no candidate, the shell completes file
- * names. */
+ * tables. If there is none, the shell completes file names. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -27,8 +26,8 @@ struct typed {
     const char *last; /* the part to complete */
 };
 
-/* Prints a line with the kept part, the candidate and `after`, a tab and the meaning, if the candidate with
- * `after` begins with the typed text. */
+/* If the candidate, followed by `after`, begins with the text to complete, prints a line: the kept part, the
+ * candidate, `after`, a tab and the meaning. */
 static void offer(const struct typed *typed, struct word candidate, const char *after, const char *meaning)
 {
     const size_t length = strlen(typed->last);
@@ -84,10 +83,9 @@ static void offer_keys(struct typed *typed, const struct option *table, const ch
             offer_words(typed, key);
         return;
     }
-    if (last == value && primary != NULL) /* the primary value is first */
+    if (last == value && primary != NULL) /* PRIMARY is first */
         offer_words(typed, primary);
-    /* Keys that are not given yet. A required PRIMARY comes before them. */
-    if (last == value && options_need_value(table))
+    if (last == value && options_need_value(table)) /* keys come only after a required PRIMARY */
         return;
     for (const struct option *key = table; key->type != OPTION_END; key++)
         if (key->name != NULL && !key->hidden && !is_given(typed, value, key->name))
@@ -134,8 +132,8 @@ static void offer_value(struct typed *typed, struct word name, const char *value
         offer_stages(typed);
 }
 
-/* Returns the name of the stage or option at the end of `argument` that takes the next argument as its value;
- * else an empty word. In letters such as -qm, the first that needs a value takes the rest. */
+/* If the value of the stage or option in `argument` is the next argument, returns its name, else an empty
+ * word. Of letters such as -qm, the first one that needs a value takes the rest of the argument. */
 static struct word option_awaiting_value(const char *argument)
 {
     const struct word none = {NULL, 0};

@@ -1,11 +1,11 @@
-/* --info: the header of each file, as text or as a line of JSON.
+/* --info: prints the header of each file, as text or as a line of JSON.
  *
  *     list of files ─▶ open ─▶ (measure) ─▶ file_info ─▶ (noise) ─▶ print_lines or print_json
  *
- * The output describes the first page that is asked for; of the other pages only their number. Pixels are
- * read for --measure alone, once on the host, and once for the noise, which opens a device for the first
- * picture and runs the analysis pass of --denoise, so that --info prints what --denoise would use. A file
- * that cannot be read is reported, and the others follow. */
+ * The output describes the first page of --page, and the number of pages. Pixels are read only for --measure:
+ * once on the host, and once on a device for the noise. That is the analysis pass of --denoise, so --info
+ * prints the noise that --denoise would use. A file that cannot be read is reported, and the others follow.
+ */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 enum {
-    VALUE_SHOWN = 200, /* most bytes of a value in text; JSON has all of it */
-    TAKEN_SIZE = 256,  /* bytes for the camera and its settings */
+    VALUE_SHOWN = 200, /* maximum bytes of a value as text; JSON has the whole value */
+    TAKEN_SIZE = 256,  /* bytes of the text about camera and exposure */
     DIGITS = 9         /* significant digits of numbers in JSON */
 };
 
@@ -36,7 +36,7 @@ struct file_info {
     const char *name;
     const struct image_info *info; /* of the first page */
     const struct metadata *metadata;
-    const struct colour_space *space; /* NULL: the file does not name one that can be read */
+    const struct colour_space *space; /* NULL: the file names none, or its profile cannot be read */
     const struct format *format;
     const char *compression; /* may be NULL */
     int pages;               /* number of pages; 0: unknown before they are read */
@@ -49,7 +49,8 @@ struct file_info {
     const struct page_measures *measured; /* NULL also for coefficients */
 };
 
-/* Collects the facts about an open file. A damaged coefficient file is described as a TIFF. */
+/* Describes an open file, without colour space and measurements. A damaged coefficient file is described as a
+ * TIFF. */
 static struct file_info inspect(const struct job *job, struct reader *reader)
 {
     struct error ignored;
@@ -147,23 +148,24 @@ static void put_known(struct json_writer *out, const char *key, int value)
         json_put_null(out, key);
 }
 
-/* Returns the variance of the Laplacian divided by the variance that the noise of the finest level causes in
- * it; NaN if one of them is unknown, or if there is no noise. */
+/* Returns the variance of the Laplacian divided by the variance that white noise, as strong as the noise of
+ * the finest level, has after it: 20 times its own, as 20 is the sum of the squared weights 1, 1, -4, 1, 1.
+ * NaN if one of them is unknown, or without noise. */
 static double sharpness(const struct file_info *facts)
 {
     const struct noise_summary *noise = facts->noise;
     double variance = 0;
     if (!facts->measured || noise->count == 0)
         return (double)NAN;
-    /* The first opponent colour is the brightness of struct page_measures. Otherwise use the mean variance.
-     */
+    /* The Laplacian is that of the brightness, which is the first opponent colour. If the noise is that of
+     * RGB, use the mean variance. */
     const bool is_opponent = noise->count == 3 && !noise->is_separate;
     for (int i = 0; i < (is_opponent ? 1 : noise->count); i++)
         variance += pow((double)noise->sigma[i][0] / 255, 2) / (is_opponent ? 1 : noise->count);
     return variance > 0 ? facts->measured->laplacian / (20 * variance) : (double)NAN;
 }
 
-/* Writes the results of --measure; null for what does not exist. */
+/* Writes the results of --measure. Without them, lists are empty and numbers null. */
 static void put_measured(struct json_writer *out, const struct file_info *facts)
 {
     static const struct page_measures none;
@@ -336,13 +338,16 @@ static void print_measured(FILE *out, const struct file_info *facts)
     if (facts->noise->count > 0) {
         char text[NOISE_TEXT_SIZE];
         noise_text(facts->noise, text);
-        /* A line for each part. */
+        /* Break lines after each colon and semicolon; print the colons. */
         fputs("  noise: ", out);
-        for (const char *at = text; *at != '\0'; at++)
-            if (strncmp(at, "; ", 2) == 0 || strncmp(at, ": ", 2) == 0)
-                at += fputs(*at == ':' ? ":\n    " : "\n    ", out) >= 0;
-            else
+        for (const char *at = text; *at != '\0'; at++) {
+            if (strncmp(at, "; ", 2) != 0 && strncmp(at, ": ", 2) != 0) {
                 putc(*at, out);
+                continue;
+            }
+            fputs(*at == ':' ? ":\n    " : "\n    ", out);
+            at++; /* the blank */
+        }
         putc('\n', out);
     }
     if (!measured)
@@ -402,12 +407,12 @@ static void print_lines(FILE *out, const struct file_info *facts)
 
 /* ---------------------------------------------------------------- --measure */
 
-/* Finds the noise of pictures, on a device that the first one opens. Zeroed, it has no device. */
+/* Finds the noise of pictures. The first picture opens the device. Initialise it with zeros. */
 struct noise_finder {
     struct worker_context context;
     struct worker worker;
     struct chain chain; /* --denoise */
-    bool begun;         /* the fields above are initialised */
+    bool begun;         /* context and worker are initialised */
 };
 
 /* Runs the analysis pass of --denoise on unchanged samples, and records the noise in `result`. Reads the page
@@ -429,7 +434,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
         status = worker_open(worker, error);
     if (status != STATUS_OK)
         return status;
-    /* Plan the chain --denoise. None of the stage's own programs is needed. */
+    /* Plan the chain --denoise. Do not compile all its programs in advance: the analysis pass needs few. */
     const struct image_info *info = reader_info(reader);
     const struct plan_request request = {.chain = &finder->chain,
                                          .input = image_shape(info),
@@ -441,7 +446,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
     status = plan_make(&plan, &request, &worker->run, error);
     if (status != STATUS_OK)
         return status;
-    /* The page of a run in memory, but with the file as its reader. It is never written. */
+    /* Analyse the page, whose reader is the file. Nothing is written. */
     struct page page = memory_page(&worker->run, &plan, &worker->timing, false, 0);
     page.input_conversion.premultiplied = info->premultiplied;
     page.reader = reader;
@@ -454,7 +459,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
 
 /* ---------------------------------------------------------------- all files */
 
-/* Prints one file. Coefficients and complex samples are no picture, so their noise is not looked for. */
+/* Prints one file. Coefficients and complex samples are not measured, as they are no picture. */
 static enum status write_file_info(const struct command *command, const struct job *job,
                                    struct noise_finder *finder, FILE *out, struct error *error)
 {
@@ -502,7 +507,7 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
     struct list list;
     struct noise_finder finder = {.begun = false};
     size_t failed = 0;
-    /* Without arguments the input is stdin, where nothing comes from a terminal. */
+    /* Without arguments the input is stdin, and climg would wait for a user to type a picture. */
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = list_make(&list, command, error);

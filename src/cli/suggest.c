@@ -61,8 +61,7 @@ static void consider(struct search *search, const char *name)
     }
 }
 
-/* Words of other programs that users type most, and what they mean here. An answer with a blank is a
- * sentence, else a name. */
+/* The words of other programs that users type most. An answer with a blank is a sentence, else a name. */
 const struct alias aliases[] = {
     /* files and programs */
     {"convert", "the output's name is enough, as in climg in.png out.jpg"},
@@ -113,31 +112,30 @@ const struct alias aliases[] = {
     {NULL, NULL},
 };
 
-/* Compares whole words only: similar names are a matter of the edit distance. */
-const char *alias_answer(const char *unknown)
+const char *alias_answer(const char *typed)
 {
     for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
         const char *cursor = alias->typed;
         struct word word;
         while (text_next_word(&cursor, '|', &word))
-            if (word_equals(word, unknown))
+            if (word_equals(word, typed))
                 return alias->answer;
     }
     return NULL;
 }
 
-struct hint suggest(const char *before, const char *typed)
+struct hint suggest(const char *before, const char *unknown)
 {
     struct hint hint = {.text = ""};
     /* Names have no capitals. A word longer than any name is cut off. */
-    char unknown[NAME_LIMIT + 1] = "";
-    for (size_t i = 0; i < NAME_LIMIT && typed[i] != '\0'; i++)
-        unknown[i] = (char)tolower((unsigned char)typed[i]);
-    const char *answer = alias_answer(unknown);
+    char lower[NAME_LIMIT + 1] = "";
+    for (size_t i = 0; i < NAME_LIMIT && unknown[i] != '\0'; i++)
+        lower[i] = (char)tolower((unsigned char)unknown[i]);
+    const char *answer = alias_answer(lower);
     if (answer == NULL) {
-        /* The nearest stage or option, unless more than a third of the letters is wrong in all names. */
-        const size_t length = strlen(unknown);
-        struct search search = {.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
+        /* Find the nearest stage or option, of which at most a third of the letters is wrong. */
+        const size_t length = strlen(lower);
+        struct search search = {.unknown = lower, .length = length, .best_distance = (length + 1) / 3 + 1};
         for (const struct stage *const *stage = stages; *stage != NULL; stage++)
             consider(&search, (*stage)->name);
         for (const struct option *option = global_options; option->type != OPTION_END; option++)
