@@ -126,11 +126,10 @@ static void run_next(struct thread_pool *pool)
     struct task *task = pool->first;
     pool->first = task->next;
     pool->queued--;
-    task->state = TASK_RUNNING;
     pthread_mutex_unlock(&pool->mutex);
     task->run(task->argument);
     pthread_mutex_lock(&pool->mutex);
-    task->state = TASK_IDLE;
+    task->is_pending = false;
     pthread_cond_broadcast(&pool->finished);
 }
 
@@ -158,7 +157,7 @@ void thread_pool_submit(struct thread_pool *pool, struct task *task)
     pthread_mutex_lock(&pool->mutex);
 
     /* Append the task to the queue. */
-    task->state = TASK_QUEUED;
+    task->is_pending = true;
     task->next = NULL;
     if (pool->first == NULL)
         pool->first = task;
@@ -181,7 +180,7 @@ void thread_pool_submit(struct thread_pool *pool, struct task *task)
 void thread_pool_wait(struct thread_pool *pool, struct task *task)
 {
     pthread_mutex_lock(&pool->mutex);
-    while (task->state != TASK_IDLE) {
+    while (task->is_pending) {
         if (pool->first != NULL)
             run_next(pool);
         else

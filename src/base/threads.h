@@ -61,14 +61,12 @@ bool queue_stopped(struct queue *queue);
 
 enum { THREADS_MAX = 256 };
 
-enum task_state { TASK_IDLE, TASK_QUEUED, TASK_RUNNING };
-
 struct task {
     void (*run)(void *argument);
     void *argument;
 
     /* Private; guarded by the pool's mutex. Zero before the first submission. */
-    enum task_state state;
+    bool is_pending; /* in the list or running */
     struct task *next;
 };
 
@@ -94,11 +92,12 @@ int processors_available(void);
  * there is work for them. If the system refuses one, the existing ones do its work, so this cannot fail. */
 void thread_pool_open(struct thread_pool *pool, int count);
 
-/* Enqueues a task, which must be idle. It must not move until it was waited for or thread_pool_close
+/* Enqueues a task, which must not be pending. It must not move until it was waited for or thread_pool_close
  * returned. */
 void thread_pool_submit(struct thread_pool *pool, struct task *task);
 
-/* Waits until the task is done, and runs queued tasks meanwhile. Returns at once for an idle task. */
+/* Waits until the task is done, and runs queued tasks meanwhile. Returns at once if the task is not pending.
+ */
 void thread_pool_wait(struct thread_pool *pool, struct task *task);
 
 /* Waits for running tasks, joins the threads and frees the pool. Queued tasks are dropped. */

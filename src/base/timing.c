@@ -66,7 +66,6 @@ static struct timing_sum *find_or_add_kernel(struct timing *timing, const char *
     return &timing->kernels[timing->kernel_count++];
 }
 
-/* Adds `more` to `sum`. */
 static void add_sum(struct timing_sum *sum, const struct timing_sum *more)
 {
     sum->count += more->count;
@@ -128,14 +127,6 @@ struct timing_sum timing_phase(struct timing *timing, enum phase phase)
     const struct timing_sum sum = timing->phases[phase];
     pthread_mutex_unlock(&timing->lock);
     return sum;
-}
-
-void timing_seconds(struct timing *timing, double seconds[PHASE_COUNT])
-{
-    pthread_mutex_lock(&timing->lock);
-    for (int i = 0; i < PHASE_COUNT; i++)
-        seconds[i] = timing->phases[i].seconds;
-    pthread_mutex_unlock(&timing->lock);
 }
 
 void timing_merge(struct timing *timing, struct timing *other)

@@ -100,9 +100,6 @@ void timing_add_within(struct timing *timing, enum phase phase, enum phase withi
 /* Returns the sum of a phase. */
 struct timing_sum timing_phase(struct timing *timing, enum phase phase);
 
-/* Copies the seconds of all phases. */
-void timing_seconds(struct timing *timing, double seconds[PHASE_COUNT]);
-
 /* Adds the sums of another timing, which no other thread uses any more. Its events are not copied. */
 void timing_merge(struct timing *timing, struct timing *other);
 

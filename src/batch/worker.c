@@ -159,7 +159,8 @@ enum status worker_open(struct worker *worker, struct error *error)
 struct times worker_times(struct worker *worker)
 {
     struct times times = {.total = clock_seconds() - worker->timing.began};
-    timing_seconds(&worker->timing, times.seconds);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        times.seconds[i] = timing_phase(&worker->timing, (enum phase)i).seconds;
     return times;
 }
 

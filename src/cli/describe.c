@@ -41,15 +41,14 @@ struct description describe_stage(const struct stage *stage)
     /* The primary value is the table's first row, if there is one; the others are keys. */
     const bool has_keys = stage->options[primary != NULL].type != OPTION_END;
     describe_append(&description, stage->name);
-    if (stage->options->type == OPTION_END)
-        return description;
     /* A value that may be left out must follow '='. */
-    describe_append(&description, needs_value ? " " : "[=");
-    if (primary != NULL)
-        describe_append(&description, option_value_name(primary));
-    if (has_keys)
-        describe_append(&description, primary != NULL ? "[,KEY=VALUE]..." : "KEY=VALUE[,...]");
-    describe_append(&description, needs_value ? "" : "]");
+    if (stage->options->type != OPTION_END)
+        text_append(description.text, sizeof description.text, "%s%s%s%s",
+                    needs_value ? " " : "[=", primary != NULL ? option_value_name(primary) : "",
+                    !has_keys         ? ""
+                    : primary != NULL ? "[,KEY=VALUE]..."
+                                      : "KEY=VALUE[,...]",
+                    needs_value ? "" : "]");
     return description;
 }
 
@@ -59,13 +58,9 @@ struct description describe_global(const struct option *option)
     const char *value = option_value_name(option);
     if (option->letter != 0)
         text_append(description.text, sizeof description.text, "-%c, ", option->letter);
-    describe_append(&description, "--");
-    describe_append(&description, option->name);
-    if (value != NULL) {
-        describe_append(&description, option->optional ? "[=" : " ");
-        describe_append(&description, value);
-        describe_append(&description, option->optional ? "]" : "");
-    }
+    text_append(description.text, sizeof description.text, "--%s", option->name);
+    if (value != NULL)
+        text_append(description.text, sizeof description.text, option->optional ? "[=%s]" : " %s", value);
     return description;
 }
 
@@ -139,7 +134,6 @@ static size_t width_of(const char *text, size_t size)
     return width;
 }
 
-/* Writes `count` blanks. */
 static void write_spaces(FILE *file, size_t count)
 {
     fprintf(file, "%*s", (int)count, "");

@@ -203,13 +203,11 @@ static enum status check_names(const struct command *command, struct error *erro
         if (stage == NULL)
             return fail(error, STATUS_USAGE, "%s: there is no such file; %s", input,
                         suggest("--", input).text);
-        if (!options_need_value(stage->options))
-            return fail(error, STATUS_USAGE,
-                        "%s: there is no such file; stages are options: climg INPUT --%s OUTPUT", input,
-                        input);
+        const bool needs_value = options_need_value(stage->options);
         return fail(error, STATUS_USAGE,
-                    "%s: there is no such file; stages are options: climg INPUT --%s %s OUTPUT", input, input,
-                    option_value_name(options_primary(stage->options)));
+                    "%s: there is no such file; stages are options: climg INPUT --%s%s%s OUTPUT", input,
+                    input, needs_value ? " " : "",
+                    needs_value ? option_value_name(options_primary(stage->options)) : "");
     }
     return STATUS_OK;
 }

@@ -221,13 +221,7 @@ void run_report(struct run *run, const char *text)
 
 void run_begin_page(struct run *run)
 {
-    run->results.warning = NULL;
-    run->results.warned_images = 0;
-    run->results.noise.levels = 0;
-    run->results.alignment.found = false;
-    run->results.text[0] = '\0';
-    run->results.missing_params = NULL;
-    memset(run->results.nonfinite, 0, sizeof run->results.nonfinite);
+    run->results = (struct page_results){.warning = NULL};
 }
 
 struct analysis_result *run_analysis_result(struct run *run, const void *params)

@@ -16,21 +16,6 @@ struct shape shape_full(const struct shape *shape)
     return full;
 }
 
-int shape_planes(const struct shape *shape)
-{
-    return shape->channels * shape->images;
-}
-
-bool shape_is_colour(const struct shape *shape)
-{
-    return shape->channels - shape->alpha == 3;
-}
-
-int shape_alpha(const struct shape *shape)
-{
-    return shape->alpha ? shape->channels - 1 : -1;
-}
-
 const struct colour_space *shape_space(const struct shape *shape)
 {
     const struct colour_space *space = shape->space;
@@ -59,11 +44,6 @@ struct interval interval_clip(struct interval interval, int size)
     const int last = size - 1, begin = interval.begin < 0 ? 0 : interval.begin > last ? last : interval.begin;
     const int end = interval.end > size ? size : interval.end;
     return (struct interval){begin, end > begin ? end : begin + 1};
-}
-
-struct interval rows_full(int height)
-{
-    return (struct interval){0, height};
 }
 
 struct interval interval_union(struct interval a, struct interval b)
@@ -97,11 +77,6 @@ const struct stage *stage_find(const char *name)
             return *stage;
     }
     return NULL;
-}
-
-struct stage_caps stage_get_caps(const struct stage *stage, const void *params)
-{
-    return stage->caps ? stage->caps(params) : (struct stage_caps){.file = NULL};
 }
 
 enum status adapt_nothing_to_chroma(void *params, const struct chroma *chroma, struct error *error)
