@@ -15,7 +15,7 @@ struct side {
     const char *name;
     struct reader *reader;    /* NULL: not open */
     struct image_info info;   /* of the first page, without metadata; width 0: the file was not read */
-    double *values, *channel; /* samples of a row, and those of one channel; owned */
+    double *values, *channel; /* a row of samples, and one of a single channel; owned */
     unsigned char *rows;      /* a block of rows as read; in the same allocation */
 };
 
@@ -26,6 +26,8 @@ struct comparison {
     struct side sides[2]; /* the input, then the reference */
     struct difference channels[COMPARISON_CHANNELS];
     int channel_count;
+    struct writer *diff;        /* of diff=FILE; NULL: not open */
+    enum sample_type diff_type; /* samples of diff=FILE */
     char why[160]; /* reason why they cannot be compared, without names of files; empty if they were compared
                     */
 };

@@ -1,4 +1,4 @@
-/* Completion of a command line.
+/* Completes a command line.
  *
  *     argument         candidates
  *     --sc             names of stages and options that begin with "sc"
@@ -108,7 +108,6 @@ static const struct option *find_global_option(struct word name)
     return option != NULL && !option->hidden ? option : NULL;
 }
 
-/* Offers all stages. */
 static void offer_stages(const struct typed *typed)
 {
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)

@@ -58,7 +58,6 @@ const char *stage_group(const struct stage *stage)
     return group_title(i);
 }
 
-/* Writes a list of all stages by purpose. */
 static void write_stages(FILE *file)
 {
     for (size_t i = 0; i <= GROUPS; i++) {
@@ -120,7 +119,6 @@ static void write_overview(FILE *file)
           file);
 }
 
-/* Writes a stage's synopsis, keys, manual and examples. */
 static void write_stage(FILE *file, const struct stage *stage)
 {
     fprintf(file, "%s\n", describe_stage(stage).text);

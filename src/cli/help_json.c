@@ -66,7 +66,6 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_end(out, '}');
 }
 
-/* Writes commands and their purposes. */
 static void put_examples(struct json_writer *out, const struct example *examples)
 {
     json_begin(out, "examples", '[');
@@ -103,7 +102,6 @@ static void put_stage(struct json_writer *out, const struct stage *stage)
     json_end(out, '}');
 }
 
-/* Writes a table of options or variables. */
 static void put_table(struct json_writer *out, const char *key, const struct option *table,
                       struct description (*describe)(const struct option *option))
 {

@@ -87,7 +87,7 @@ const char *channel_name(const struct image_info *info, int channel)
     return info->channels < 3 ? "gray" : names[channel];
 }
 
-/* Writes "resolution": pixels a metre, or the ratio of width and height of a pixel; null if absent. */
+/* Writes "resolution": pixels per metre, or the ratio of width and height of a pixel; null if absent. */
 static void put_resolution(struct json_writer *out, const struct metadata *metadata)
 {
     if (metadata->resolution_unit == RESOLUTION_ABSENT) {
@@ -157,8 +157,7 @@ static double sharpness(const struct file_info *facts)
     double variance = 0;
     if (!facts->measured || noise->count == 0)
         return (double)NAN;
-    /* The Laplacian is that of the brightness, which is the first opponent colour. If the noise is that of
-     * RGB, use the mean variance. */
+    /* `laplacian` is of the brightness, the first opponent colour. For noise of RGB use the mean variance. */
     const bool is_opponent = noise->count == 3 && !noise->is_separate;
     for (int i = 0; i < (is_opponent ? 1 : noise->count); i++)
         variance += pow((double)noise->sigma[i][0] / 255, 2) / (is_opponent ? 1 : noise->count);
@@ -265,9 +264,9 @@ static void print_value(FILE *out, const char *text)
     putc('\n', out);
 }
 
-/* Converts from pixels a metre. PNG stores these as a whole number: 300 an inch as 11811, which are 299.9994.
- * Returns the whole number that PNG would store in the same way, if there is one. */
-static double pixels_an_inch(double per_metre)
+/* Converts from pixels per metre, which PNG stores as a whole number: 300 per inch as 11811, which are
+ * 299.9994. Therefore returns a whole number if PNG stores it in the same way. */
+static double pixels_per_inch(double per_metre)
 {
     const double inch = 0.0254, whole = round(inch * per_metre);
     return fabs(whole / inch - per_metre) <= 0.5 ? whole : inch * per_metre;
@@ -290,24 +289,22 @@ static void print_space(FILE *out, const struct colour_space *space)
 /* Prints colour, resolution, orientation and texts, a line for each that the file has. */
 static void print_metadata(FILE *out, const struct metadata *metadata)
 {
-    /* The tone curve: a profile is more precise than a chunk, which is more precise than a number. */
+    /* Colour, by the most precise description: a profile, the sRGB chunk, or gamma. */
     if (metadata->icc.size > 0)
         fprintf(out, "  colour: ICC profile of %zu bytes\n", metadata->icc.size);
     else if (metadata->srgb)
         fputs("  colour: sRGB\n", out);
     else if (metadata->gamma > 0)
         fprintf(out, "  colour: gamma %.5g\n", metadata->gamma);
-    /* Geometry. Resolution is stored in pixels a metre, in PNG as a whole number. */
     const double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_PER_METRE)
-        fprintf(out, "  resolution: %.6g x %.6g pixels an inch\n", pixels_an_inch(x), pixels_an_inch(y));
+        fprintf(out, "  resolution: %.6g x %.6g pixels per inch\n", pixels_per_inch(x), pixels_per_inch(y));
     else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != y)
-        fprintf(out, "  resolution: %.6g to %.6g, of no unit\n", x, y);
+        fprintf(out, "  resolution: %.6g to %.6g, without a unit\n", x, y);
     else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != 1) /* ImageJ names the unit in the text */
-        fprintf(out, "  resolution: %.6g pixels a unit, which the description may name\n", x);
+        fprintf(out, "  resolution: %.6g pixels per unit, which the description may name\n", x);
     if (metadata->orientation > 1)
         fprintf(out, "  orientation: %d (--auto-orient turns it)\n", metadata->orientation);
-    /* Blobs and texts. */
     char taken[TAKEN_SIZE];
     exif_describe(&metadata->exif, taken, sizeof taken);
     if (taken[0] != '\0') {
@@ -330,7 +327,6 @@ static void print_metadata(FILE *out, const struct metadata *metadata)
     }
 }
 
-/* Prints a line for each result of --measure. */
 static void print_measured(FILE *out, const struct file_info *facts)
 {
     const struct page_measures *measured = facts->measured;
@@ -386,7 +382,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
                 shape->width, shape->height, shape->channels, shape->channels == 1 ? "" : "s",
                 sample_name(facts->pyramid.samples), shape->levels, shape->levels == 1 ? "" : "s",
                 biorts[shape->biort].name, qshifts[shape->qshift].name);
-    /* The number of pages, if it is not one. Streams do not say it. */
+    /* Streams do not store the number of pages. */
     if (facts->pages <= 0)
         fputs("  pages: one or more\n", out);
     else if (facts->pages > 1)

@@ -51,7 +51,6 @@ static void man_write_text(FILE *file, const char *text, size_t size)
     }
 }
 
-/* Writes a string and a line break. */
 static void write_line(FILE *file, const char *text)
 {
     man_write_text(file, text, strlen(text));

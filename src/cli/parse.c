@@ -39,8 +39,7 @@ struct parser {
     bool options_ended; /* after the argument "--" */
 
     /* Output. */
-    struct command *command;
-    const char **positionals; /* room for all of argv; belongs to the command */
+    struct command *command; /* `inputs` collects the positional arguments */
     size_t positional_count;
     size_t before_stages; /* number of positional arguments before the first stage */
     bool has_stage;
@@ -252,7 +251,7 @@ static enum status take_positional(struct parser *parser, const struct long_opti
             return fail(error, STATUS_USAGE, "%s %s: there is no such file; did you mean %s=%s", before->what,
                         argument, before->what, value);
     }
-    parser->positionals[parser->positional_count++] = argument;
+    parser->command->inputs[parser->positional_count++] = argument;
     return STATUS_OK;
 }
 
@@ -269,7 +268,6 @@ static enum status parse_argument(struct parser *parser, struct error *error)
     if (!parser->options_ended && name > argument && access(argument, F_OK) != 0)
         return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
                     suggest("--", read_long(name + strspn(name, "-")).name).text);
-    /* A file, or "-" for stdin or stdout. */
     if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
         return take_positional(parser, &before, argument, error);
     if (argument[1] != '-')
@@ -296,7 +294,6 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     const bool has_list = settings->files_from != NULL, only_reads = settings_writes_no_output(settings);
     const bool last_is_output =
         count + has_list > 1 && settings->output == NULL && !settings->in_place && !only_reads;
-    command->inputs = parser->positionals;
     command->input_count = has_list || count > 1 ? count - last_is_output : 1;
     if (last_is_output)
         command->output = command->inputs[count - 1];
@@ -312,8 +309,8 @@ static void assign_positionals(const struct parser *parser, struct command *comm
         command->inputs[0] = "-";
 }
 
-/* Fails if the chain cannot process the inputs. They are images; those whose name has no extension of a
- * format, or that of a format for coefficients, may also be coefficient files. */
+/* Fails if the chain cannot process the inputs. They are images, or coefficient files if the name has an
+ * extension of a format for coefficients, or of no format. */
 static enum status check_chain(const struct command *command, struct error *error)
 {
     struct chain resolved;
@@ -419,12 +416,10 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
     if (settings_init(&command->settings, error) != STATUS_OK)
         return STATUS_USAGE;
     /* Room for all arguments and the "-" of assign_positionals. */
-    const char **positionals = allocate_zeroed((size_t)argc + 1, sizeof *positionals, "the arguments", error);
-    if (positionals == NULL)
+    command->inputs = allocate_zeroed((size_t)argc + 1, sizeof *command->inputs, "the arguments", error);
+    if (command->inputs == NULL)
         return STATUS_FAILED;
-    command->inputs = positionals;
-    struct parser parser = {
-        .argc = argc, .argv = argv, .next = 1, .command = command, .positionals = positionals};
+    struct parser parser = {.argc = argc, .argv = argv, .next = 1, .command = command};
     enum status status = STATUS_OK;
     /* Arguments after --help or --version are ignored. */
     while (status == STATUS_OK && parser.next < argc && !settings_prints_text(&command->settings))

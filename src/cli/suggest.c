@@ -132,7 +132,6 @@ struct hint suggest(const char *before, const char *unknown)
             if (!option->hidden)
                 keep_nearest(option->name, lower, &answer, &distance);
     }
-    /* A sentence, a name, or nothing. */
     hint.is_found = answer != NULL;
     if (answer == NULL)
         text_append(hint.text, sizeof hint.text, "climg --help=all lists stages and options");

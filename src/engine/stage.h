@@ -189,8 +189,8 @@ struct stage_caps {
     /* Output values may exceed the range of the input values, so clipping is counted. */
     bool amplifies;
 
-    /* A parameter that is a sample value or a percentage (struct amount, filters/histogram.h) is between 0
-     * and 1. Unless samples are floats, the user probably meant a fraction of full scale, and is warned. */
+    /* A sample value or percentage among the parameters (struct amount, filters/histogram.h) is between 0
+     * and 1. Unless samples are floats, the user is warned that it is no fraction of full scale. */
     bool has_suspect_fraction;
 
     /* Largest parameter that is a sample value. The user is warned if it fits samples of another number of

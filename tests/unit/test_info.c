@@ -95,7 +95,7 @@ static void palette_and_a_long_text(void **state)
     text[199] = '\0';
     snprintf(expected, sizeof expected,
              "a.png: PNG, 2 x 2, RGB, 4 bit of a palette\n  compression: Deflate\n  colour: sRGB\n"
-             "  resolution: 72 x 72 pixels an inch\n  Author: %s... (205 bytes)\n",
+             "  resolution: 72 x 72 pixels per inch\n  Author: %s... (205 bytes)\n",
              text);
     tells("--info", STATUS_OK, expected);
 }
