@@ -3,6 +3,7 @@
  *     argument         candidates
  *     --sc             names of stages and options that begin with "sc"
  *     --memory=b       words of an option's value
+ *     -m=b             the same for an option's letter
  *     -m b             words of an option's value, an argument of its own
  *     --scale=2,fil    keys of a stage: "filter="
  *     ├ kept ───┤└ last
@@ -161,8 +162,11 @@ void completion_write(FILE *file, const char *before, const char *word)
     struct typed typed = {.file = file, .word = word};
     struct word name = option_awaiting_value(before);
     const char *equals = strchr(word, '=');
+    const struct option *lettered = equals == word + 2 ? global_find_letter(word[1]) : NULL;
     if (name.start != NULL) { /* the value of the option before it */
         offer_value(&typed, name, word);
+    } else if (lettered != NULL && word[0] == '-') { /* -m=b */
+        offer_value(&typed, (struct word){lettered->name, strlen(lettered->name)}, equals + 1);
     } else if (strncmp(word, "--", 2) == 0 && equals != NULL) { /* the value after '=' */
         offer_value(&typed, (struct word){word + 2, (size_t)(equals - word - 2)}, equals + 1);
     } else if (word[0] == '-') { /* the name of a stage or option; a single dash becomes two */
