@@ -96,7 +96,8 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
 {
     const struct compare_option *option = &run->command->compare;
     struct comparison pair = {.sides = {{.name = job_input_name(job)}}};
-    char *path = is_folder ? text_print(error, "%s/%s", option->reference, job->name)
+    const bool has_slash = option->reference[strlen(option->reference) - 1] == '/';
+    char *path = is_folder ? text_print(error, "%s%s%s", option->reference, has_slash ? "" : "/", job->name)
                            : copy_text(option->reference, error);
     if (path == NULL)
         return STATUS_FAILED;
@@ -111,7 +112,9 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
     if (status == STATUS_OK)
         add_pair(run, &pair);
     /* Set the message for compare_write to return with STATUS_DIFFERENT. This function has succeeded. */
-    if (status == STATUS_OK && !run->several && run->differing > 0)
+    if (status == STATUS_OK && !run->several && pair.sides[0].info.width == 0)
+        fail(error, STATUS_DIFFERENT, "%s: %s", pair.sides[0].name, pair.why);
+    else if (status == STATUS_OK && !run->several && run->differing > 0)
         fail(error, STATUS_DIFFERENT, "%s and %s differ%s%s", pair.sides[0].name, path,
              pair.why[0] != '\0'    ? ": "
              : option->min_psnr > 0 ? " by more than min-psnr allows"

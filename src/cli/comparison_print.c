@@ -50,6 +50,11 @@ static void print_channels(FILE *out, const struct comparison *pair, const char 
 void comparison_print(FILE *out, const struct comparison *pair, const struct figures *figures)
 {
     const struct difference *largest = &pair->channels[figures->largest];
+    if (pair->sides[0].info.width == 0) { /* there is nothing to compare it with, so it was not read */
+        print_visible(out, pair->sides[0].name);
+        fprintf(out, ": %s\n", pair->why);
+        return;
+    }
     print_side(out, &pair->sides[0]);
     print_side(out, &pair->sides[1]);
     if (pair->why[0] != '\0' || figures->is_equal) {
