@@ -368,6 +368,36 @@ static enum status check_only_name(const struct command *command, struct error *
                 name);
 }
 
+/* Fails if two commands that write no outputs are given, or one with arguments that it would ignore. */
+static enum status check_modes(const struct parser *parser, struct error *error)
+{
+    const struct settings *settings = &parser->command->settings;
+    const struct {
+        const char *name;
+        bool is_given, has_inputs;
+    } modes[] = {{"--info", settings->info != INFO_ABSENT, true},
+                 {"--check", settings->check, true},
+                 {"--compare", settings->compare != NULL, true},
+                 {"--list-devices", settings->list_devices != LIST_ABSENT, false},
+                 {"--selftest", settings->selftest, false},
+                 {"--warm", settings->warm, false}};
+    const char *other = NULL;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        const char *name = modes[i].name;
+        if (!modes[i].is_given)
+            continue;
+        if (other != NULL)
+            return fail(error, STATUS_USAGE, "%s and %s cannot be used together; use one", other, name);
+        if (modes[i].has_inputs && (parser->has_stage || settings->output != NULL))
+            return fail(error, STATUS_USAGE, "%s reads files as they are; leave out stages and --output",
+                        name);
+        if (!modes[i].has_inputs && (parser->has_stage || parser->positional_count > 0))
+            return fail(error, STATUS_USAGE, "%s processes no files; leave out files and stages", name);
+        other = name;
+    }
+    return STATUS_OK;
+}
+
 /* Assigns the positional arguments and checks all arguments together. --help and similar options need
  * neither. */
 static enum status resolve(const struct parser *parser, struct error *error)
@@ -376,27 +406,9 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (settings_prints_text(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
-    const bool is_info = command->settings.info != INFO_ABSENT, is_check = command->settings.check;
-    if (settings_writes_no_output(&command->settings) &&
-        (parser->has_stage || command->settings.output != NULL))
-        return fail(error, STATUS_USAGE, "--%s files as they are; leave out stages and --output",
-                    is_info    ? "info shows"
-                    : is_check ? "check reads"
-                               : "compare reads");
-    const char *mode = command->settings.selftest       ? "selftest"
-                       : command->settings.warm         ? "warm"
-                       : command->settings.list_devices ? "list-devices"
-                                                        : NULL;
-    if (mode != NULL && (parser->has_stage || parser->positional_count > 0))
-        return fail(error, STATUS_USAGE, "--%s processes no files; leave out files and stages", mode);
-    if (is_info + is_check + (command->settings.compare != NULL) > 1)
-        return fail(error, STATUS_USAGE, "--info, --check and --compare cannot be used together; use one");
-    if (command->settings.in_place && command->settings.output != NULL)
-        return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
-    if (command->settings.auto_orient && command->settings.stored_orientation)
-        return fail(error, STATUS_USAGE,
-                    "--auto-orient and --stored-orientation cannot be used together; leave one out");
-    enum status status = settings_resolve(&command->settings, error);
+    enum status status = check_modes(parser, error);
+    if (status == STATUS_OK)
+        status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK && command->settings.compare != NULL)
         status = options_parse_value(compare_options, "--compare", command->settings.compare,
                                      &command->compare, &command->compare_text, error);

@@ -46,8 +46,7 @@ struct raster {
 /* Returns the bytes of `rows` rows. */
 size_t raster_bytes(const struct raster *raster, int rows);
 
-/* Columns to copy: the first one in the source and in the destination, and their number. An int4 in kernels.
- */
+/* Columns to copy: first one in the source, first one in the destination, number. An int4 in kernels. */
 struct columns {
     cl_int from, to, count, unused;
 };
@@ -91,8 +90,7 @@ struct image_noise {
      * this level. Full scale is 1. */
     float sigma[MAX_LEVELS][4];
     float factor; /* strength of the shrinkage, a multiple of the noise */
-    /* Noise at brightness (k + 0.5) / NOISE_TONES relative to `sigma`. All 0: the same at every brightness.
-     */
+    /* Noise at brightness (k + 0.5) / NOISE_TONES relative to `sigma`. All 0: it does not vary. */
     float tones[NOISE_TONES];
     bool is_found;    /* false: the image has no estimate, for example because it has one colour */
     bool is_white;    /* has the same strength on all levels */

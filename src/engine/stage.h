@@ -50,8 +50,7 @@ static inline int ceil_div(int n, int by)
 struct reduction {
     int by;            /* 2, 4 or 8; 0: not reduced */
     int width, height; /* of the full picture */
-    /* Share of the first column or row that is outside the full picture; 0 unless it was turned or cropped.
-     */
+    /* Share of the first column or row outside the full picture; 0 unless it was turned or cropped. */
     double left, top;
 };
 
@@ -99,8 +98,7 @@ static inline int shape_alpha(const struct shape *shape)
 }
 
 /* Returns the colour space, a gray one if there is one colour channel. Without a `space`, that is sRGB, for
- * floats linear sRGB. With `linear` it is the space before its curves were inverted. NULL if memory is out.
- */
+ * floats linear sRGB. With `linear` it is the space before its curves were inverted. NULL: no memory. */
 const struct colour_space *shape_space(const struct shape *shape);
 
 /* Converts a sample value in file units (0..255, a float's own scale) to the chain's 0..1 scale. */

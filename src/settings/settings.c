@@ -389,6 +389,11 @@ enum status settings_resolve(struct settings *settings, struct error *error)
                     settings->info != INFO_ABSENT ? "info"
                     : settings->check             ? "check"
                                                   : "compare");
+    if (settings->in_place && settings->output)
+        return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
+    if (settings->auto_orient && settings->stored_orientation)
+        return fail(error, STATUS_USAGE,
+                    "--auto-orient and --stored-orientation cannot be used together; leave one out");
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
     settings->verbose = settings->verbose && !settings->quiet;

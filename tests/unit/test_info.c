@@ -59,7 +59,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
     tells("--info", STATUS_OK,
           "a.png: PNG, 2 x 2, gray, 8 bit\n  compression: Deflate\n  colours: cICP 1/13; curve: sRGB\n  "
           "colour: gamma 0.2\n  resolution: 2 to "
-          "1, of no unit\n"
+          "1, without a unit\n"
           "  orientation: 6 (--auto-orient turns it)\n  EXIF: 26 bytes\n  also: cICP\n  Title: one two \n");
     tells(
         "--info=json", STATUS_OK,

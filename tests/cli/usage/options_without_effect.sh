@@ -10,4 +10,5 @@ climg --check in.png --report report.json
 climg in.png --invert out.png --selftest
 climg --warm in.png
 climg --list-devices --invert
+climg --selftest --warm
 climg --info -0 in.png

@@ -116,7 +116,7 @@ def test_one_number_for_the_noise(tmp_path, rng, channels, independent, sigma):
 @pytest.mark.parametrize("words", [["--blur", "2"], ["-o", "x.png"]])
 def test_nothing_else_is_done(tmp_path, words):
     done = harness.run("--info", harness.SAMPLES / "scene.png", *words, cwd=tmp_path, status=2)
-    assert done.err == "climg: --info shows files as they are; leave out stages and --output\n"
+    assert done.err == "climg: --info reads files as they are; leave out stages and --output\n"
 
 
 def test_noise(tmp_path):
