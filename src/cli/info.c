@@ -34,8 +34,7 @@ enum {
 /* A file as --info prints it. Pointers but `noise` belong to the reader or the job. */
 struct file_info {
     const char *name;
-    const struct image_info *info; /* of the first page */
-    const struct metadata *metadata;
+    const struct image_info *info;    /* of the first page */
     const struct colour_space *space; /* NULL: the file names none, or its profile cannot be read */
     const struct format *format;
     const char *compression; /* may be NULL */
@@ -58,7 +57,6 @@ static struct file_info inspect(const struct job *job, struct reader *reader)
     const struct format *format = reader_format(reader);
     struct file_info facts = {.name = job_input_name(job),
                               .info = info,
-                              .metadata = &info->metadata,
                               .format = format,
                               .compression = format->compression ? format->compression(info) : NULL,
                               .pages = reader_page_count(reader)};
@@ -198,7 +196,7 @@ static void put_measured(struct json_writer *out, const struct file_info *facts)
 static void print_json(FILE *file, const struct file_info *facts)
 {
     const struct image_info *info = facts->info;
-    const struct metadata *metadata = facts->metadata;
+    const struct metadata *metadata = &info->metadata;
     struct json_writer out = {.out = file};
     json_begin(&out, NULL, '{');
     /* Pixels, as the reader delivers them. */
@@ -394,11 +392,11 @@ static void print_lines(FILE *out, const struct file_info *facts)
         print_value(out, info->video.header);
     }
     print_space(out, facts->space);
-    print_metadata(out, facts->metadata);
+    print_metadata(out, &info->metadata);
     if (facts->noise)
         print_measured(out, facts);
-    if (facts->metadata->warning[0])
-        fprintf(out, "  warning: %s\n", facts->metadata->warning);
+    if (info->metadata.warning[0])
+        fprintf(out, "  warning: %s\n", info->metadata.warning);
 }
 
 /* ---------------------------------------------------------------- --measure */
@@ -482,7 +480,7 @@ static enum status write_file_info(const struct command *command, const struct j
     struct file_info facts = inspect(job, reader);
     struct error ignored;
     if (facts.info->video.parts < 2)
-        colour_space_of_file(facts.metadata, facts.info->channels - facts.info->alpha, &facts.space,
+        colour_space_of_file(&facts.info->metadata, facts.info->channels - facts.info->alpha, &facts.space,
                              &ignored);
     facts.noise = settings->measure ? &result.noise : NULL;
     facts.measured = is_measured && !facts.is_pyramid ? &measured : NULL;
