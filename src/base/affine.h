@@ -27,13 +27,13 @@ static inline struct affine affine_then(const struct affine *first, const struct
                            a.yx * b.xy + a.yy * b.yy,     a.yx * b.x + a.yy * b.y + a.y};
 }
 
-/* Returns the same map for coordinates whose origin is `before` pixels further left and up, in its domain and
- * its range. 0.5 moves the origin from the centre of the first pixel to its top left corner. */
-static inline struct affine affine_move_origin(const struct affine *map, double before)
+/* Returns the map for coordinates whose origin is `distance` pixels further left and up, both before and
+ * after mapping. 0.5 moves the origin from the centre of the first pixel to its top left corner. */
+static inline struct affine affine_move_origin(const struct affine *map, double distance)
 {
     struct affine moved = *map;
-    moved.x += before - (map->xx + map->xy) * before;
-    moved.y += before - (map->yx + map->yy) * before;
+    moved.x += distance - (map->xx + map->xy) * distance;
+    moved.y += distance - (map->yx + map->yy) * distance;
     return moved;
 }
 
@@ -49,20 +49,23 @@ static inline bool affine_is_on_side(const struct affine *map)
     return map->xx == 0 && map->yy == 0;
 }
 
-/* Returns the density (pixels per unit of length) along an axis of the output. One pixel along this axis is
- * (across, down) pixels in the input, whose densities are x and y. Exact if `across` or `down` is 0. */
-static inline double affine_density(double across, double down, double x, double y)
+/* Returns the density (pixels per unit of length) along an axis of the output. A step of one pixel along this
+ * axis is a step of (dx, dy) pixels in the input, whose densities are x_density and y_density. The division
+ * is exact, without hypot, if dx or dy is 0. */
+static inline double affine_density(double dx, double dy, double x_density, double y_density)
 {
-    return down == 0 ? x / fabs(across) : across == 0 ? y / fabs(down) : 1 / hypot(across / x, down / y);
+    return dy == 0   ? x_density / fabs(dx)
+           : dx == 0 ? y_density / fabs(dy)
+                     : 1 / hypot(dx / x_density, dy / y_density);
 }
 
 /* Replaces the densities of the input along x and y by the output's densities. The map leads from output to
  * input positions. */
 static inline void affine_densities(const struct affine *map, double *x, double *y)
 {
-    const double along_x = affine_density(map->xx, map->yx, *x, *y);
+    const double x_density = affine_density(map->xx, map->yx, *x, *y);
     *y = affine_density(map->xy, map->yy, *x, *y);
-    *x = along_x;
+    *x = x_density;
 }
 
 /* True if the orientation exchanges rows and columns. Orientations are numbered as in TIFF 6.0: 2 to 4 mirror
@@ -76,7 +79,7 @@ static inline bool orientation_is_on_side(int orientation)
  * both is the top left corner. */
 static inline struct affine orientation_map(int orientation, double width, double height)
 {
-    /* 1 if the picture begins at the right, or the bottom, of the stored one. */
+    /* 1 if the upright picture's first column (row) is at the right (bottom) of the stored picture. */
     const int right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     const int bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     const struct affine mirror = {1 - 2 * right, 0, right * width, 0, 1 - 2 * bottom, bottom * height};

@@ -12,7 +12,8 @@
  * PoCL links kernels with /usr/bin/ld. Landlock allows climg to start linkers and their loaders only; they
  * are confined like climg.
  *
- * Not refused: reading of names, sizes and times of files (stat), and changes of time stamps. */
+ * Not refused: reading of sizes and times of files (stat), changes of time stamps and, before Landlock 6,
+ * signals to other processes of the user. */
 #include "base/confine.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ struct ruleset {
 /* Rules of the process. Set before there are threads. */
 static int ruleset_fd = -1;  /* descriptor of Landlock's rule set; -1: none */
 static int landlock_version; /* version of Landlock; 0: not usable */
-static uint64_t handled;     /* rights on files that need a rule */
+static uint64_t handled;     /* rights on files that exist only where a rule grants them */
 static int rule_error;       /* errno of the last failure to create the rule set or to add a rule; 0: none */
 static bool is_on;
 
@@ -127,7 +128,7 @@ void confine_begin(void)
         landlock_version = 0;
         return;
     }
-    /* The bit of the last right. */
+    /* Index of the highest bit that this version knows. */
     const int newest_right = landlock_version >= 5 ? 15 : landlock_version >= 3 ? 14 : 13;
     const struct ruleset ruleset = {
         .files = handled = (UINT64_C(2) << newest_right) - 1,
@@ -163,14 +164,14 @@ static void rule_add(int file, unsigned rights)
         access |= LANDLOCK_ACCESS_FS_REMOVE_DIR;
     if (rights & CONFINE_EXECUTE)
         access |= LANDLOCK_ACCESS_FS_EXECUTE;
-    const bool known = fstat(file, &info) == 0;
+    const bool is_known = fstat(file, &info) == 0;
     const struct landlock_path_beneath_attr rule = {
-        .allowed_access = access & handled & (known && S_ISDIR(info.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
+        .allowed_access = access & handled & (is_known && S_ISDIR(info.st_mode) ? ~UINT64_C(0) : ACCESS_FILE),
         .parent_fd = file};
     /* EBADFD: pipes and the like cannot have a rule and need none. ENOMSG: allowed_access is 0, as this
      * Landlock version does not know the rights. */
-    if (!known || (syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
-                   errno != EBADFD && errno != ENOMSG))
+    if (!is_known || (syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
+                      errno != EBADFD && errno != ENOMSG))
         rule_error = errno;
 }
 
@@ -262,10 +263,11 @@ struct filter {
     unsigned short length;
 };
 
-static void filter_add(struct filter *filter, unsigned code, uint32_t value, unsigned char then,
-                       unsigned char otherwise)
+/* Appends an instruction. A jump skips `if_true` instructions if its test passes, else `if_false`. */
+static void filter_add(struct filter *filter, unsigned code, uint32_t value, unsigned char if_true,
+                       unsigned char if_false)
 {
-    filter->code[filter->length++] = (struct sock_filter){(unsigned short)code, then, otherwise, value};
+    filter->code[filter->length++] = (struct sock_filter){(unsigned short)code, if_true, if_false, value};
 }
 
 /* Adds a case that returns `result` if the loaded word passes the test against `value`: BPF_JEQ
@@ -276,14 +278,15 @@ static void filter_case(struct filter *filter, unsigned test, uint32_t value, ui
     filter_add(filter, BPF_RET | BPF_K, result, 0, 0);
 }
 
+/* Loads a 32-bit word of struct seccomp_data, which the following cases test. */
 static void filter_load(struct filter *filter, size_t offset)
 {
     filter_add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* Adds instructions for one system call: refuse it if the low half of an argument passes the test against one
- * of the values. The low half comes first, as both architectures are little-endian. The call's number is
- * loaded again at the end. */
+/* Refuses a system call if the low half of an argument passes the test against one of the values. The low
+ * half comes first, as both architectures are little-endian. Expects the call's number to be loaded, and
+ * loads it again at the end. */
 static void filter_argument(struct filter *filter, uint32_t call, int argument, unsigned test,
                             const uint32_t *values, unsigned char count)
 {

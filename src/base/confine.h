@@ -5,7 +5,7 @@
  * After confine_apply the kernel refuses every file that was not allowed (Landlock). It also refuses sockets,
  * ptrace, changes of identity and other system calls that climg does not use (seccomp). The rules cannot be
  * removed, and programs that the process starts inherit them. Thread safety: the rules hold for the calling
- * thread and those that it starts later, so call all three functions before there are other threads. */
+ * thread and those that it starts later, so set them up before there are other threads. */
 #ifndef CLIMG_BASE_CONFINE_H
 #define CLIMG_BASE_CONFINE_H
 
@@ -17,7 +17,7 @@
 enum confine_right {
     CONFINE_READ = 1 << 0,
     CONFINE_WRITE = 1 << 1,          /* existing files and devices */
-    CONFINE_MAKE_FILES = 1 << 2,     /* in folders: new files */
+    CONFINE_MAKE_FILES = 1 << 2,     /* in folders: create files, but not remove them */
     CONFINE_CREATE = 1 << 3,         /* in folders: create, rename and remove files and folders */
     CONFINE_REMOVE_FOLDERS = 1 << 4, /* empty ones */
     CONFINE_EXECUTE = 1 << 5,

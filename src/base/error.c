@@ -15,12 +15,12 @@
 
 enum { NAME_SHOWN = 512 }; /* bytes of a path in a message: its end, so that the problem fits after it */
 
-static void set_message(struct error *error, bool memory, const char *format, va_list arguments)
+static void set_message(struct error *error, bool is_out_of_memory, const char *format, va_list arguments)
 {
     // cppcheck-suppress ctuuninitvar ; the text is written, not read
     vsnprintf(error->text, sizeof error->text, format, arguments);
     error->has_name = false;
-    error->is_out_of_memory = memory;
+    error->is_out_of_memory = is_out_of_memory;
     error->scope = SCOPE_FILE;
     error->stage = NULL;
 }
@@ -63,9 +63,9 @@ void error_prefix(struct error *error, const char *name)
 {
     const struct error before = *error;
     const size_t length = strlen(name);
-    const bool cut = length > NAME_SHOWN;
-    fail(error, STATUS_FAILED, "%s%s: %s", cut ? "..." : "", cut ? name + length - NAME_SHOWN : name,
-         before.text);
+    const bool is_cut = length > NAME_SHOWN;
+    error_set(error, "%s%s: %s", is_cut ? "..." : "", is_cut ? name + length - NAME_SHOWN : name,
+              before.text);
     error->has_name = true;
     error->is_out_of_memory = before.is_out_of_memory;
     error->scope = before.scope;
@@ -108,27 +108,20 @@ char *copy_text(const char *text, struct error *error)
 
 static const size_t HUGE_PAGE = (size_t)2 << 20; /* bytes; x86-64, and arm64 with 4 KiB pages */
 
-/* Returns the page size: 4096 bytes, on arm64 also 16 or 64 KiB. */
-static size_t page_size(void)
-{
-    long size = sysconf(_SC_PAGESIZE);
-    return size > 0 ? (size_t)size : 4096;
-}
-
-/* Rounds up to whole pages. */
+/* Rounds up to whole pages of 4096 bytes, on arm64 also of 16 or 64 KiB. */
 static size_t whole_pages(size_t size)
 {
-    size_t page = page_size();
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     return (size + page - 1) / page * page;
 }
 
-/* Huge pages: page faults of 4 KiB pages were half of the time of an unsliced image (2048x2048 wavelet and
- * back: 230 ms, in huge pages 110). Large blocks are mapped and unmapped: on the heap they would leave holes.
- */
+/* Uses huge pages, as page faults of 4 KiB pages were half of the time of an unsliced image (2048x2048
+ * wavelet and back: 230 ms, in huge pages 110). Large blocks are mapped and unmapped: on the heap they would
+ * leave holes. */
 void *allocate_pages(size_t size)
 {
     if (size < HUGE_PAGE)
-        return aligned_alloc(page_size(), whole_pages(size));
+        return aligned_alloc(whole_pages(1), whole_pages(size));
 
     /* Map one huge page too many: mmap aligns to small pages only. */
     size = whole_pages(size);
@@ -138,14 +131,12 @@ void *allocate_pages(size_t size)
     if (mapped == MAP_FAILED)
         return NULL;
 
-    /* Unmap the excess on both sides. The part after the last whole 2 MiB is in small pages. */
+    /* Unmap the excess on both sides. The end of the block, less than 2 MiB, is in small pages. */
     const size_t before = (HUGE_PAGE - (uintptr_t)mapped % HUGE_PAGE) % HUGE_PAGE;
     if (before > 0)
         munmap(mapped, before);
     munmap(mapped + before + size, room - before - size);
-#ifdef MADV_HUGEPAGE
     madvise(mapped + before, size, MADV_HUGEPAGE); /* a failure is ignored: small pages work as well */
-#endif
     // cppcheck-suppress deallocret ; only the parts before and after it were unmapped
     return mapped + before;
 }

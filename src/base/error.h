@@ -50,7 +50,7 @@ enum status fail_memory(struct error *error, const char *format, ...) __attribut
  * quota is full or the file system is read-only. */
 enum status fail_writing(struct error *error, int code);
 
-/* Prefixes the message with "name: "; of a long name only the end is kept. */
+/* Prefixes the message with "name: ". Of a name above 512 bytes only the end is kept. */
 void error_prefix(struct error *error, const char *name);
 
 /* Prefixes the message unless it already starts with a name. */
@@ -66,8 +66,8 @@ char *copy_text(const char *text, struct error *error);
  * and more in huge pages if the system has them. The content is undefined. Returns NULL on failure. */
 void *allocate_pages(size_t size);
 
-/* Frees the physical memory of the whole huge pages in the first `size` bytes of such a block. Their content
- * becomes undefined. */
+/* Frees the physical memory of the first `size` bytes of a block of allocate_pages, rounded down to 2 MiB.
+ * Their content becomes undefined. */
 void discard_pages(void *memory, size_t size);
 
 /* Frees memory of allocate_pages. `size` must be the allocated size. `memory` may be NULL. */

@@ -21,10 +21,12 @@ bool write_whole(int descriptor, const void *data, size_t size)
     const char *at = data;
     while (size > 0) {
         const ssize_t written = write(descriptor, at, size);
-        if (written < 0 && errno != EINTR)
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
             return false;
-        at += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
+        at += written;
+        size -= (size_t)written;
     }
     return true;
 }
@@ -34,13 +36,13 @@ bool write_whole(int descriptor, const void *data, size_t size)
 char *cache_path(const char *base, const char *home, const char *name, struct error *error)
 {
     const char *folder = "";
-    /* The XDG specification says that relative paths are ignored. */
+    /* The XDG Base Directory Specification says that relative paths are ignored. */
     if (!base || base[0] != '/') {
         base = home;
         folder = "/.cache";
     }
     if (!base || base[0] != '/') {
-        fail(error, STATUS_FAILED, "no cache: neither XDG_CACHE_HOME nor HOME is set");
+        fail(error, STATUS_FAILED, "no cache: neither XDG_CACHE_HOME nor HOME is an absolute path");
         return NULL;
     }
     return text_print(error, "%s%s/climg/%s", base, folder, name);
@@ -58,7 +60,8 @@ void make_folders_above(char *path)
 enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error)
 {
     enum status status = STATUS_OK;
-    char *slash = strchr(path + (from > 0 ? from : 1), '/'); /* "/" exists */
+    char *slash =
+        strchr(path + (from > 0 ? from : 1), '/'); /* a slash at the start is the root, which exists */
     for (; slash && status == STATUS_OK; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         struct stat info;
@@ -94,15 +97,15 @@ enum status cache_write(const char *path, const void *data, size_t size, struct 
         snprintf(temporary, length, "%s.%ld-%d.tmp", path, (long)getpid(), i);
         file = fopen(temporary, "wxe");
     }
-    bool written = file && fwrite(data, 1, size, file) == size;
+    bool is_written = file && fwrite(data, 1, size, file) == size;
     if (file && fclose(file) != 0)
-        written = false;
-    bool done = written && rename(temporary, path) == 0;
-    int cause = errno;
-    if (file && !done)
+        is_written = false;
+    const bool is_done = is_written && rename(temporary, path) == 0;
+    const int cause = errno;
+    if (file && !is_done)
         unlink(temporary);
     free(temporary);
-    return done ? STATUS_OK : fail(error, STATUS_FAILED, "%s: %s", path, strerror(cause));
+    return is_done ? STATUS_OK : fail(error, STATUS_FAILED, "%s: %s", path, strerror(cause));
 }
 
 void *file_read_whole(const char *path, size_t *size)
@@ -156,12 +159,14 @@ FILE *spool_open(const char *folder, struct error *error)
     return file;
 }
 
-/* Returns the copy at its beginning, or closes it and fails if something could not be read or written. */
-static FILE *finish_copy(const char *folder, FILE *spool, bool written, bool unread, struct error *error)
+/* Rewinds a spool that was copied from a source and returns it. If writing it or reading the source failed,
+ * which errno describes, closes it and returns NULL. */
+static FILE *finish_copy(const char *folder, FILE *spool, bool is_written, bool has_read_error,
+                         struct error *error)
 {
-    if (written && unread) {
+    if (is_written && has_read_error) {
         fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
-    } else if (!written || fflush(spool) != 0) {
+    } else if (!is_written || fflush(spool) != 0) {
         spool_failed(folder, "write", errno, error);
     } else {
         rewind(spool);
@@ -177,26 +182,26 @@ FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head
     FILE *spool = spool_open(folder, error);
     if (spool == NULL)
         return NULL;
-    bool written = fwrite(head, 1, head_size, spool) == head_size;
-    for (size_t size; written && (size = fread(buffer, 1, sizeof buffer, source)) > 0;)
-        written = fwrite(buffer, 1, size, spool) == size;
-    return finish_copy(folder, spool, written, ferror(source) != 0, error);
+    bool is_written = fwrite(head, 1, head_size, spool) == head_size;
+    for (size_t size; is_written && (size = fread(buffer, 1, sizeof buffer, source)) > 0;)
+        is_written = fwrite(buffer, 1, size, spool) == size;
+    return finish_copy(folder, spool, is_written, ferror(source) != 0, error);
 }
 
 FILE *spool_copy(const char *folder, int descriptor, struct error *error)
 {
     char buffer[COPY_SIZE];
     off_t position = 0;
-    bool written = true;
+    bool is_written = true;
     ssize_t size = 0;
     FILE *spool = spool_open(folder, error);
     if (spool == NULL)
         return NULL;
-    while (written && (size = pread(descriptor, buffer, sizeof buffer, position)) > 0) {
-        written = fwrite(buffer, 1, (size_t)size, spool) == (size_t)size;
+    while (is_written && (size = pread(descriptor, buffer, sizeof buffer, position)) > 0) {
+        is_written = fwrite(buffer, 1, (size_t)size, spool) == (size_t)size;
         position += size;
     }
-    return finish_copy(folder, spool, written, size < 0, error);
+    return finish_copy(folder, spool, is_written, size < 0, error);
 }
 
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error)
@@ -230,24 +235,23 @@ static enum status cannot_write(const char *path, const char *what, struct error
 enum status aux_check(const char *path, const char *what, struct error *error)
 {
     const char *slash = strrchr(path, '/');
-    const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
     struct stat info;
     if (strcmp(path, "-") == 0)
         return STATUS_OK;
 
-    /* A file that does not exist yet needs a writable directory. */
-    bool writable = access(path, W_OK) == 0;
-    if (writable && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        writable = false;
+    /* A file that does not exist yet needs a writable directory: "folder/." or ".". */
+    bool is_writable = access(path, W_OK) == 0;
+    if (is_writable && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        is_writable = false;
         errno = EISDIR;
-    } else if (!writable && errno == ENOENT) {
-        char *folder = length == 0 ? text_print(error, ".") : text_print(error, "%.*s", (int)length, path);
+    } else if (!is_writable && errno == ENOENT) {
+        char *folder = text_print(error, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
         if (folder == NULL)
             return STATUS_FAILED;
-        writable = access(folder, W_OK | X_OK) == 0;
+        is_writable = access(folder, W_OK | X_OK) == 0;
         free(folder);
     }
-    return writable ? STATUS_OK : cannot_write(path, what, error);
+    return is_writable ? STATUS_OK : cannot_write(path, what, error);
 }
 
 FILE *aux_open(const char *path, const char *what, struct error *error)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes all bytes, in one write() if the system accepts them, and retries after EINTR. Returns false with
+/* Writes all bytes, in one write() if the system accepts as many, and retries after EINTR. Returns false with
  * errno set on failure. */
 bool write_whole(int descriptor, const void *data, size_t size);
 
@@ -23,25 +23,26 @@ bool write_whole(int descriptor, const void *data, size_t size);
  * is not a regular file. The caller frees the result. */
 void *file_read_whole(const char *path, size_t *size);
 
-/* Returns the path of a cache file, or NULL if neither directory is usable. The caller frees it. `base` and
- * `home` are the values of XDG_CACHE_HOME and HOME; both may be NULL. */
+/* Returns the path of a cache file, or NULL if neither directory is an absolute path. The caller frees it.
+ * `base` and `home` are the values of XDG_CACHE_HOME and HOME; both may be NULL. */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
 /* Creates the directories above a file. Ignores errors: the caller's fopen reports them. `path` is modified
  * while the function runs. */
 void make_folders_above(char *path);
 
-/* Creates the missing folders of `path` whose names end in a slash at offset `from` or later. Other processes
- * may create them at the same time. Sets *made_from, if it is 0, to the length of the first created folder's
- * path, also on failure. `path` is modified while the function runs. */
+/* Creates the missing folders of `path`: each part of it before a slash. Parts shorter than `from` bytes must
+ * exist. Other processes may create the same folders meanwhile. If *made_from is 0, it becomes the length of
+ * the path of the first folder that was created, also if a later one fails. `path` is modified while the
+ * function runs. */
 enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error);
 
-/* Writes a file, and the directories above it. It is replaced atomically (rename): another process sees the
- * old file or the new one. */
+/* Writes a file, and creates the directories above it. An existing file is replaced atomically (rename):
+ * another process sees the old file or the new one. */
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error);
 
-/* Creates an empty temporary file in the folder, which vanishes when it is closed. Returns NULL on failure;
- * the error's scope is SCOPE_ALL. */
+/* Creates an empty temporary file without a name, on the folder's disk. It vanishes when it is closed.
+ * Returns NULL on failure; the error's scope is SCOPE_ALL. */
 FILE *spool_open(const char *folder, struct error *error);
 
 /* Creates a spool of the `head_size` bytes at `head` and the rest of `source`, and rewinds it. Returns NULL
@@ -58,7 +59,7 @@ FILE *spool_copy(const char *folder, int descriptor, struct error *error);
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error);
 
 /* Checks a path before work starts: fails if aux_open would fail, but neither creates nor truncates the
- * file. `what` completes "cannot write WHAT". */
+ * file. `what` is the file's purpose, such as "the trace", for "cannot write WHAT". */
 enum status aux_check(const char *path, const char *what, struct error *error);
 
 /* Opens the file for writing and truncates it; returns stdout for "-", NULL on failure. */

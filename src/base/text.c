@@ -101,12 +101,13 @@ static int bytes_to_follow(unsigned char byte, int left)
 }
 
 /* Returns the byte, or ? for a control character. U+0080 to U+009F are control characters, too: C2 80 to C2
- * 9F in UTF-8, and the single bytes 80 to 9F for terminals without UTF-8. `before` is the byte before. */
+ * 9F in UTF-8, and the single bytes 80 to 9F for terminals without UTF-8. `before` is the preceding byte, and
+ * `left` the number of continuation bytes expected after that. */
 static char visible(unsigned char before, int left, char character)
 {
     const unsigned char byte = (unsigned char)character;
-    const bool high = byte >= 0x80 && byte <= 0x9f && (left == 0 || before == 0xc2);
-    return byte < 0x20 || byte == 0x7f || high ? '?' : character;
+    const bool is_c1 = byte >= 0x80 && byte <= 0x9f && (left == 0 || before == 0xc2);
+    return byte < 0x20 || byte == 0x7f || is_c1 ? '?' : character;
 }
 
 void print_visible(FILE *out, const char *text)
@@ -173,9 +174,9 @@ void text_add_item(char *list, size_t size, const char *separator, const char *i
     if (length == 0)
         return;
     for (const char *found = list; (found = strstr(found, item)) != NULL; found++) {
-        const bool begins =
+        const bool begins_item =
             found == list || ((size_t)(found - list) >= gap && strncmp(found - gap, separator, gap) == 0);
-        if (begins && (found[length] == '\0' || strncmp(found + length, separator, gap) == 0))
+        if (begins_item && (found[length] == '\0' || strncmp(found + length, separator, gap) == 0))
             return;
     }
     text_append(list, size, "%s%s", list[0] != '\0' ? separator : "", item);
@@ -201,8 +202,8 @@ size_t utf8_decode(const char *begin, size_t size, unsigned long *character)
                 return 0;
             code = code << 6 | (text[i] & 0x3f);
         }
-        bool surrogate = code >= 0xd800 && code <= 0xdfff;
-        if (code < forms[length - 1].smallest || surrogate || code > 0x10ffff)
+        const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+        if (code < forms[length - 1].smallest || is_surrogate || code > 0x10ffff)
             return 0;
         *character = code;
         return length;

@@ -17,9 +17,9 @@ struct word {
     size_t length;
 };
 
-/* Reads the next word of a list and moves *cursor past the separator; returns false at the end. Begin with
- * *cursor at the list. Like strsep, it returns an empty word between two separators, after a last one and in
- * "". The list is not modified; words point into it. */
+/* Reads the next word of a list and moves *cursor past the separator; returns false at the end. Set *cursor
+ * to the list before the first call. As with strsep, a word is empty between two separators, after a
+ * separator at the end, and in "". The list is not modified; words point into it. */
 bool text_next_word(const char **cursor, char separator, struct word *word);
 
 /* True if the word is the text, including case. */

@@ -111,110 +111,108 @@ int processors_available(void)
     return count < THREADS_MAX ? (int)count : THREADS_MAX;
 }
 
-void thread_pool_open(struct thread_pool *workers, int count)
+void thread_pool_open(struct thread_pool *pool, int count)
 {
-    *workers = (struct thread_pool){.thread_limit = (count < THREADS_MAX ? count : THREADS_MAX) - 1};
-    pthread_mutex_init(&workers->mutex, NULL);
-    pthread_cond_init(&workers->submitted, NULL);
-    pthread_cond_init(&workers->finished, NULL);
+    *pool = (struct thread_pool){.thread_limit = (count < THREADS_MAX ? count : THREADS_MAX) - 1};
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->submitted, NULL);
+    pthread_cond_init(&pool->finished, NULL);
 }
 
 /* Runs the first task of the queue, which is not empty. Called with the mutex locked; unlocks it while the
  * task runs. */
-static void run_next(struct thread_pool *workers)
+static void run_next(struct thread_pool *pool)
 {
-    struct task *task = workers->first;
-    workers->first = task->next;
-    workers->queued--;
-    task->state = TASK_RUNNING;
-    pthread_mutex_unlock(&workers->mutex);
+    struct task *task = pool->first;
+    pool->first = task->next;
+    pool->queued--;
+    pthread_mutex_unlock(&pool->mutex);
     task->run(task->argument);
-    pthread_mutex_lock(&workers->mutex);
-    task->state = TASK_IDLE;
-    pthread_cond_broadcast(&workers->finished);
+    pthread_mutex_lock(&pool->mutex);
+    task->is_pending = false;
+    pthread_cond_broadcast(&pool->finished);
 }
 
 /* Thread of the pool: runs tasks until the pool is closed. */
 static void *run_thread(void *argument)
 {
-    struct thread_pool *workers = argument;
-    pthread_mutex_lock(&workers->mutex);
-    while (!workers->closing) {
-        if (workers->first != NULL) {
-            run_next(workers);
+    struct thread_pool *pool = argument;
+    pthread_mutex_lock(&pool->mutex);
+    while (!pool->closing) {
+        if (pool->first != NULL) {
+            run_next(pool);
             continue;
         }
-        workers->idle++;
-        pthread_cond_wait(&workers->submitted, &workers->mutex);
-        workers->idle--;
+        pool->idle++;
+        pthread_cond_wait(&pool->submitted, &pool->mutex);
+        pool->idle--;
     }
-    pthread_mutex_unlock(&workers->mutex);
+    pthread_mutex_unlock(&pool->mutex);
     return NULL;
 }
 
-void thread_pool_submit(struct thread_pool *workers, struct task *task)
+void thread_pool_submit(struct thread_pool *pool, struct task *task)
 {
     struct error ignored;
-    pthread_mutex_lock(&workers->mutex);
+    pthread_mutex_lock(&pool->mutex);
 
     /* Append the task to the queue. */
-    task->state = TASK_QUEUED;
+    task->is_pending = true;
     task->next = NULL;
-    if (workers->first == NULL)
-        workers->first = task;
+    if (pool->first == NULL)
+        pool->first = task;
     else
-        workers->last->next = task;
-    workers->last = task;
-    workers->queued++;
+        pool->last->next = task;
+    pool->last = task;
+    pool->queued++;
 
     /* Start a thread if no idle one is left for it. After a failure, do not try again for each task. */
-    if (workers->queued > workers->idle && workers->thread_count < workers->thread_limit) {
-        if (thread_start(&workers->threads[workers->thread_count], run_thread, workers, &ignored) ==
-            STATUS_OK)
-            workers->thread_count++;
+    if (pool->queued > pool->idle && pool->thread_count < pool->thread_limit) {
+        if (thread_start(&pool->threads[pool->thread_count], run_thread, pool, &ignored) == STATUS_OK)
+            pool->thread_count++;
         else
-            workers->thread_limit = workers->thread_count;
+            pool->thread_limit = pool->thread_count;
     }
-    pthread_cond_signal(&workers->submitted);
-    pthread_mutex_unlock(&workers->mutex);
+    pthread_cond_signal(&pool->submitted);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
-void thread_pool_wait(struct thread_pool *workers, struct task *task)
+void thread_pool_wait(struct thread_pool *pool, struct task *task)
 {
-    pthread_mutex_lock(&workers->mutex);
-    while (task->state != TASK_IDLE) {
-        if (workers->first != NULL)
-            run_next(workers);
+    pthread_mutex_lock(&pool->mutex);
+    while (task->is_pending) {
+        if (pool->first != NULL)
+            run_next(pool);
         else
-            pthread_cond_wait(&workers->finished, &workers->mutex);
+            pthread_cond_wait(&pool->finished, &pool->mutex);
     }
-    pthread_mutex_unlock(&workers->mutex);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
-void thread_pool_close(struct thread_pool *workers)
+void thread_pool_close(struct thread_pool *pool)
 {
-    pthread_mutex_lock(&workers->mutex);
-    workers->closing = true;
-    pthread_cond_broadcast(&workers->submitted);
-    pthread_mutex_unlock(&workers->mutex);
-    for (int i = 0; i < workers->thread_count; i++)
-        pthread_join(workers->threads[i], NULL);
-    pthread_cond_destroy(&workers->finished);
-    pthread_cond_destroy(&workers->submitted);
-    pthread_mutex_destroy(&workers->mutex);
+    pthread_mutex_lock(&pool->mutex);
+    pool->closing = true;
+    pthread_cond_broadcast(&pool->submitted);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int i = 0; i < pool->thread_count; i++)
+        pthread_join(pool->threads[i], NULL);
+    pthread_cond_destroy(&pool->finished);
+    pthread_cond_destroy(&pool->submitted);
+    pthread_mutex_destroy(&pool->mutex);
 }
 
 /* ---------------------------------------------------------------- parallel loop */
 
 /* One loop, shared by its threads. */
 struct loop {
-    struct thread_pool *workers;
+    struct thread_pool *pool;
     piece_work *work;
     void *context;
     int count;
     atomic_int next; /* index of the next piece to begin; `count` or more: none */
 
-    /* Guarded by workers->mutex. */
+    /* Guarded by pool->mutex. */
     int failed;          /* lowest index that failed; INT_MAX if none did */
     struct error *error; /* error of that piece */
 };
@@ -233,35 +231,31 @@ static void run_pieces(void *argument)
 
     /* Begin no more pieces, and keep the error of the lowest index. */
     atomic_store(&loop->next, loop->count);
-    pthread_mutex_lock(&loop->workers->mutex);
+    pthread_mutex_lock(&loop->pool->mutex);
     if (i < loop->failed) {
         loop->failed = i;
         *loop->error = error;
     }
-    pthread_mutex_unlock(&loop->workers->mutex);
+    pthread_mutex_unlock(&loop->pool->mutex);
 }
 
-enum status thread_pool_each(struct thread_pool *workers, int count, piece_work *work, void *context,
+enum status thread_pool_each(struct thread_pool *pool, int count, piece_work *work, void *context,
                              struct error *error)
 {
     struct task tasks[THREADS_MAX - 1];
-    struct loop loop = {.workers = workers,
-                        .work = work,
-                        .context = context,
-                        .count = count,
-                        .failed = INT_MAX,
-                        .error = error};
-    pthread_mutex_lock(&workers->mutex);
-    int helpers = workers->thread_limit;
-    pthread_mutex_unlock(&workers->mutex);
+    struct loop loop = {
+        .pool = pool, .work = work, .context = context, .count = count, .failed = INT_MAX, .error = error};
+    pthread_mutex_lock(&pool->mutex);
+    int helpers = pool->thread_limit;
+    pthread_mutex_unlock(&pool->mutex);
     helpers = helpers < count - 1 ? helpers : count - 1;
     for (int i = 0; i < helpers; i++) {
         tasks[i] = (struct task){.run = run_pieces, .argument = &loop};
-        thread_pool_submit(workers, &tasks[i]);
+        thread_pool_submit(pool, &tasks[i]);
     }
     run_pieces(&loop);
     for (int i = 0; i < helpers; i++)
-        thread_pool_wait(workers, &tasks[i]);
+        thread_pool_wait(pool, &tasks[i]);
     return loop.failed == INT_MAX ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -277,7 +271,7 @@ enum status ordered_open(struct ordered *ordered, int threads, size_t count, siz
         return STATUS_FAILED;
     for (size_t i = 0; i < count; i++)
         ordered->tasks[i] = (struct task){.run = run, .argument = ordered->slots + i * size};
-    thread_pool_open(&ordered->workers, threads);
+    thread_pool_open(&ordered->pool, threads);
     return STATUS_OK;
 }
 
@@ -297,14 +291,14 @@ void ordered_submit(struct ordered *ordered, bool alone)
     if (alone)
         task->run(task->argument);
     else
-        thread_pool_submit(&ordered->workers, task);
+        thread_pool_submit(&ordered->pool, task);
 }
 
 void *ordered_oldest(struct ordered *ordered)
 {
     if (ordered->released == ordered->submitted)
         return NULL;
-    thread_pool_wait(&ordered->workers, &ordered->tasks[ordered->released % ordered->count]);
+    thread_pool_wait(&ordered->pool, &ordered->tasks[ordered->released % ordered->count]);
     return ordered_slot(ordered, ordered->released);
 }
 
@@ -316,7 +310,7 @@ void ordered_release(struct ordered *ordered)
 void ordered_close(struct ordered *ordered, void (*release)(void *slot))
 {
     if (ordered->slots != NULL)
-        thread_pool_close(&ordered->workers);
+        thread_pool_close(&ordered->pool);
     for (size_t i = 0; ordered->slots != NULL && i < ordered->count; i++)
         release(ordered_slot(ordered, i));
     free(ordered->slots);

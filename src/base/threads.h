@@ -61,14 +61,12 @@ bool queue_stopped(struct queue *queue);
 
 enum { THREADS_MAX = 256 };
 
-enum task_state { TASK_IDLE, TASK_QUEUED, TASK_RUNNING };
-
 struct task {
     void (*run)(void *argument);
     void *argument;
 
     /* Private; guarded by the pool's mutex. Zero before the first submission. */
-    enum task_state state;
+    bool is_pending; /* in the list or running */
     struct task *next;
 };
 
@@ -92,17 +90,18 @@ int processors_available(void);
 /* Initialises a pool. `count`, 1 to THREADS_MAX, is the number of tasks that may run at once, including one
  * in a thread that waits. 1 means no threads: tasks run when they are waited for. Threads are started when
  * there is work for them. If the system refuses one, the existing ones do its work, so this cannot fail. */
-void thread_pool_open(struct thread_pool *workers, int count);
+void thread_pool_open(struct thread_pool *pool, int count);
 
-/* Enqueues a task, which must be idle. It must not move until it was waited for or thread_pool_close
+/* Enqueues a task, which must not be pending. It must not move until it was waited for or thread_pool_close
  * returned. */
-void thread_pool_submit(struct thread_pool *workers, struct task *task);
+void thread_pool_submit(struct thread_pool *pool, struct task *task);
 
-/* Waits until the task is done, and runs queued tasks meanwhile. Returns at once for an idle task. */
-void thread_pool_wait(struct thread_pool *workers, struct task *task);
+/* Waits until the task is done, and runs queued tasks meanwhile. Returns at once if the task is not pending.
+ */
+void thread_pool_wait(struct thread_pool *pool, struct task *task);
 
 /* Waits for running tasks, joins the threads and frees the pool. Queued tasks are dropped. */
-void thread_pool_close(struct thread_pool *workers);
+void thread_pool_close(struct thread_pool *pool);
 
 /* ---------------------------------------------------------------- parallel loop */
 
@@ -111,7 +110,7 @@ typedef enum status piece_work(void *context, int index, struct error *error);
 
 /* Does the pieces 0 to count - 1 in the caller and the pool, and returns when all are done. May be nested.
  * After a failure no more pieces are started, and the error of the lowest failed index is returned. */
-enum status thread_pool_each(struct thread_pool *workers, int count, piece_work *work, void *context,
+enum status thread_pool_each(struct thread_pool *pool, int count, piece_work *work, void *context,
                              struct error *error);
 
 /* ---------------------------------------------------------------- ordered work
@@ -124,7 +123,7 @@ enum status thread_pool_each(struct thread_pool *workers, int count, piece_work 
  * The slots form a ring: piece n uses slot n % count. Their content belongs to the caller. */
 
 struct ordered {
-    struct thread_pool workers;
+    struct thread_pool pool;
     struct task *tasks;   /* one for each slot */
     unsigned char *slots; /* zeroed when they are allocated */
     size_t size;          /* bytes of a slot */

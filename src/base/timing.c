@@ -1,8 +1,8 @@
 /* Sums of events for --timing and --report, and the list of all events for --trace.
  *
- * Each event is added to the sum of its part and, for a kernel's launch, to the sum of that kernel and stage.
- * All events are kept for a trace only, as a long batch has millions. A command has tens of kernels, so their
- * sums are an array that is searched linearly. */
+ * Each event is added to the sum of its phase and, for a kernel's launch, to the sum of that kernel and
+ * stage. All events are kept for a trace only, as a long batch has millions. A command has tens of kernels,
+ * so their sums are an array that is searched linearly. */
 #include "base/timing.h"
 
 #include "base/files.h"
@@ -21,7 +21,7 @@ double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-const struct part_name phase_names[PHASE_COUNT] = {
+const struct phase_name phase_names[PHASE_COUNT] = {
     [PHASE_START] = {"start_up", "start-up"},
     [PHASE_BUILD] = {"build", "kernel build"},
     [PHASE_PREPARE] = {"prepare", "reading files of stages"},
@@ -34,9 +34,9 @@ const struct part_name phase_names[PHASE_COUNT] = {
     [PHASE_VERIFY] = {"verify", "verify"},
 };
 
-bool phase_is_reported(enum phase part, double seconds)
+bool phase_is_reported(enum phase phase, double seconds)
 {
-    return seconds > 0 || (part != PHASE_PREPARE && part != PHASE_REGISTRATION && part != PHASE_VERIFY);
+    return seconds > 0 || (phase != PHASE_PREPARE && phase != PHASE_REGISTRATION && phase != PHASE_VERIFY);
 }
 
 void timing_begin(struct timing *timing, bool keeps_events)
@@ -66,7 +66,6 @@ static struct timing_sum *find_or_add_kernel(struct timing *timing, const char *
     return &timing->kernels[timing->kernel_count++];
 }
 
-/* Adds `more` to `sum`. */
 static void add_sum(struct timing_sum *sum, const struct timing_sum *more)
 {
     sum->count += more->count;
@@ -83,7 +82,7 @@ void timing_add_event(struct timing *timing, const struct timing_event *event)
                                    .seconds = seconds,
                                    .longest = event->longest > 0 ? event->longest : seconds};
     pthread_mutex_lock(&timing->lock);
-    add_sum(&timing->parts[event->part], &sum);
+    add_sum(&timing->phases[event->phase], &sum);
     struct timing_sum *kernel =
         event->owner ? find_or_add_kernel(timing, event->name, event->owner, event->owner_index) : NULL;
     if (kernel)
@@ -105,49 +104,36 @@ void timing_add_event(struct timing *timing, const struct timing_event *event)
     pthread_mutex_unlock(&timing->lock);
 }
 
-void timing_add(struct timing *timing, enum phase part, const char *name, int slice, double since)
+void timing_add(struct timing *timing, enum phase phase, const char *name, int slice, double since)
 {
-    timing_add_event(timing,
-                     &(struct timing_event){
-                         .part = part, .name = name, .slice = slice, .begin = since, .end = clock_seconds()});
+    timing_add_event(
+        timing, &(struct timing_event){
+                    .phase = phase, .name = name, .slice = slice, .begin = since, .end = clock_seconds()});
 }
 
-void timing_add_within(struct timing *timing, enum phase part, enum phase within, const char *name,
+void timing_add_within(struct timing *timing, enum phase phase, enum phase within, const char *name,
                        double since)
 {
     const double seconds = clock_seconds() - since;
-    timing_add(timing, part, name, -1, since);
+    timing_add(timing, phase, name, -1, since);
     pthread_mutex_lock(&timing->lock);
-    timing->parts[within].seconds -= seconds;
+    timing->phases[within].seconds -= seconds;
     pthread_mutex_unlock(&timing->lock);
 }
 
-struct timing_sum timing_phase(struct timing *timing, enum phase part)
+struct timing_sum timing_phase(struct timing *timing, enum phase phase)
 {
     pthread_mutex_lock(&timing->lock);
-    const struct timing_sum sum = timing->parts[part];
+    const struct timing_sum sum = timing->phases[phase];
     pthread_mutex_unlock(&timing->lock);
     return sum;
-}
-
-void timing_seconds(struct timing *timing, double seconds[PHASE_COUNT])
-{
-    pthread_mutex_lock(&timing->lock);
-    for (int i = 0; i < PHASE_COUNT; i++)
-        seconds[i] = timing->parts[i].seconds;
-    pthread_mutex_unlock(&timing->lock);
-}
-
-double timing_total(const struct timing *timing)
-{
-    return clock_seconds() - timing->began;
 }
 
 void timing_merge(struct timing *timing, struct timing *other)
 {
     pthread_mutex_lock(&timing->lock);
     for (int i = 0; i < PHASE_COUNT; i++)
-        add_sum(&timing->parts[i], &other->parts[i]);
+        add_sum(&timing->phases[i], &other->phases[i]);
     for (size_t i = 0; i < other->kernel_count; i++) {
         const struct timing_sum *from = &other->kernels[i];
         struct timing_sum *kernel = find_or_add_kernel(timing, from->name, from->owner, from->owner_index);
@@ -169,7 +155,7 @@ enum row { ROW_START, ROW_READER, ROW_UPLOAD, ROW_DEVICE, ROW_DOWNLOAD, ROW_WRIT
 static const char *const row_names[ROW_COUNT] = {"start-up", "reader", "upload", "device",
                                                  "download", "writer", "host"};
 
-static const enum row part_rows[PHASE_COUNT] = {
+static const enum row phase_rows[PHASE_COUNT] = {
     [PHASE_START] = ROW_START,       [PHASE_BUILD] = ROW_START,       [PHASE_PREPARE] = ROW_START,
     [PHASE_DECODE] = ROW_READER,     [PHASE_UPLOAD] = ROW_UPLOAD,     [PHASE_STAGES] = ROW_DEVICE,
     [PHASE_REGISTRATION] = ROW_HOST, [PHASE_DOWNLOAD] = ROW_DOWNLOAD, [PHASE_ENCODE] = ROW_WRITER,
@@ -180,8 +166,8 @@ static const enum row part_rows[PHASE_COUNT] = {
 static int compare_events(const void *left, const void *right)
 {
     const struct timing_event *a = left, *b = right;
-    if (part_rows[a->part] != part_rows[b->part])
-        return part_rows[a->part] < part_rows[b->part] ? -1 : 1;
+    if (phase_rows[a->phase] != phase_rows[b->phase])
+        return phase_rows[a->phase] < phase_rows[b->phase] ? -1 : 1;
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
@@ -210,7 +196,7 @@ static void write_event(struct json_writer *out, const struct timing_event *even
         snprintf(slice, sizeof slice, ", slice %d", event->slice);
     snprintf(name, sizeof name, "%s%s%s%s", event->owner ? event->owner : "", event->owner ? ": " : "",
              event->name, slice);
-    begin_event(out, name, "X", part_rows[event->part]);
+    begin_event(out, name, "X", phase_rows[event->phase]);
     json_put_number(out, "ts", round(1e9 * (event->begin - began)) / 1e3, DIGITS);
     json_put_number(out, "dur", round(1e9 * (event->end - event->begin)) / 1e3, DIGITS);
     end_event(out);
@@ -229,7 +215,7 @@ enum status timing_write_trace(struct timing *timing, const char *path, struct e
 
     /* Name the rows and fix their order. The host's row, the last one, is omitted if it is empty. */
     const bool has_host =
-        timing->event_count > 0 && part_rows[timing->events[timing->event_count - 1].part] == ROW_HOST;
+        timing->event_count > 0 && phase_rows[timing->events[timing->event_count - 1].phase] == ROW_HOST;
     for (enum row row = 0; row < (has_host ? ROW_COUNT : ROW_HOST); row++) {
         begin_event(&out, "thread_name", "M", row);
         json_begin(&out, "args", '{');

@@ -1,9 +1,9 @@
 /* Timing: sums of events of host and device for --timing and --report, and with --trace the list of all
  * events.
  *
- * Reader, device and writer work at the same time, so the seconds of the parts do not add up to the wall
- * clock. Out of memory is no error here: sums and events are dropped, and timing_write_trace reports it.
- * Names are not copied and must outlive the struct timing.
+ * Reader, device and writer work at the same time, so the seconds of all phases exceed the elapsed time. Out
+ * of memory is no error here: sums and events are dropped, and timing_write_trace reports it. Names are not
+ * copied and must outlive the struct timing.
  *
  * Thread safety: any thread may call any function, except timing_begin, timing_write_trace and timing_free.
  */
@@ -19,7 +19,7 @@
 /* Returns the seconds of a monotonic clock with an arbitrary zero. */
 double clock_seconds(void);
 
-/* The parts of a command's work. */
+/* The kinds of work of a command. */
 enum phase {
     PHASE_START,        /* finding the device and creating its context */
     PHASE_BUILD,        /* compiling programs, or loading them from a cache */
@@ -34,21 +34,21 @@ enum phase {
     PHASE_COUNT
 };
 
-/* Names of a part. */
-struct part_name {
+/* The names of a phase in reports. */
+struct phase_name {
     const char *key;   /* in JSON: "start_up" */
     const char *title; /* in tables: "start-up" */
 };
 
-extern const struct part_name phase_names[PHASE_COUNT];
+extern const struct phase_name phase_names[PHASE_COUNT];
 
-/* True if a report lists the part. Parts that few commands have, such as PHASE_VERIFY, are listed only if
+/* True if a report lists the phase. Parts that few commands have, such as PHASE_VERIFY, are listed only if
  * they took time. */
-bool phase_is_reported(enum phase part, double seconds);
+bool phase_is_reported(enum phase phase, double seconds);
 
 /* An interval of work. */
 struct timing_event {
-    enum phase part;
+    enum phase phase;
     const char *name;  /* the kernel, or the host's activity */
     const char *owner; /* the stage that enqueued the kernel; NULL for other events */
     int owner_index;   /* position of that stage in the chain */
@@ -59,7 +59,7 @@ struct timing_event {
     double longest;    /* seconds of the slowest program of several; 0 means end - begin */
 };
 
-/* Sum of the events of one part, or of one kernel in one stage. */
+/* Sum of the events of one phase, or of one kernel in one stage. */
 struct timing_sum {
     const char *name, *owner; /* kernels only */
     int owner_index;
@@ -74,7 +74,7 @@ struct timing {
     bool keeps_events; /* for timing_write_trace */
 
     pthread_mutex_t lock; /* guards everything below */
-    struct timing_sum parts[PHASE_COUNT];
+    struct timing_sum phases[PHASE_COUNT];
     struct timing_sum *kernels; /* in the order of their first launch */
     size_t kernel_count;
     struct timing_event *events; /* all events; only if keeps_events is set */
@@ -89,21 +89,16 @@ void timing_begin(struct timing *timing, bool keeps_events);
 void timing_add_event(struct timing *timing, const struct timing_event *event);
 
 /* Adds an event of the host that lasted from `since` until now. Negative slice: none. */
-void timing_add(struct timing *timing, enum phase part, const char *name, int slice, double since);
+void timing_add(struct timing *timing, enum phase phase, const char *name, int slice, double since);
 
-/* Like timing_add without a slice, but subtracts the seconds from `within`, the part that contains the event.
+/* Like timing_add without a slice, but subtracts the seconds from `within`, the phase that contains the
+ * event.
  */
-void timing_add_within(struct timing *timing, enum phase part, enum phase within, const char *name,
+void timing_add_within(struct timing *timing, enum phase phase, enum phase within, const char *name,
                        double since);
 
-/* Returns the sum of a part. */
-struct timing_sum timing_phase(struct timing *timing, enum phase part);
-
-/* Copies the seconds of all parts. */
-void timing_seconds(struct timing *timing, double seconds[PHASE_COUNT]);
-
-/* Returns the seconds since timing_begin. */
-double timing_total(const struct timing *timing);
+/* Returns the sum of a phase. */
+struct timing_sum timing_phase(struct timing *timing, enum phase phase);
 
 /* Adds the sums of another timing, which no other thread uses any more. Its events are not copied. */
 void timing_merge(struct timing *timing, struct timing *other);

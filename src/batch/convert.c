@@ -428,7 +428,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
             event_log_discard(&worker->event_log);
     }
     worker->run.frames.hold = false;
-    run_drop_noise(&worker->run);
+    worker->run.frames.count = 0; /* discards the noise that was held */
     worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
     worker_charge(worker, &since, 1, &result->times);
     /* The fault is not the picture's if memory runs out. */

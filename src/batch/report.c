@@ -61,7 +61,7 @@ static void put_seconds(struct json_writer *line, const char *key, double second
     json_put_number(line, key, round(1e6 * seconds) / 1e6, DIGITS);
 }
 
-/* Writes the busy seconds of each part, into an object that is open. */
+/* Writes the busy seconds of each phase, into an object that is open. */
 static void put_parts(struct json_writer *line, const struct times *times)
 {
     for (int i = 0; i < PHASE_COUNT; i++)
@@ -357,7 +357,7 @@ static const char *memory_name(const struct worker *worker)
     return worker->run.memory == MEMORY_IMAGE ? "image" : "buffer";
 }
 
-/* Prints two tables: the device time of each kernel by stage; the busy time of each part, and the wall-clock
+/* Prints two tables: the device time of each kernel by stage; the busy time of each phase, and the wall-clock
  * time. Parts overlap, so their sum may exceed the wall clock. */
 static void print_table(FILE *out, struct worker *worker)
 {
@@ -456,7 +456,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         if (!worker->has_device_name && (timing->form == TIMING_TABLE || i > 0))
             continue;
         /* Complete the measurements by what no worker measures. */
-        worker->timing.parts[PHASE_PREPARE].seconds = worker->context->chain->prepared;
+        worker->timing.phases[PHASE_PREPARE].seconds = worker->context->chain->prepared;
         worker->timing.began = began;
         (timing->form == TIMING_JSON ? print_json : print_table)(file, worker);
     }

@@ -158,8 +158,9 @@ enum status worker_open(struct worker *worker, struct error *error)
 
 struct times worker_times(struct worker *worker)
 {
-    struct times times = {.total = timing_total(&worker->timing)};
-    timing_seconds(&worker->timing, times.seconds);
+    struct times times = {.total = clock_seconds() - worker->timing.began};
+    for (int i = 0; i < PHASE_COUNT; i++)
+        times.seconds[i] = timing_phase(&worker->timing, (enum phase)i).seconds;
     return times;
 }
 

@@ -103,7 +103,7 @@ void worker_close(struct worker *worker);
 /* Times in seconds. */
 struct times {
     double total;                /* wall clock */
-    double seconds[PHASE_COUNT]; /* busy time of each part, by the host's or the device's clock */
+    double seconds[PHASE_COUNT]; /* busy time of each phase, by the host's or the device's clock */
 };
 
 /* Returns the times since the worker started. */

@@ -94,7 +94,7 @@ enum kind chain_output(const struct chain *chain, enum kind input)
 
 struct stage_caps step_caps(const struct step *step)
 {
-    return stage_get_caps(step->stage, step->params);
+    return step->stage->caps ? step->stage->caps(step->params) : (struct stage_caps){.file = NULL};
 }
 
 size_t chain_find_merge(const struct chain *chain, size_t first)

@@ -15,13 +15,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Parses argv into a command, whose strings stay in argv. Opens no file and no device. Stops at --help,
+/* Parses argv into a command, whose strings point into argv. Opens no file and no device. Stops at --help,
  * --version and the like and ignores further arguments: then settings_prints_text(&command->settings) is
  * true and there is no output. Fails with STATUS_USAGE; on failure nothing is to be freed. After success call
  * command_free. */
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error);
 
-/* Safe on a zeroed command, and twice. */
+/* Frees what the command owns. May be called twice, and on a zeroed command. */
 void command_free(struct command *command);
 
 /* Writes the text of --help, --version, --complete or --generate (settings_prints_text), and flushes it.
@@ -41,8 +41,8 @@ const char *stage_group(const struct stage *stage);
 /* Writes the manual page, from the option tables, the stages' own manuals and manual.txt. */
 void man_write(FILE *file);
 
-/* The embedded file manual.txt, the prose of the manual page: "= TITLE" begins a section, "@NAME" is replaced
- * by a list from the tables, and blank lines separate paragraphs. */
+/* The embedded file manual.txt, the prose of the manual page. Blank lines separate paragraphs; "= TITLE" is a
+ * heading, and "@NAME" is replaced by a list from the tables. */
 extern const char manual_text[];
 
 /* Writes the completions of the argument `word`: for each a line with the whole argument, a tab and its
@@ -95,9 +95,6 @@ struct description describe_help(const struct option *option);
 /* Returns "image" or "pyramid". */
 const char *kind_name(enum kind kind);
 
-/* Returns "image to pyramid" */
-struct description describe_kinds(const struct stage *stage);
-
 /* The examples of the overview and the manual page; a NULL command ends them. */
 extern const struct example overview_examples[];
 
@@ -113,13 +110,13 @@ void wrap_entry(FILE *file, const char *term, const char *meaning);
 
 /* ---------------------------------------------------------------- hints for unknown names */
 
-/* A name that other programs have for a stage or option. */
+/* Names that other programs have for a stage or option. */
 struct alias {
-    const char *typed;  /* words, divided by | */
+    const char *typed;  /* the names, separated by | */
     const char *answer; /* climg's name for it, or a sentence if climg has no such stage */
 };
 
-/* Ends with a NULL name. A unit test checks that each answer exists. */
+/* Ends with NULL names. A unit test checks that each answer exists. */
 extern const struct alias aliases[];
 
 /* Advice at the end of a message; a text that does not fit is cut off. */
@@ -128,12 +125,13 @@ struct hint {
     bool is_found; /* a name is near, or the table of aliases has an answer */
 };
 
-/* Returns the hint for an unknown stage or option: "did you mean --blur?" with the name in the table of
- * aliases, or the nearest one, after the text `before`. If no name is near, the hint names --help=all.
- */
+/* Returns the hint for an unknown stage or option: the answer in the table of aliases, or the nearest name,
+ * as in "did you mean --blur?". `before` is printed before a name: "--". If no name is near, the hint is to
+ * read
+ * --help=all. */
 struct hint suggest(const char *before, const char *unknown);
 
-/* Returns the answer in the table of aliases; NULL if the word is not in it. */
+/* Returns the answer in the table of aliases, or NULL. The whole name must be equal. */
 const char *alias_answer(const char *typed);
 
 #endif

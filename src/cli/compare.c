@@ -1,8 +1,8 @@
-/* --compare: how much pictures differ from a reference, as text, as a table, or as lines of JSON.
+/* --compare: prints how much pictures differ from a reference, as text, as a table, or as lines of JSON.
  *
- *     list of files ─▶ each with the reference (comparison.c) ─▶ print
+ *     list of files ─▶ compare each with the reference (comparison.c) ─▶ print (comparison_print.c)
  *
- * If the reference is a folder, each file is compared with the one of the same name in it. */
+ * If the reference is a folder, each file is compared with the file of the same name in it. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -20,8 +20,8 @@
 struct compare_run {
     const struct command *command;
     FILE *out;
-    bool several;
-    size_t count, differing, failed; /* pairs */
+    bool several;                    /* inputs: print a table */
+    size_t count, differing, failed; /* numbers of pairs: compared, different, and not readable */
 };
 
 /* Prints a pair and counts it. */
@@ -44,7 +44,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds a failing pair for each picture of the reference folder without an input of its name. */
+/* Adds a pair that differs for each picture of the reference folder for which there is no input. */
 static enum status add_unpaired(struct compare_run *run, const struct job_list *list, struct error *error)
 {
     struct command command = *run->command;
@@ -54,6 +54,8 @@ static enum status add_unpaired(struct compare_run *run, const struct job_list *
     command.settings.files_from = NULL;
     const char **names = allocate((list->count + 1) * sizeof *names, "names", error);
     enum status status = names ? job_list_make(&others, &command, error) : STATUS_FAILED;
+    if (status == STATUS_OK)
+        job_list_keep_shard(&others, &command.settings.part);
     for (size_t i = 0; names && i < list->count; i++)
         names[i] = list->jobs[i].name;
     if (names)
@@ -87,13 +89,15 @@ static enum status check_diff(const char *diff, const char *path, const char *re
     return STATUS_OK;
 }
 
-/* Compares an input with the reference, or with the file of its name in that folder, and adds the result. */
+/* Compares an input with the reference, or with the file of its name if that is a folder, and adds the pair.
+ */
 static enum status compare_job(struct compare_run *run, const struct job *job, bool is_folder,
                                struct error *error)
 {
     const struct compare_option *option = &run->command->compare;
     struct comparison pair = {.sides = {{.name = job_input_name(job)}}};
-    char *path = is_folder ? text_print(error, "%s/%s", option->reference, job->name)
+    const bool has_slash = option->reference[strlen(option->reference) - 1] == '/';
+    char *path = is_folder ? text_print(error, "%s%s%s", option->reference, has_slash ? "" : "/", job->name)
                            : copy_text(option->reference, error);
     if (path == NULL)
         return STATUS_FAILED;
@@ -107,8 +111,10 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
         status = comparison_make(&pair, run->command, job->input, path, error);
     if (status == STATUS_OK)
         add_pair(run, &pair);
-    /* The message of compare_write, which returns STATUS_DIFFERENT; the pair itself was compared. */
-    if (status == STATUS_OK && !run->several && run->differing > 0)
+    /* Set the message for compare_write to return with STATUS_DIFFERENT. This function has succeeded. */
+    if (status == STATUS_OK && !run->several && pair.sides[0].info.width == 0)
+        fail(error, STATUS_DIFFERENT, "%s: %s", pair.sides[0].name, pair.why);
+    else if (status == STATUS_OK && !run->several && run->differing > 0)
         fail(error, STATUS_DIFFERENT, "%s and %s differ%s%s", pair.sides[0].name, path,
              pair.why[0] != '\0'    ? ": "
              : option->min_psnr > 0 ? " by more than min-psnr allows"
@@ -125,14 +131,16 @@ enum status compare_write(const struct command *command, FILE *out,
     struct job_list list;
     struct stat there;
     const char *const reference = command->compare.reference;
-    const int stat_errno = strcmp(reference, "-") != 0 && stat(reference, &there) != 0 ? errno : 0;
-    const bool is_folder = stat(reference, &there) == 0 && S_ISDIR(there.st_mode);
+    const int stat_errno = stat(reference, &there) != 0 ? errno : 0;
+    const bool is_folder = stat_errno == 0 && S_ISDIR(there.st_mode);
     bool has_folder = false; /* among the inputs */
     for (size_t i = 0; i < command->input_count; i++)
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
     enum status status = job_list_make(&list, command, error), single = STATUS_OK;
     struct compare_run run = {.command = command, .out = out, .several = list.several};
-    if (status == STATUS_OK && stat_errno != 0)
+    if (status == STATUS_OK)
+        job_list_keep_shard(&list, &command->settings.part);
+    if (status == STATUS_OK && stat_errno != 0 && strcmp(reference, "-") != 0)
         status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
     if (status == STATUS_OK && list.several && command->compare.diff)
         status = fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
@@ -146,7 +154,8 @@ enum status compare_write(const struct command *command, FILE *out,
             report_error(error);
         run.failed++;
     }
-    /* Single inputs are a selection; only a folder should have all pictures of the reference folder. */
+    /* Only folders are expected to have all pictures of the reference folder; single files are a selection.
+     */
     if (status == STATUS_OK && is_folder && has_folder)
         status = add_unpaired(&run, &list, error);
     if (status == STATUS_OK && run.failed > 0)

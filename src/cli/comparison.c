@@ -1,11 +1,11 @@
 /* Compares the samples of two files.
  *
- *     a pair of readers ─▶ blocks of rows ─▶ channels ─▶ struct difference
+ *     two readers ─▶ blocks of rows ─▶ rows of one channel ─▶ struct difference
  *                                               └─▶ diff=FILE
  *
  * Samples are compared as the files store them, as fractions of full scale: 8 and 16 bit may be compared with
- * each other, profiles and orientation are ignored. It runs on the host, where decoding takes most of the
- * time; a device would only see each row once. */
+ * each other, profiles and orientation are ignored. It runs on the host: decoding takes most of the time, and
+ * each row is used only once. */
 #include "cli/comparison.h"
 
 #include "cli/cli.h"
@@ -14,10 +14,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 1 << 20 }; /* of rows that are read at once; a row may have more */
+enum { BLOCK_BYTES = 1 << 20 }; /* bytes to read at once, rounded up to whole rows */
 
-/* Notes why two pages cannot be compared. Returns false if they can. */
-static bool note_unlike(struct comparison *pair, const struct image_info *a, const struct image_info *b)
+/* Sets pair->why and returns true if two pages cannot be compared. */
+static bool note_mismatch(struct comparison *pair, const struct image_info *a, const struct image_info *b)
 {
     char *why = pair->why;
     if (a->width != b->width || a->height != b->height)
@@ -30,12 +30,12 @@ static bool note_unlike(struct comparison *pair, const struct image_info *a, con
     return why[0] != '\0';
 }
 
-/* Begins a page of diff=FILE: colour without alpha, in samples like the input's, *type. Opens the file first.
- */
-static enum status begin_diff(const struct compare_option *option, const struct command *command,
-                              const struct image_info *page, struct writer **writer, enum sample_type *type,
-                              struct error *error)
+/* Begins a page of diff=FILE, without alpha, and opens the file before the first page. Its sample type is the
+ * input's, or the nearest one that the format has. */
+static enum status begin_diff(struct comparison *pair, const struct command *command,
+                              const struct image_info *page, struct error *error)
 {
+    const struct compare_option *option = &command->compare;
     const struct format *format = format_by_path(option->diff);
     const struct writer_options options = {.format = format,
                                            .compression = command->settings.compression,
@@ -45,15 +45,15 @@ static enum status begin_diff(const struct compare_option *option, const struct 
                                     .height = page->height,
                                     .channels = page->channels - page->alpha,
                                     .type = format_sample_type(format, page->type)};
-    *type = info.type;
+    pair->diff_type = info.type;
     if (page->video.parts > 1)
         return fail(error, STATUS_USAGE, "--compare: diff= shows pictures, not video");
-    if (*writer == NULL && writer_open(option->diff, &options, writer, error) != STATUS_OK)
+    if (pair->diff == NULL && writer_open(option->diff, &options, &pair->diff, error) != STATUS_OK)
         return STATUS_FAILED;
-    return writer_begin_page(*writer, &info, error);
+    return writer_begin_page(pair->diff, &info, error);
 }
 
-/* Compares a row of each side, which is in `values`, and writes the differences over the input's values. */
+/* Compares the rows in `values` of both sides, and replaces the input's values by the differences. */
 static void compare_row(struct comparison *pair, const struct image_info *page)
 {
     struct side *a = &pair->sides[0], *b = &pair->sides[1];
@@ -70,22 +70,19 @@ static void compare_row(struct comparison *pair, const struct image_info *page)
     }
 }
 
-/* Writes the differences that compare_row left; the reference's values are overwritten. */
-static enum status write_row(struct comparison *pair, const struct image_info *page, struct writer *writer,
-                             enum sample_type type, struct error *error)
+/* Writes the differences that compare_row stored. Overwrites the reference's values. */
+static enum status write_row(struct comparison *pair, const struct image_info *page, struct error *error)
 {
     const size_t colours = (size_t)(page->channels - page->alpha), step = (size_t)page->channels;
     void *row = pair->sides[1].values;
     for (size_t x = 0; x < page->width; x++)
         for (size_t c = 0; c < colours; c++)
-            sample_set(type, row, x * colours + c, pair->sides[0].values[x * step + c]);
-    return writer_write(writer, row, colours * page->width * sample_size(type), 1, error);
+            sample_set(pair->diff_type, row, x * colours + c, pair->sides[0].values[x * step + c]);
+    return writer_write(pair->diff, row, colours * page->width * sample_size(pair->diff_type), 1, error);
 }
 
-/* Compares the rows of a page; both readers are at its begin. `writer` is NULL without diff=, and `type` the
- * type of its samples. */
-static enum status compare_rows(struct comparison *pair, struct writer *writer, enum sample_type type,
-                                struct error *error)
+/* Compares the rows of a page, at whose start both readers are, and writes the differences to diff=FILE. */
+static enum status compare_rows(struct comparison *pair, struct error *error)
 {
     const struct image_info *pages[2];
     enum status status = STATUS_OK;
@@ -113,24 +110,21 @@ static enum status compare_rows(struct comparison *pair, struct writer *writer, 
                 sample_values(pages[i]->type, pair->sides[i].rows, row * samples, samples,
                               pair->sides[i].values);
             compare_row(pair, pages[0]);
-            if (writer)
-                status = write_row(pair, pages[0], writer, type, error);
+            if (pair->diff)
+                status = write_row(pair, pages[0], error);
         }
     }
     return status;
 }
 
-/* Compares the present pages, and writes a page of diff=FILE. */
+/* Compares the pages at which the readers are, and writes a page of diff=FILE. `number` counts from 0. */
 static enum status compare_page(struct comparison *pair, const struct command *command, uint32_t number,
-                                struct writer **writer, struct error *error)
+                                struct error *error)
 {
     const struct compare_option *option = &command->compare;
     const struct image_info *page = reader_info(pair->sides[0].reader);
-    const int first = page->video.part;
-    enum sample_type type = page->type;
-    enum status status = STATUS_OK;
-    if (option->diff)
-        status = begin_diff(option, command, page, writer, &type, error);
+    const int first = page->video.part; /* channel; a page of video has one of the three */
+    enum status status = option->diff ? begin_diff(pair, command, page, error) : STATUS_OK;
     pair->channel_count =
         first + page->channels > pair->channel_count ? first + page->channels : pair->channel_count;
     for (int i = 0; i < page->channels && status == STATUS_OK; i++) {
@@ -139,13 +133,12 @@ static enum status compare_page(struct comparison *pair, const struct command *c
         status = difference_begin(&pair->channels[first + i], page->width, number, error);
     }
     if (status == STATUS_OK)
-        status = compare_rows(pair, *writer, type, error);
+        status = compare_rows(pair, error);
     for (int i = 0; i < COMPARISON_CHANNELS; i++)
         difference_end(&pair->channels[i]);
-    return status == STATUS_OK && *writer ? writer_end_page(*writer, error) : status;
+    return status == STATUS_OK && pair->diff ? writer_end_page(pair->diff, error) : status;
 }
 
-/* Opens one side. */
 static enum status open_side(struct side *side, const char *path, const struct settings *settings,
                              struct error *error)
 {
@@ -165,29 +158,28 @@ enum status comparison_make(struct comparison *pair, const struct command *comma
                             const char *reference, struct error *error)
 {
     bool more[2] = {true, true};
-    struct writer *writer = NULL;
     enum status status = open_side(&pair->sides[0], path, &command->settings, error);
     if (status == STATUS_OK)
         status = open_side(&pair->sides[1], reference, &command->settings, error);
     for (uint32_t page = 0; status == STATUS_OK && more[0] && more[1]; page++) {
         const struct image_info *info = reader_info(pair->sides[0].reader);
         const uint32_t parts = info->video.parts > 1 ? (uint32_t)info->video.parts : 1;
-        if (note_unlike(pair, info, reader_info(pair->sides[1].reader)))
+        if (note_mismatch(pair, info, reader_info(pair->sides[1].reader)))
             break;
-        status = compare_page(pair, command, page / parts, &writer, error);
+        status = compare_page(pair, command, page / parts, error);
         for (int i = 0; status == STATUS_OK && i < 2; i++)
             status = reader_next_page(pair->sides[i].reader, &more[i], error);
     }
     if (more[0] != more[1])
         snprintf(pair->why, sizeof pair->why, "the %s has more pages", more[0] ? "input" : "reference");
-    if (status == STATUS_OK && writer && pair->why[0] == '\0')
-        status = writer_commit(writer, error);
-    writer_close(writer);
+    if (status == STATUS_OK && pair->diff && pair->why[0] == '\0')
+        status = writer_commit(pair->diff, error);
     return status;
 }
 
 void comparison_free(struct comparison *pair)
 {
+    writer_close(pair->diff);
     for (int i = 0; i < 2; i++) {
         reader_close(pair->sides[i].reader);
         free(pair->sides[i].values);

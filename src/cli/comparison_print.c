@@ -1,5 +1,5 @@
-/* Prints what --compare found: lines, a row of a table, or an object of JSON. Differences are printed in the
- * samples of the input's file. */
+/* Prints the figures of --compare: lines, a row of a table, or an object of JSON. Differences are printed in
+ * the units of the input's samples. */
 #include "cli/comparison.h"
 
 #include "base/json.h"
@@ -10,7 +10,7 @@
 
 enum { DIGITS = 9 }; /* significant digits of numbers in JSON */
 
-/* Returns a difference in the units of the input's file. */
+/* Converts a difference, a fraction of full scale, to the units of the input's samples. */
 static double in_samples(const struct comparison *pair, double value)
 {
     return value * sample_full_scale(pair->sides[0].info.type);
@@ -24,8 +24,7 @@ static void print_side(FILE *out, const struct side *side)
             sample_name(side->info.type));
 }
 
-/* Prints a PSNR or SSIM with at least `width` characters: "none" if it does not exist, "equal" without a
- * difference. */
+/* Prints a PSNR or SSIM with at least `width` characters: "none" for NaN, "equal" for an infinite PSNR. */
 static void print_number(FILE *out, int width, int decimals, double value)
 {
     if (isnan(value))
@@ -36,7 +35,7 @@ static void print_number(FILE *out, int width, int decimals, double value)
         fprintf(out, "%*.*f", width, decimals, value);
 }
 
-/* Prints "  PSNR in dB: red 38.12, green 38.95". */
+/* Prints a line with one number for each channel: "  PSNR in dB: red 38.12, green 38.95". */
 static void print_channels(FILE *out, const struct comparison *pair, const char *title, int decimals,
                            double (*measure)(const struct difference *))
 {
@@ -51,6 +50,11 @@ static void print_channels(FILE *out, const struct comparison *pair, const char 
 void comparison_print(FILE *out, const struct comparison *pair, const struct figures *figures)
 {
     const struct difference *largest = &pair->channels[figures->largest];
+    if (pair->sides[0].info.width == 0) { /* there is nothing to compare it with, so it was not read */
+        print_visible(out, pair->sides[0].name);
+        fprintf(out, ": %s\n", pair->why);
+        return;
+    }
     print_side(out, &pair->sides[0]);
     print_side(out, &pair->sides[1]);
     if (pair->why[0] != '\0' || figures->is_equal) {

@@ -1,16 +1,16 @@
-/* Completion of a command line.
+/* Completes a command line.
  *
  *     argument         candidates
  *     --sc             names of stages and options that begin with "sc"
  *     --memory=b       words of an option's value
+ *     -m=b             the same for an option's letter
  *     -m b             words of an option's value, an argument of its own
  *     --scale=2,fil    keys of a stage: "filter="
  *     ├ kept ───┤└ last
  *     --help=bl        names of stages
  *
  * The argument is split into the text that is kept and the text to complete. Candidates come from the option
- * tables, so a new stage or option needs no change here. If there is no candidate, the shell completes file
- * names. */
+ * tables. If there is none, the shell completes file names. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -27,8 +27,8 @@ struct typed {
     const char *last; /* the part to complete */
 };
 
-/* Prints a line with the kept part, the candidate and `after`, a tab and the meaning, if the candidate with
- * `after` begins with the typed text. */
+/* If the candidate, followed by `after`, begins with the text to complete, prints a line: the kept part, the
+ * candidate, `after`, a tab and the meaning. */
 static void offer(const struct typed *typed, struct word candidate, const char *after, const char *meaning)
 {
     const size_t length = strlen(typed->last);
@@ -84,10 +84,9 @@ static void offer_keys(struct typed *typed, const struct option *table, const ch
             offer_words(typed, key);
         return;
     }
-    if (last == value && primary != NULL) /* the primary value is first */
+    if (last == value && primary != NULL) /* PRIMARY is first */
         offer_words(typed, primary);
-    /* Keys that are not given yet. A required PRIMARY comes before them. */
-    if (last == value && options_need_value(table))
+    if (last == value && options_need_value(table)) /* keys come only after a required PRIMARY */
         return;
     for (const struct option *key = table; key->type != OPTION_END; key++)
         if (key->name != NULL && !key->hidden && !is_given(typed, value, key->name))
@@ -110,7 +109,6 @@ static const struct option *find_global_option(struct word name)
     return option != NULL && !option->hidden ? option : NULL;
 }
 
-/* Offers all stages. */
 static void offer_stages(const struct typed *typed)
 {
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
@@ -134,8 +132,8 @@ static void offer_value(struct typed *typed, struct word name, const char *value
         offer_stages(typed);
 }
 
-/* Returns the name of the stage or option at the end of `argument` that takes the next argument as its value;
- * else an empty word. In letters such as -qm, the first that needs a value takes the rest. */
+/* If the value of the stage or option in `argument` is the next argument, returns its name, else an empty
+ * word. Of letters such as -qm, the first one that needs a value takes the rest of the argument. */
 static struct word option_awaiting_value(const char *argument)
 {
     const struct word none = {NULL, 0};
@@ -164,8 +162,11 @@ void completion_write(FILE *file, const char *before, const char *word)
     struct typed typed = {.file = file, .word = word};
     struct word name = option_awaiting_value(before);
     const char *equals = strchr(word, '=');
+    const struct option *lettered = equals == word + 2 ? global_find_letter(word[1]) : NULL;
     if (name.start != NULL) { /* the value of the option before it */
         offer_value(&typed, name, word);
+    } else if (lettered != NULL && word[0] == '-') { /* -m=b */
+        offer_value(&typed, (struct word){lettered->name, strlen(lettered->name)}, equals + 1);
     } else if (strncmp(word, "--", 2) == 0 && equals != NULL) { /* the value after '=' */
         offer_value(&typed, (struct word){word + 2, (size_t)(equals - word - 2)}, equals + 1);
     } else if (word[0] == '-') { /* the name of a stage or option; a single dash becomes two */

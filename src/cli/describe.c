@@ -1,8 +1,8 @@
 /* Texts made from the option tables, for --help and the manual page: synopses of stages and options, their
  * help with range and default, and paragraphs for a terminal of 80 columns.
  *
- * A description is returned by value. It has room for the longest text in the tables, which a unit test
- * checks, so nothing is allocated and nothing can fail. */
+ * Descriptions are returned by value, with room for the longest text in the tables, as a unit test checks. So
+ * nothing is allocated and nothing can fail. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -27,7 +27,7 @@ const char *const exit_meanings[] = {"done",
                                      "--compare: pictures differ, or by more than min-psnr allows",
                                      NULL};
 
-/* Appends a text. A text that does not fit is cut off; a unit test checks that none is. */
+/* Appends a text. */
 static void describe_append(struct description *description, const char *text)
 {
     text_append(description->text, sizeof description->text, "%s", text);
@@ -37,19 +37,18 @@ struct description describe_stage(const struct stage *stage)
 {
     struct description description = {"--"};
     const struct option *primary = options_primary(stage->options);
-    bool needed = options_need_value(stage->options);
+    const bool needs_value = options_need_value(stage->options);
     /* The primary value is the table's first row, if there is one; the others are keys. */
     const bool has_keys = stage->options[primary != NULL].type != OPTION_END;
     describe_append(&description, stage->name);
-    if (stage->options->type == OPTION_END)
-        return description;
     /* A value that may be left out must follow '='. */
-    describe_append(&description, needed ? " " : "[=");
-    if (primary != NULL)
-        describe_append(&description, option_value_name(primary));
-    if (has_keys)
-        describe_append(&description, primary != NULL ? "[,KEY=VALUE]..." : "KEY=VALUE[,...]");
-    describe_append(&description, needed ? "" : "]");
+    if (stage->options->type != OPTION_END)
+        text_append(description.text, sizeof description.text, "%s%s%s%s",
+                    needs_value ? " " : "[=", primary != NULL ? option_value_name(primary) : "",
+                    !has_keys         ? ""
+                    : primary != NULL ? "[,KEY=VALUE]..."
+                                      : "KEY=VALUE[,...]",
+                    needs_value ? "" : "]");
     return description;
 }
 
@@ -59,13 +58,9 @@ struct description describe_global(const struct option *option)
     const char *value = option_value_name(option);
     if (option->letter != 0)
         text_append(description.text, sizeof description.text, "-%c, ", option->letter);
-    describe_append(&description, "--");
-    describe_append(&description, option->name);
-    if (value != NULL) {
-        describe_append(&description, option->optional ? "[=" : " ");
-        describe_append(&description, value);
-        describe_append(&description, option->optional ? "]" : "");
-    }
+    text_append(description.text, sizeof description.text, "--%s", option->name);
+    if (value != NULL)
+        text_append(description.text, sizeof description.text, option->optional ? "[=%s]" : " %s", value);
     return description;
 }
 
@@ -87,36 +82,36 @@ struct description describe_variable(const struct option *option)
     return description;
 }
 
-/* Begins the remark in parentheses, or continues it after a comma. */
-static void begin_remark(struct description *description, bool *begun)
+/* Opens the parentheses at the end of a help text, or continues in them after a comma. */
+static void begin_remark(struct description *description, bool *is_open)
 {
-    describe_append(description, *begun ? ", " : " (");
-    *begun = true;
+    describe_append(description, *is_open ? ", " : " (");
+    *is_open = true;
 }
 
 struct description describe_help(const struct option *option)
 {
     struct description description = {""};
-    bool begun = false;
+    bool is_open = false;
     describe_append(&description, option->help);
-    /* The words of a choice, unless they are in the synopsis, where a name (VIEW) may take their place. */
+    /* The words of a choice, if the synopsis has a name (VIEW) instead of them. */
     if (option->type == OPTION_CHOICE && option->value != NULL) {
-        begin_remark(&description, &begun);
+        begin_remark(&description, &is_open);
         describe_append(&description, option->choices[0] == '|' ? option->choices + 1 : option->choices);
     }
     /* The range. Without limits, both are 0. */
     if (option->min != 0 || option->max != 0) {
-        begin_remark(&description, &begun);
+        begin_remark(&description, &is_open);
         text_append(description.text, sizeof description.text,
                     isinf(option->max) ? "at least %.15g" : "%.15g to %.15g", option->min, option->max);
     }
     /* The default, unless that is the word "default". */
     if (option->fallback != NULL && strcmp(option->fallback, "default") != 0) {
-        begin_remark(&description, &begun);
+        begin_remark(&description, &is_open);
         describe_append(&description, "default ");
         describe_append(&description, option->fallback);
     }
-    describe_append(&description, begun ? ")" : "");
+    describe_append(&description, is_open ? ")" : "");
     return description;
 }
 
@@ -125,19 +120,10 @@ const char *kind_name(enum kind kind)
     return kind == KIND_PYRAMID ? "pyramid" : "image";
 }
 
-struct description describe_kinds(const struct stage *stage)
-{
-    struct description description = {""};
-    describe_append(&description, kind_name(stage->in));
-    describe_append(&description, " to ");
-    describe_append(&description, kind_name(stage->out));
-    return description;
-}
-
 /* ---------------------------------------------------------------- paragraphs */
 
-/* Columns, from 0: the end of a line, and the starts of a term and its meaning in a list. */
-enum { LAST_COLUMN = 78, TERM_COLUMN = 2, MEANING_COLUMN = 28 };
+/* Maximum width of a line, and the columns, counted from 0, of a term and of its meaning in a list. */
+enum { LINE_WIDTH = 78, TERM_COLUMN = 2, MEANING_COLUMN = 28 };
 
 /* Returns the columns of a UTF-8 text without wide characters: the bytes that begin a character. */
 static size_t width_of(const char *text, size_t size)
@@ -148,7 +134,6 @@ static size_t width_of(const char *text, size_t size)
     return width;
 }
 
-/* Writes `count` blanks. */
 static void write_spaces(FILE *file, size_t count)
 {
     fprintf(file, "%*s", (int)count, "");
@@ -170,7 +155,7 @@ static const char *wrap_paragraph(FILE *file, const char *text, size_t indent)
     for (text = skip_blanks(text); *text != '\0' && *text != '\n'; text = skip_blanks(text)) {
         size_t size = strcspn(text, " \n");
         size_t width = width_of(text, size);
-        if (column > indent && column + 1 + width > LAST_COLUMN) {
+        if (column > indent && column + 1 + width > LINE_WIDTH) {
             putc('\n', file);
             write_spaces(file, indent);
             column = indent;

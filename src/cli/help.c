@@ -1,6 +1,6 @@
-/* --help, in three lengths: twelve lines for a newcomer, all stages and options, or one stage or option with
- * its manual and examples. The twelve lines are written here; the rest comes from the tables of stages and
- * options. --help=json is in help_json.c. Also writes the other information: --version, --complete and
+/* --help: twelve lines for a newcomer, or all stages and options, or one stage or option with its manual and
+ * examples. The twelve lines are written here; the rest comes from the tables of stages and options.
+ * --help=json is in help_json.c. This file also writes --version and calls the writers of --complete and
  * --generate. */
 #include "cli/cli.h"
 
@@ -10,13 +10,16 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
+#include <isa-l.h>
 #include <jansson.h>
 #include <jpeglib.h>
+#include <lcms2.h>
 #include <png.h>
-#include <string.h>
 #include <tiffio.h>
 #include <webp/decode.h>
+#include <zlib.h>
 
 const char help_usage[] = "climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]";
 
@@ -27,9 +30,8 @@ static void write_examples(FILE *file, const struct example *examples)
         fprintf(file, "  %s\n      %s\n", example->command, example->shows);
 }
 
-/* Stages by purpose, in the order of the help; a name has a blank on both sides. Stages in no group come
- * last.
- */
+/* Groups of stages, in the order of the help. There is a blank on both sides of each name. Stages in no group
+ * come last. */
 static const struct {
     const char *title, *names;
 } groups[] = {
@@ -59,7 +61,6 @@ const char *stage_group(const struct stage *stage)
     return group_title(i);
 }
 
-/* Writes a list of all stages by purpose. */
 static void write_stages(FILE *file)
 {
     for (size_t i = 0; i <= GROUPS; i++) {
@@ -109,7 +110,7 @@ static void write_overview(FILE *file)
     for (const struct option *option = global_options; option->type != OPTION_END; option++) {
         if (option->hidden)
             continue;
-        /* Long names are aligned, with a letter before them or not. */
+        /* Align long names, as if each had a letter before it. */
         struct description term = {""};
         const char *before = option->letter != 0 ? "" : "    ";
         text_append(term.text, sizeof term.text, "%s%s", before, describe_global(option).text);
@@ -121,11 +122,10 @@ static void write_overview(FILE *file)
           file);
 }
 
-/* Writes a stage's synopsis, keys, manual and examples. */
 static void write_stage(FILE *file, const struct stage *stage)
 {
     fprintf(file, "%s\n", describe_stage(stage).text);
-    fprintf(file, "    %s (%s)\n", stage->brief, describe_kinds(stage).text);
+    fprintf(file, "    %s (%s to %s)\n", stage->brief, kind_name(stage->in), kind_name(stage->out));
     if (stage->options->type != OPTION_END)
         putc('\n', file);
     for (const struct option *option = stage->options; option->type != OPTION_END; option++)
@@ -138,7 +138,7 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-/* Writes the help of a stage or an option: "blur", "--blur", "m". */
+/* Writes the help of a stage or an option, which `topic` names: "blur", "--blur", "m". */
 static enum status write_topic(FILE *file, const char *topic, struct error *error)
 {
     const char *name = topic + strspn(topic, "-");
@@ -166,7 +166,7 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
 #define TEXT_OF(macro)     TEXT_OF_WORD(macro)
 
 /* Writes the versions of climg and its libraries: of the loaded library if it has a function for that, else
- * of its header. */
+ * of the header at compile time. */
 static void write_version(FILE *file)
 {
     /* TIFFGetVersion: "LIBTIFF, Version 4.5.0\nCopyright ..." */
@@ -175,10 +175,14 @@ static void write_version(FILE *file)
     if (number == NULL)
         number = tiff;
     const unsigned webp = (unsigned)WebPGetDecoderVersion(); /* 0x010204 */
-    fprintf(file, "climg %s\nlibpng %s\nlibjpeg-turbo %s\nlibtiff %.*s\nlibwebp %u.%u.%u\n%s\n",
-            CLIMG_VERSION, png_get_libpng_ver(NULL), TEXT_OF(LIBJPEG_TURBO_VERSION),
-            (int)strcspn(number, "\n"), number, webp >> 16, webp >> 8 & 0xff, webp & 0xff,
-            "jansson " JANSSON_VERSION);
+    const int lcms = cmsGetEncodedCMMversion();              /* 2140 */
+    fprintf(
+        file,
+        "climg %s\nlibpng %s\nlibjpeg-turbo %s\nlibtiff %.*s\nlibwebp %u.%u.%u\nLittle CMS %d.%d\nzlib %s\n"
+        "ISA-L %d.%d.%d\njansson %s\n",
+        CLIMG_VERSION, png_get_libpng_ver(NULL), TEXT_OF(LIBJPEG_TURBO_VERSION), (int)strcspn(number, "\n"),
+        number, webp >> 16, webp >> 8 & 0xff, webp & 0xff, lcms / 1000, lcms % 1000 / 10, zlibVersion(),
+        ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION, ISAL_PATCH_VERSION, JANSSON_VERSION);
 }
 
 enum status help_write(FILE *file, const struct settings *settings, struct error *error)

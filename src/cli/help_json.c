@@ -1,9 +1,9 @@
-/* --help=json: everything that --help=all, --help=STAGE and the manual page say, as one JSON object for
- * programs that write commands: assistants, forms, wrappers (docs/workflows/mcp is one).
+/* --help=json: the content of --help=all, --help=STAGE and the manual page as one JSON object, for programs
+ * that write commands, such as docs/workflows/mcp.
  *
- * All of it comes from the tables of stages, options and variables and from manual.txt; there is no second
- * list. docs/help.schema.json describes the object. Every option has the same keys, and a key without meaning
- * is null, so a reader needs no test of its presence. */
+ * Everything comes from the tables of stages, options and variables and from manual.txt.
+ * docs/help.schema.json describes the object. Every option has the same keys; one that does not apply is
+ * null, so a reader need not test if it is present. */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -32,7 +32,7 @@ static void put_words(struct json_writer *out, const char *words)
     json_end(out, ']');
 }
 
-/* Writes one row of a table. `synopsis` is how it is written; `needs_value`: its value cannot be left out. */
+/* Writes one row of a table. `synopsis` shows how a user writes it; `needs_value`: the value is required. */
 static void put_option(struct json_writer *out, const char *key, const struct option *option,
                        struct description synopsis, bool needs_value)
 {
@@ -66,7 +66,6 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_end(out, '}');
 }
 
-/* Writes commands and their purposes. */
 static void put_examples(struct json_writer *out, const struct example *examples)
 {
     json_begin(out, "examples", '[');
@@ -103,7 +102,6 @@ static void put_stage(struct json_writer *out, const struct stage *stage)
     json_end(out, '}');
 }
 
-/* Writes a table of options or variables. */
 static void put_table(struct json_writer *out, const char *key, const struct option *table,
                       struct description (*describe)(const struct option *option))
 {

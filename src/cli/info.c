@@ -1,11 +1,11 @@
-/* --info: the header of each file, as text or as a line of JSON.
+/* --info: prints the header of each file, as text or as a line of JSON.
  *
  *     list of files ─▶ open ─▶ (measure) ─▶ file_info ─▶ (noise) ─▶ print_lines or print_json
  *
- * The output describes the first page that is asked for; of the other pages only their number. Pixels are
- * read for --measure alone, once on the host, and once for the noise, which opens a device for the first
- * picture and runs the analysis pass of --denoise, so that --info prints what --denoise would use. A file
- * that cannot be read is reported, and the others follow. */
+ * The output describes the first page of --page, and the number of pages. Pixels are read only for --measure:
+ * once on the host, and once on a device for the noise. That is the analysis pass of --denoise, so --info
+ * prints the noise that --denoise would use. A file that cannot be read is reported, and the others follow.
+ */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -26,17 +26,16 @@
 #include <unistd.h>
 
 enum {
-    VALUE_SHOWN = 200, /* most bytes of a value in text; JSON has all of it */
-    TAKEN_SIZE = 256,  /* bytes for the camera and its settings */
+    VALUE_SHOWN = 200, /* maximum bytes of a value as text; JSON has the whole value */
+    TAKEN_SIZE = 256,  /* bytes of the text about camera and exposure */
     DIGITS = 9         /* significant digits of numbers in JSON */
 };
 
 /* A file as --info prints it. Pointers but `noise` belong to the reader or the job. */
 struct file_info {
     const char *name;
-    const struct image_info *info; /* of the first page */
-    const struct metadata *metadata;
-    const struct colour_space *space; /* NULL: the file does not name one that can be read */
+    const struct image_info *info;    /* of the first page */
+    const struct colour_space *space; /* NULL: the file names none, or its profile cannot be read */
     const struct format *format;
     const char *compression; /* may be NULL */
     int pages;               /* number of pages; 0: unknown before they are read */
@@ -49,7 +48,8 @@ struct file_info {
     const struct page_measures *measured; /* NULL also for coefficients */
 };
 
-/* Collects the facts about an open file. A damaged coefficient file is described as a TIFF. */
+/* Describes an open file, without colour space and measurements. A damaged coefficient file is described as a
+ * TIFF. */
 static struct file_info inspect(const struct job *job, struct reader *reader)
 {
     struct error ignored;
@@ -57,7 +57,6 @@ static struct file_info inspect(const struct job *job, struct reader *reader)
     const struct format *format = reader_format(reader);
     struct file_info facts = {.name = job_input_name(job),
                               .info = info,
-                              .metadata = &info->metadata,
                               .format = format,
                               .compression = format->compression ? format->compression(info) : NULL,
                               .pages = reader_page_count(reader)};
@@ -78,13 +77,15 @@ const char *channels_name(const struct image_info *info)
 
 const char *channel_name(const struct image_info *info, int channel)
 {
-    static const char *const names[][4] = {
-        {"gray"}, {"gray", "alpha"}, {"red", "green", "blue"}, {"red", "green", "blue", "alpha"}};
-    static const char *const video[4] = {"Y", "Cb", "Cr"};
-    return info->video.parts > 1 ? video[channel] : names[info->channels - 1][channel];
+    static const char *const names[] = {"red", "green", "blue"}, *const video[] = {"Y", "Cb", "Cr"};
+    if (info->video.parts > 1)
+        return video[channel];
+    if (info->channels % 2 == 0 && channel == info->channels - 1)
+        return info->alpha ? "alpha" : "another";
+    return info->channels < 3 ? "gray" : names[channel];
 }
 
-/* Writes "resolution": pixels a metre, or the ratio of width and height of a pixel; null if absent. */
+/* Writes "resolution": pixels per metre, or the ratio of width and height of a pixel; null if absent. */
 static void put_resolution(struct json_writer *out, const struct metadata *metadata)
 {
     if (metadata->resolution_unit == RESOLUTION_ABSENT) {
@@ -145,23 +146,23 @@ static void put_known(struct json_writer *out, const char *key, int value)
         json_put_null(out, key);
 }
 
-/* Returns the variance of the Laplacian divided by the variance that the noise of the finest level causes in
- * it; NaN if one of them is unknown, or if there is no noise. */
+/* Returns the variance of the Laplacian divided by the variance that white noise, as strong as the noise of
+ * the finest level, has after it: 20 times its own, as 20 is the sum of the squared weights 1, 1, -4, 1, 1.
+ * NaN if one of them is unknown, or without noise. */
 static double sharpness(const struct file_info *facts)
 {
     const struct noise_summary *noise = facts->noise;
     double variance = 0;
     if (!facts->measured || noise->count == 0)
         return (double)NAN;
-    /* The first opponent colour is the brightness of struct page_measures. Otherwise use the mean variance.
-     */
+    /* `laplacian` is of the brightness, the first opponent colour. For noise of RGB use the mean variance. */
     const bool is_opponent = noise->count == 3 && !noise->is_separate;
     for (int i = 0; i < (is_opponent ? 1 : noise->count); i++)
         variance += pow((double)noise->sigma[i][0] / 255, 2) / (is_opponent ? 1 : noise->count);
     return variance > 0 ? facts->measured->laplacian / (20 * variance) : (double)NAN;
 }
 
-/* Writes the results of --measure; null for what does not exist. */
+/* Writes the results of --measure. Without them, lists are empty and numbers null. */
 static void put_measured(struct json_writer *out, const struct file_info *facts)
 {
     static const struct page_measures none;
@@ -195,7 +196,7 @@ static void put_measured(struct json_writer *out, const struct file_info *facts)
 static void print_json(FILE *file, const struct file_info *facts)
 {
     const struct image_info *info = facts->info;
-    const struct metadata *metadata = facts->metadata;
+    const struct metadata *metadata = &info->metadata;
     struct json_writer out = {.out = file};
     json_begin(&out, NULL, '{');
     /* Pixels, as the reader delivers them. */
@@ -261,9 +262,9 @@ static void print_value(FILE *out, const char *text)
     putc('\n', out);
 }
 
-/* Converts from pixels a metre. PNG stores these as a whole number: 300 an inch as 11811, which are 299.9994.
- * Returns the whole number that PNG would store in the same way, if there is one. */
-static double pixels_an_inch(double per_metre)
+/* Converts from pixels per metre, which PNG stores as a whole number: 300 per inch as 11811, which are
+ * 299.9994. Therefore returns a whole number if PNG stores it in the same way. */
+static double pixels_per_inch(double per_metre)
 {
     const double inch = 0.0254, whole = round(inch * per_metre);
     return fabs(whole / inch - per_metre) <= 0.5 ? whole : inch * per_metre;
@@ -286,24 +287,22 @@ static void print_space(FILE *out, const struct colour_space *space)
 /* Prints colour, resolution, orientation and texts, a line for each that the file has. */
 static void print_metadata(FILE *out, const struct metadata *metadata)
 {
-    /* The tone curve: a profile is more precise than a chunk, which is more precise than a number. */
+    /* Colour, by the most precise description: a profile, the sRGB chunk, or gamma. */
     if (metadata->icc.size > 0)
         fprintf(out, "  colour: ICC profile of %zu bytes\n", metadata->icc.size);
     else if (metadata->srgb)
         fputs("  colour: sRGB\n", out);
     else if (metadata->gamma > 0)
         fprintf(out, "  colour: gamma %.5g\n", metadata->gamma);
-    /* Geometry. Resolution is stored in pixels a metre, in PNG as a whole number. */
     const double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_PER_METRE)
-        fprintf(out, "  resolution: %.6g x %.6g pixels an inch\n", pixels_an_inch(x), pixels_an_inch(y));
+        fprintf(out, "  resolution: %.6g x %.6g pixels per inch\n", pixels_per_inch(x), pixels_per_inch(y));
     else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != y)
-        fprintf(out, "  resolution: %.6g to %.6g, of no unit\n", x, y);
+        fprintf(out, "  resolution: %.6g to %.6g, without a unit\n", x, y);
     else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != 1) /* ImageJ names the unit in the text */
-        fprintf(out, "  resolution: %.6g pixels a unit, which the description may name\n", x);
+        fprintf(out, "  resolution: %.6g pixels per unit, which the description may name\n", x);
     if (metadata->orientation > 1)
         fprintf(out, "  orientation: %d (--auto-orient turns it)\n", metadata->orientation);
-    /* Blobs and texts. */
     char taken[TAKEN_SIZE];
     exif_describe(&metadata->exif, taken, sizeof taken);
     if (taken[0] != '\0') {
@@ -326,7 +325,6 @@ static void print_metadata(FILE *out, const struct metadata *metadata)
     }
 }
 
-/* Prints a line for each result of --measure. */
 static void print_measured(FILE *out, const struct file_info *facts)
 {
     const struct page_measures *measured = facts->measured;
@@ -334,13 +332,16 @@ static void print_measured(FILE *out, const struct file_info *facts)
     if (facts->noise->count > 0) {
         char text[NOISE_TEXT_SIZE];
         noise_text(facts->noise, text);
-        /* A line for each part. */
+        /* Break lines after each colon and semicolon; print the colons. */
         fputs("  noise: ", out);
-        for (const char *at = text; *at != '\0'; at++)
-            if (strncmp(at, "; ", 2) == 0 || strncmp(at, ": ", 2) == 0)
-                at += fputs(*at == ':' ? ":\n    " : "\n    ", out) >= 0;
-            else
+        for (const char *at = text; *at != '\0'; at++) {
+            if (strncmp(at, "; ", 2) != 0 && strncmp(at, ": ", 2) != 0) {
                 putc(*at, out);
+                continue;
+            }
+            fputs(*at == ':' ? ":\n    " : "\n    ", out);
+            at++; /* the blank */
+        }
         putc('\n', out);
     }
     if (!measured)
@@ -368,8 +369,8 @@ static void print_lines(FILE *out, const struct file_info *facts)
     const struct image_info *info = facts->info;
     const struct shape *shape = &facts->pyramid.shape;
     /* "photo.png: PNG, 640 x 480, RGB, 8 bit" */
-    fprintf(out, "%s: %s, %u x %u, %s, ", facts->name, facts->format->name, info->width, info->height,
-            channels_name(info));
+    print_visible(out, facts->name);
+    fprintf(out, ": %s, %u x %u, %s, ", facts->format->name, info->width, info->height, channels_name(info));
     if (info->bits > 0)
         fprintf(out, "%d bit%s\n", info->bits, info->palette ? " of a palette" : "");
     else
@@ -379,7 +380,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
                 shape->width, shape->height, shape->channels, shape->channels == 1 ? "" : "s",
                 sample_name(facts->pyramid.samples), shape->levels, shape->levels == 1 ? "" : "s",
                 biorts[shape->biort].name, qshifts[shape->qshift].name);
-    /* The number of pages, if it is not one. Streams do not say it. */
+    /* Streams do not store the number of pages. */
     if (facts->pages <= 0)
         fputs("  pages: one or more\n", out);
     else if (facts->pages > 1)
@@ -391,21 +392,21 @@ static void print_lines(FILE *out, const struct file_info *facts)
         print_value(out, info->video.header);
     }
     print_space(out, facts->space);
-    print_metadata(out, facts->metadata);
+    print_metadata(out, &info->metadata);
     if (facts->noise)
         print_measured(out, facts);
-    if (facts->metadata->warning[0])
-        fprintf(out, "  warning: %s\n", facts->metadata->warning);
+    if (info->metadata.warning[0])
+        fprintf(out, "  warning: %s\n", info->metadata.warning);
 }
 
 /* ---------------------------------------------------------------- --measure */
 
-/* Finds the noise of pictures, on a device that the first one opens. Zeroed, it has no device. */
+/* Finds the noise of pictures. The first picture opens the device. Initialise it with zeros. */
 struct noise_finder {
     struct worker_context context;
     struct worker worker;
     struct chain chain; /* --denoise */
-    bool begun;         /* the fields above are initialised */
+    bool begun;         /* context and worker are initialised */
 };
 
 /* Runs the analysis pass of --denoise on unchanged samples, and records the noise in `result`. Reads the page
@@ -427,7 +428,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
         status = worker_open(worker, error);
     if (status != STATUS_OK)
         return status;
-    /* Plan the chain --denoise. None of the stage's own programs is needed. */
+    /* Plan the chain --denoise. Do not compile all its programs in advance: the analysis pass needs few. */
     const struct image_info *info = reader_info(reader);
     const struct plan_request request = {.chain = &finder->chain,
                                          .input = image_shape(info),
@@ -439,7 +440,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
     status = plan_make(&plan, &request, &worker->run, error);
     if (status != STATUS_OK)
         return status;
-    /* The page of a run in memory, but with the file as its reader. It is never written. */
+    /* Analyse the page, whose reader is the file. Nothing is written. */
     struct page page = memory_page(&worker->run, &plan, &worker->timing, false, 0);
     page.input_conversion.premultiplied = info->premultiplied;
     page.reader = reader;
@@ -452,7 +453,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
 
 /* ---------------------------------------------------------------- all files */
 
-/* Prints one file. Coefficients and complex samples are no picture, so their noise is not looked for. */
+/* Prints one file. Coefficients and complex samples are not measured, as they are no picture. */
 static enum status write_file_info(const struct command *command, const struct job *job,
                                    struct noise_finder *finder, FILE *out, struct error *error)
 {
@@ -479,7 +480,7 @@ static enum status write_file_info(const struct command *command, const struct j
     struct file_info facts = inspect(job, reader);
     struct error ignored;
     if (facts.info->video.parts < 2)
-        colour_space_of_file(facts.metadata, facts.info->channels - facts.info->alpha, &facts.space,
+        colour_space_of_file(&facts.info->metadata, facts.info->channels - facts.info->alpha, &facts.space,
                              &ignored);
     facts.noise = settings->measure ? &result.noise : NULL;
     facts.measured = is_measured && !facts.is_pyramid ? &measured : NULL;
@@ -500,10 +501,12 @@ enum status info_write(const struct command *command, FILE *out, void (*report_e
     struct job_list list;
     struct noise_finder finder = {.begun = false};
     size_t failed = 0;
-    /* Without arguments the input is stdin, where nothing comes from a terminal. */
+    /* Without arguments the input is stdin, and climg would wait for a user to type a picture. */
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = job_list_make(&list, command, error);
+    if (status == STATUS_OK)
+        job_list_keep_shard(&list, &command->settings.part);
     if (status == STATUS_OK && command->begin)
         status = command->begin(command, &list, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {

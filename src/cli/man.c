@@ -13,8 +13,8 @@
 #include <string.h>
 
 /* Writes a character of text. Escapes troff's markup, ASCII characters that troff would replace by
- * typographic ones ('-', quotes), and characters outside ASCII, which would need a preprocessor. A list of
- * values may be broken after its bars. */
+ * typographic ones ('-', quotes), and characters outside ASCII, which would need a preprocessor. Lines may be
+ * broken after the bars of a list of values. */
 static void write_character(FILE *file, unsigned long code)
 {
     /* The escapes of groff_char(7). */
@@ -51,24 +51,31 @@ static void man_write_text(FILE *file, const char *text, size_t size)
     }
 }
 
-/* Writes a string and a line break. */
 static void write_line(FILE *file, const char *text)
 {
     man_write_text(file, text, strlen(text));
     putc('\n', file);
 }
 
-/* Writes paragraphs that blank lines divide, each after the request .PP. */
+static void write_list(FILE *file, struct word name);
+
+/* Writes paragraphs, which blank lines separate: a heading "= TITLE", a list "@NAME", or text. */
 static void write_paragraphs(FILE *file, const char *text)
 {
     while (*text != '\0') {
         const char *blank = strstr(text, "\n\n");
         size_t size = blank != NULL ? (size_t)(blank - text) : strlen(text);
-        fputs(".PP\n", file);
-        man_write_text(file, text, size);
-        putc('\n', file);
-        text += size;
-        text += strspn(text, "\n");
+        size -= text[size - 1] == '\n'; /* at the end of manual.txt */
+        if (text[0] == '=') {
+            fprintf(file, ".SH \"%.*s\"\n", (int)size - 2, text + 2);
+        } else if (text[0] == '@') {
+            write_list(file, (struct word){text, size});
+        } else {
+            fputs(".PP\n", file);
+            man_write_text(file, text, size);
+            putc('\n', file);
+        }
+        text += size + strspn(text + size, "\n");
     }
 }
 
@@ -109,7 +116,8 @@ static void write_stage(FILE *file, const struct stage *stage)
 {
     struct description synopsis = describe_stage(stage);
     struct description summary = {""};
-    text_append(summary.text, sizeof summary.text, "%s (%s)", stage->brief, describe_kinds(stage).text);
+    text_append(summary.text, sizeof summary.text, "%s (%s to %s)", stage->brief, kind_name(stage->in),
+                kind_name(stage->out));
     fputs(".SS \"", file);
     man_write_text(file, synopsis.text, strlen(synopsis.text));
     fputs("\"\n", file);
@@ -119,15 +127,16 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-/* Writes the list that a line of manual.txt names, such as "@stages". */
+/* Writes the list that a line of manual.txt refers to, such as "@stages". */
 static void write_list(FILE *file, struct word name)
 {
     if (word_equals(name, "@formats")) {
         char known[400] = "";
-        text_append(
-            known, sizeof known,
-            "climg reads and writes %s, by a file's first bytes and by the name of the output or --format.",
-            format_names(NULL, "and").text);
+        text_append(known, sizeof known,
+                    "climg reads and writes %s. Inputs are recognised by their first bytes; --format or the "
+                    "name of the "
+                    "output selects its format.",
+                    format_names(NULL, "and").text);
         fputs(".PP\n", file);
         write_line(file, known);
     } else if (word_equals(name, "@stages")) {
@@ -147,26 +156,6 @@ static void write_list(FILE *file, struct word name)
     }
 }
 
-/* Writes manual.txt: "= " begins a heading, "@" names a list, and blank lines divide paragraphs. */
-static void write_sections(FILE *file)
-{
-    bool begins = true; /* the next line begins a paragraph */
-    for (const char *line = manual_text; *line != '\0'; line += *line == '\n') {
-        const size_t size = strcspn(line, "\n");
-        if (line[0] == '=') {
-            fprintf(file, ".SH \"%.*s\"\n", (int)size - 2, line + 2);
-        } else if (line[0] == '@') {
-            write_list(file, (struct word){line, size});
-        } else if (size > 0) {
-            fputs(begins ? ".PP\n" : "", file);
-            man_write_text(file, line, size);
-            putc('\n', file);
-        }
-        begins = size == 0;
-        line += size;
-    }
-}
-
 void man_write(FILE *file)
 {
     fprintf(file,
@@ -178,7 +167,7 @@ void man_write(FILE *file)
     fputs(".SH SYNOPSIS\n.B climg\n[\\fIOPTION\\fR]... [\\fIINPUT\\fR]... [\\fISTAGE\\fR]... "
           "[\\fIOUTPUT\\fR]\n",
           file);
-    write_sections(file);
+    write_paragraphs(file, manual_text);
     fputs(".SH SEE ALSO\nTutorial, gallery, recipes and other pages are in share/doc/climg below /usr/local, "
           "/usr or another\n"
           "PREFIX of the installation.\n.PP\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck "

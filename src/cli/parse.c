@@ -1,8 +1,8 @@
 /* Parses the command line.
  *
- *     argv ─┬─ option ─▶ a field of struct settings
- *           ├─ stage ──▶ the end of the chain
- *           └─ word ───▶ positional arguments ─▶ inputs and output ─▶ checks
+ *     argv ─┬─ option ─────▶ a field of struct settings
+ *           ├─ stage ──────▶ appended to the chain
+ *           └─ other word ─▶ positional arguments ─▶ inputs and output
  *
  * Options may be anywhere; only the order of stages and files matters. The last word is the output, unless
  * --output or --in-place says otherwise. No file is opened. The parser only checks if a file exists, and only
@@ -24,7 +24,7 @@ enum { NAME_SIZE = 64 }; /* bytes; a longer name is cut off, which makes it unkn
 /* An argument "--NAME[=VALUE]". */
 struct long_option {
     char name[NAME_SIZE];        /* without dashes */
-    char what[NAME_SIZE + 2];    /* --NAME, for messages; "" if the struct is unset */
+    char what[NAME_SIZE + 2];    /* --NAME or -LETTER, for messages; "": the struct is not set */
     const char *attached;        /* value after '='; NULL without '=' */
     const struct stage *stage;   /* NULL if the name is no stage */
     const struct option *global; /* NULL if the name is no global option */
@@ -39,13 +39,12 @@ struct parser {
     bool options_ended; /* after the argument "--" */
 
     /* Output. */
-    struct command *command;
-    const char **positionals; /* room for all of argv; belongs to the command */
+    struct command *command; /* `inputs` collects the positional arguments */
     size_t positional_count;
     size_t before_stages; /* number of positional arguments before the first stage */
     bool has_stage;
 
-    /* The option before the next argument if its optional value was left out; else unset. */
+    /* The preceding option, if its optional value was left out; else not set. */
     struct long_option unvalued_option;
 };
 
@@ -68,8 +67,8 @@ static enum status lacks_value(const char *what, const char *value_name, struct 
     return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
 }
 
-/* Sets *value to the next argument, the value of `what`. It may begin with '-', as weights of a kernel do. If
- * it is the name of an option, the value was forgotten. */
+/* Sets *value to the next argument, the value of `what`. It may begin with '-', as weights of a kernel do,
+ * but fails if it is a stage or option: then the value was forgotten. */
 static enum status take_value(struct parser *parser, const char *what, const char *value_name,
                               const char **value, struct error *error)
 {
@@ -87,9 +86,8 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
 {
     const struct stage *stage = option->stage;
     const char *value = option->attached;
-    const bool taken = value == NULL && options_need_value(stage->options);
-    /* A value that the stage needs may be the next argument. */
-    if (taken) {
+    const bool takes_next = value == NULL && options_need_value(stage->options);
+    if (takes_next) {
         const char *value_name = option_value_name(options_primary(stage->options));
         enum status status = take_value(parser, option->what, value_name, &value, error);
         if (status != STATUS_OK)
@@ -103,7 +101,7 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     /* If the value is wrong and looks like a file, the value was forgotten: --rotate out.png. A key may be a
      * file, as in --stack focus,depth=map.png. */
     enum status status = chain_add(&parser->command->chain, stage, value, error);
-    if (status == STATUS_USAGE && taken && value != NULL && strchr(value, '=') == NULL &&
+    if (status == STATUS_USAGE && takes_next && value != NULL && strchr(value, '=') == NULL &&
         format_by_path(value) != NULL)
         return lacks_value(option->what, option_value_name(options_primary(stage->options)), error);
     return status;
@@ -204,23 +202,20 @@ static enum status check_names(const struct command *command, struct error *erro
         if (stage == NULL)
             return fail(error, STATUS_USAGE, "%s: there is no such file; %s", input,
                         suggest("--", input).text);
-        if (!options_need_value(stage->options))
-            return fail(error, STATUS_USAGE,
-                        "%s: there is no such file; stages are options: climg INPUT --%s OUTPUT", input,
-                        input);
+        const bool needs_value = options_need_value(stage->options);
         return fail(error, STATUS_USAGE,
-                    "%s: there is no such file; stages are options: climg INPUT --%s %s OUTPUT", input, input,
-                    option_value_name(options_primary(stage->options)));
+                    "%s: there is no such file; stages are options: climg INPUT --%s%s%s OUTPUT", input,
+                    input, needs_value ? " " : "",
+                    needs_value ? option_value_name(options_primary(stage->options)) : "");
     }
     return STATUS_OK;
 }
 
-/* True if the text is a valid value of the option. Otherwise *error says why not. */
+/* True if the text is a valid value of the option. Otherwise *error has the reason. */
 static bool reads_as_value(const struct long_option *option, const char *text, struct error *error)
 {
-    struct chain chain = {0};
+    struct chain chain = {0}; /* both are discarded */
     struct settings settings = {0};
-    /* Parse it into something that is thrown away. */
     if (option->stage == NULL)
         return option_parse(option->global, option->what, text, &settings, error) == STATUS_OK;
     bool reads = chain_add(&chain, option->stage, text, error) == STATUS_OK;
@@ -235,8 +230,8 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* Collects a positional argument. Fails if it is perhaps the value of the option `before`, as in
- * `--denoise 10`, and no file is called 10. A word that looks like a file is never a value:
+/* Appends a positional argument. Fails if it may be the value of the option `before`, as in `--denoise 10`,
+ * and no file is called 10. A word that looks like a file is never a value:
  * `--verify out.png` names the output, although a device could have that name. */
 static enum status take_positional(struct parser *parser, const struct long_option *before,
                                    const char *argument, struct error *error)
@@ -250,13 +245,13 @@ static enum status take_positional(struct parser *parser, const struct long_opti
         if (reads_as_value(before, argument, &why))
             return fail(error, STATUS_USAGE, "%s %s: write its value after =, as in %s=%s", before->what,
                         argument, before->what, argument);
-        /* `--denoise high`, meant as quality=high. */
+        /* Repeat a guess of KEY=VALUE: for `--denoise high`, the message has "did you mean quality=high?". */
         char value[NAME_SIZE] = "";
         if (sscanf(why.text, "%*[^;]; did you mean %63s", value) == 1 && strchr(value, '=') != NULL)
             return fail(error, STATUS_USAGE, "%s %s: there is no such file; did you mean %s=%s", before->what,
                         argument, before->what, value);
     }
-    parser->positionals[parser->positional_count++] = argument;
+    parser->command->inputs[parser->positional_count++] = argument;
     return STATUS_OK;
 }
 
@@ -273,7 +268,6 @@ static enum status parse_argument(struct parser *parser, struct error *error)
     if (!parser->options_ended && name > argument && access(argument, F_OK) != 0)
         return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
                     suggest("--", read_long(name + strspn(name, "-")).name).text);
-    /* A file, or "-" for stdin or stdout. */
     if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
         return take_positional(parser, &before, argument, error);
     if (argument[1] != '-')
@@ -290,17 +284,17 @@ static enum status parse_argument(struct parser *parser, struct error *error)
  *     (none)          stdin to stdout
  *     FILE            FILE to stdout
  *     FILE... OUTPUT  each FILE to OUTPUT
- * With --output, --in-place, --info, --check or --compare every argument is an input. Names of --files-from
- * are inputs, too. */
+ *
+ * With --output, --in-place, --info, --check or --compare every argument is an input. Names in the list of
+ * --files-from are inputs, too. */
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
     const struct settings *settings = &command->settings;
-    size_t count = parser->positional_count, listed = settings->files_from != NULL;
-    const bool only_reads = settings_writes_no_output(settings);
-    bool last_is_output =
-        count + listed > 1 && settings->output == NULL && !settings->in_place && !only_reads;
-    command->inputs = parser->positionals;
-    command->input_count = listed || count > 1 ? count - last_is_output : 1;
+    const size_t count = parser->positional_count;
+    const bool has_list = settings->files_from != NULL, only_reads = settings_writes_no_output(settings);
+    const bool last_is_output =
+        count + has_list > 1 && settings->output == NULL && !settings->in_place && !only_reads;
+    command->input_count = has_list || count > 1 ? count - last_is_output : 1;
     if (last_is_output)
         command->output = command->inputs[count - 1];
     else
@@ -308,15 +302,15 @@ static void assign_positionals(const struct parser *parser, struct command *comm
                           : settings->output != NULL       ? settings->output
                                                            : "-";
     command->output_is_directory =
-        command->output != NULL && (listed || command->input_count > 1 || ends_in_slash(command->output));
-    /* The output was written before the first stage, as inputs are. */
+        command->output != NULL && (has_list || command->input_count > 1 || ends_in_slash(command->output));
+    /* The output comes before the first stage, as inputs do. */
     command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
-    if (count == 0 && !listed)
+    if (count == 0 && !has_list)
         command->inputs[0] = "-";
 }
 
-/* Fails if the chain fits neither images nor coefficient files. An input may be a coefficient file if its
- * name is of no format, or of one that holds them. */
+/* Fails if the chain cannot process the inputs. They are images, or coefficient files if the name has an
+ * extension of a format for coefficients, or of no format. */
 static enum status check_chain(const struct command *command, struct error *error)
 {
     struct chain resolved;
@@ -331,7 +325,7 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
-/* Fails if several inputs would go to one file: the output is stdout or has an image's name. */
+/* Fails if several inputs would be written to one file: the output is stdout or has an image's name. */
 static enum status check_output_folder(const struct command *command, struct error *error)
 {
     const bool is_merged = chain_find_merge(&command->chain, 0) < command->chain.count;
@@ -374,32 +368,51 @@ static enum status check_only_name(const struct command *command, struct error *
                 name);
 }
 
-/* Assigns the positional arguments and checks all arguments together. --help and the like need neither. */
+/* Fails if two commands that write no outputs are given, or one with arguments that it would ignore. */
+static enum status check_modes(const struct parser *parser, struct error *error)
+{
+    const struct settings *settings = &parser->command->settings;
+    const struct {
+        const char *name;
+        bool is_given, has_inputs;
+    } modes[] = {{"--info", settings->info != INFO_ABSENT, true},
+                 {"--check", settings->check, true},
+                 {"--compare", settings->compare != NULL, true},
+                 {"--list-devices", settings->list_devices != LIST_ABSENT, false},
+                 {"--selftest", settings->selftest, false},
+                 {"--warm", settings->warm, false}};
+    const char *other = NULL;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        const char *name = modes[i].name;
+        if (!modes[i].is_given)
+            continue;
+        if (other != NULL)
+            return fail(error, STATUS_USAGE, "%s and %s cannot be used together; use one", other, name);
+        if (modes[i].has_inputs && (parser->has_stage || settings->output != NULL))
+            return fail(error, STATUS_USAGE, "%s reads files as they are; leave out stages and --output",
+                        name);
+        if (!modes[i].has_inputs && (parser->has_stage || parser->positional_count > 0))
+            return fail(error, STATUS_USAGE, "%s processes no files; leave out files and stages", name);
+        other = name;
+    }
+    return STATUS_OK;
+}
+
+/* Assigns the positional arguments and checks all arguments together. --help and similar options need
+ * neither. */
 static enum status resolve(const struct parser *parser, struct error *error)
 {
     struct command *command = parser->command;
     if (settings_prints_text(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
-    const bool is_info = command->settings.info != INFO_ABSENT, is_check = command->settings.check;
-    if (settings_writes_no_output(&command->settings) &&
-        (parser->has_stage || command->settings.output != NULL))
-        return fail(error, STATUS_USAGE, "--%s files as they are; leave out stages and --output",
-                    is_info    ? "info shows"
-                    : is_check ? "check reads"
-                               : "compare reads");
-    if (is_info + is_check + (command->settings.compare != NULL) > 1)
-        return fail(error, STATUS_USAGE, "--info, --check and --compare cannot be used together; use one");
-    if (command->settings.in_place && command->settings.output != NULL)
-        return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
-    if (command->settings.auto_orient && command->settings.stored_orientation)
-        return fail(error, STATUS_USAGE,
-                    "--auto-orient and --stored-orientation cannot be used together; leave one out");
-    enum status status = settings_resolve(&command->settings, error);
+    enum status status = check_modes(parser, error);
+    if (status == STATUS_OK)
+        status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK && command->settings.compare != NULL)
         status = options_parse_value(compare_options, "--compare", command->settings.compare,
                                      &command->compare, &command->compare_text, error);
-    /* First of the checks: in `climg in.png blur 2 out/` the advice is about blur, not about a folder. */
+    /* Check names first: in `climg in.png blur 2 out/` the advice must be about blur, not about a folder. */
     if (status == STATUS_OK)
         status = check_names(command, error);
     if (status == STATUS_OK)
@@ -415,12 +428,10 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
     if (settings_init(&command->settings, error) != STATUS_OK)
         return STATUS_USAGE;
     /* Room for all arguments and the "-" of assign_positionals. */
-    const char **positionals = allocate_zeroed((size_t)argc + 1, sizeof *positionals, "the arguments", error);
-    if (positionals == NULL)
+    command->inputs = allocate_zeroed((size_t)argc + 1, sizeof *command->inputs, "the arguments", error);
+    if (command->inputs == NULL)
         return STATUS_FAILED;
-    command->inputs = positionals;
-    struct parser parser = {
-        .argc = argc, .argv = argv, .next = 1, .command = command, .positionals = positionals};
+    struct parser parser = {.argc = argc, .argv = argv, .next = 1, .command = command};
     enum status status = STATUS_OK;
     /* Arguments after --help or --version are ignored. */
     while (status == STATUS_OK && parser.next < argc && !settings_prints_text(&command->settings))

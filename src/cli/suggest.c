@@ -14,15 +14,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { NAME_LIMIT = 48 }; /* bytes; no name is longer */
-
-/* A search for the nearest name. */
-struct search {
-    const char *unknown; /* the word, in lower case */
-    size_t length;       /* of the word, in bytes */
-    const char *best;    /* nearest name so far; NULL if none is near */
-    size_t best_distance;
-};
+enum { NAME_LIMIT = 48 }; /* bytes of an unknown word; no name is longer */
 
 /* Returns the Levenshtein distance of two texts: the number of letters to insert, delete or replace. Keeps
  * one row of the table of distances of all prefixes (R. Wagner, M. Fischer, J. ACM 21, 1974). `b` has at most
@@ -47,22 +39,20 @@ static size_t edit_distance(const char *a, const char *b)
     return row[width];
 }
 
-/* Makes `name` the best if it is nearer to the word. */
-static void consider(struct search *search, const char *name)
+/* Stores `name` in *nearest, and its distance from the unknown word, if that is less than *distance. */
+static void keep_nearest(const char *name, const char *unknown, const char **nearest, size_t *distance)
 {
-    if (strlen(name) > NAME_LIMIT)
-        return;
     /* An abbreviation such as --inv counts as one wrong letter. */
-    bool abbreviated = search->length >= 2 && strncmp(name, search->unknown, search->length) == 0;
-    size_t distance = abbreviated ? 1 : edit_distance(search->unknown, name);
-    if (distance < search->best_distance) {
-        search->best = name;
-        search->best_distance = distance;
+    const size_t length = strlen(unknown);
+    const bool is_abbreviation = length >= 2 && strncmp(name, unknown, length) == 0;
+    const size_t wrong_letters = is_abbreviation ? 1 : edit_distance(name, unknown);
+    if (wrong_letters < *distance) {
+        *nearest = name;
+        *distance = wrong_letters;
     }
 }
 
-/* Words of other programs that users type most, and what they mean here. An answer with a blank is a
- * sentence, else a name. */
+/* The words of other programs that users type most. An answer with a blank is a sentence, else a name. */
 const struct alias aliases[] = {
     /* files and programs */
     {"convert", "the output's name is enough, as in climg in.png out.jpg"},
@@ -113,39 +103,35 @@ const struct alias aliases[] = {
     {NULL, NULL},
 };
 
-/* Compares whole words only: similar names are a matter of the edit distance. */
-const char *alias_answer(const char *unknown)
+const char *alias_answer(const char *typed)
 {
     for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
         const char *cursor = alias->typed;
         struct word word;
         while (text_next_word(&cursor, '|', &word))
-            if (word_equals(word, unknown))
+            if (word_equals(word, typed))
                 return alias->answer;
     }
     return NULL;
 }
 
-struct hint suggest(const char *before, const char *typed)
+struct hint suggest(const char *before, const char *unknown)
 {
     struct hint hint = {.text = ""};
     /* Names have no capitals. A word longer than any name is cut off. */
-    char unknown[NAME_LIMIT + 1] = "";
-    for (size_t i = 0; i < NAME_LIMIT && typed[i] != '\0'; i++)
-        unknown[i] = (char)tolower((unsigned char)typed[i]);
-    const char *answer = alias_answer(unknown);
+    char lower[NAME_LIMIT + 1] = "";
+    for (size_t i = 0; i < NAME_LIMIT && unknown[i] != '\0'; i++)
+        lower[i] = (char)tolower((unsigned char)unknown[i]);
+    const char *answer = alias_answer(lower);
     if (answer == NULL) {
-        /* The nearest stage or option, unless more than a third of the letters is wrong in all names. */
-        const size_t length = strlen(unknown);
-        struct search search = {.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
+        /* Find the nearest stage or option, of which at most a third of the letters is wrong. */
+        size_t distance = (strlen(lower) + 1) / 3 + 1;
         for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-            consider(&search, (*stage)->name);
+            keep_nearest((*stage)->name, lower, &answer, &distance);
         for (const struct option *option = global_options; option->type != OPTION_END; option++)
             if (!option->hidden)
-                consider(&search, option->name);
-        answer = search.best;
+                keep_nearest(option->name, lower, &answer, &distance);
     }
-    /* A sentence, a name, or nothing. */
     hint.is_found = answer != NULL;
     if (answer == NULL)
         text_append(hint.text, sizeof hint.text, "climg --help=all lists stages and options");

@@ -37,7 +37,7 @@ void event_log_calibrate(struct event_log *event_log, const struct device *devic
     }
 }
 
-enum status event_log_add(struct event_log *event_log, enum phase part, const char *name, uint64_t bytes,
+enum status event_log_add(struct event_log *event_log, enum phase phase, const char *name, uint64_t bytes,
                           cl_event event, struct error *error)
 {
     if (event_log->count == event_log->capacity) {
@@ -51,7 +51,7 @@ enum status event_log_add(struct event_log *event_log, enum phase part, const ch
         event_log->capacity = capacity;
     }
     event_log->records[event_log->count++] =
-        (struct event_record){event, part, name, event_log->owner, event_log->slice, bytes};
+        (struct event_record){event, phase, name, event_log->owner, event_log->slice, bytes};
     return STATUS_OK;
 }
 
@@ -59,7 +59,7 @@ enum status event_log_add(struct event_log *event_log, enum phase part, const ch
 static enum status collect_one(struct event_log *event_log, const struct event_record *record,
                                struct error *error)
 {
-    const bool is_kernel = record->part == PHASE_STAGES;
+    const bool is_kernel = record->phase == PHASE_STAGES;
     cl_int state = CL_COMPLETE;
     cl_ulong start = 0, end = 0;
     clGetEventInfo(record->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
@@ -78,7 +78,7 @@ static enum status collect_one(struct event_log *event_log, const struct event_r
     if (end < start)
         end = start;
     timing_add_event(event_log->timing,
-                     &(struct timing_event){.part = record->part,
+                     &(struct timing_event){.phase = record->phase,
                                             .name = record->name,
                                             .owner = is_kernel ? record->owner.name : NULL,
                                             .owner_index = record->owner.index,

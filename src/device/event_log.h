@@ -26,7 +26,7 @@ struct event_owner {
 /* A launch or a copy. */
 struct event_record {
     cl_event event;
-    enum phase part;          /* PHASE_STAGES for a kernel, PHASE_UPLOAD or PHASE_DOWNLOAD */
+    enum phase phase;         /* PHASE_STAGES for a kernel, PHASE_UPLOAD or PHASE_DOWNLOAD */
     const char *name;         /* name of the kernel, "upload" or "download"; not copied */
     struct event_owner owner; /* for kernels */
     int slice;                /* negative: none */
@@ -53,7 +53,7 @@ void event_log_calibrate(struct event_log *event_log, const struct device *devic
 
 /* Adds a record. The log owns the event from now on, also after a failure. Fails only if memory is
  * out. */
-enum status event_log_add(struct event_log *event_log, enum phase part, const char *name, uint64_t bytes,
+enum status event_log_add(struct event_log *event_log, enum phase phase, const char *name, uint64_t bytes,
                           cl_event event, struct error *error);
 
 /* Returns a mark for event_log_collect: the number of records so far. */

@@ -244,7 +244,7 @@ static enum status compile_program(struct compiled_program *compiled, struct dev
 static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
     if (device->event_log && device->event_log->timing)
-        timing_add_event(device->event_log->timing, &(struct timing_event){.part = PHASE_BUILD,
+        timing_add_event(device->event_log->timing, &(struct timing_event){.phase = PHASE_BUILD,
                                                                            .name = "build kernels",
                                                                            .slice = -1,
                                                                            .count = count,

@@ -1,8 +1,8 @@
 /* Memory, launches and results of a run.
  *
  * Small functions that stages call between kernels. The few objects of a page (scratch planes, analysis
- * results, held noise) are in arrays of fixed size. Scratch beyond its array fails, noise beyond it is not
- * held, and the planner limits the number of analysis passes. */
+ * results, held noise) are in arrays of fixed size. If scratch planes exceed theirs, the stage fails; further
+ * noise is not held; and the planner limits the number of analysis passes. */
 #include "engine/run.h"
 
 #include <stdlib.h>
@@ -17,10 +17,10 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
     run->pool.poison = device->environment->poison;
 }
 
-void run_add_host_time(struct run *run, enum phase part, const char *what, double since)
+void run_add_host_time(struct run *run, enum phase phase, const char *what, double since)
 {
     if (run->timing)
-        timing_add(run->timing, part, what, -1, since);
+        timing_add(run->timing, phase, what, -1, since);
 }
 
 void run_free(struct run *run)
@@ -115,8 +115,10 @@ bool run_is_cpu(const struct run *run)
 /* True if local memory has room for `bytes` in addition to the kernel's own tables. */
 static bool fits_local_memory(const struct run *run, size_t bytes)
 {
-    enum { TABLE = 1024 }; /* bytes: `rows` of dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl */
-    return bytes + TABLE <= run->device->local_memory;
+    enum {
+        TABLES = 1024
+    }; /* bytes: `rows` of dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl */
+    return bytes + TABLES <= run->device->local_memory;
 }
 
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
@@ -197,11 +199,6 @@ void run_expire_noise(struct run *run)
         run->frames.noises[i].is_old = true;
 }
 
-void run_drop_noise(struct run *run)
-{
-    run->frames.count = 0;
-}
-
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count)
 {
     if (count == 0 || (run->results.missing_params && run->results.missing_params != params))
@@ -225,13 +222,7 @@ void run_report(struct run *run, const char *text)
 
 void run_begin_page(struct run *run)
 {
-    run->results.warning = NULL;
-    run->results.warned_images = 0;
-    run->results.noise.levels = 0;
-    run->results.alignment.found = false;
-    run->results.text[0] = '\0';
-    run->results.missing_params = NULL;
-    memset(run->results.nonfinite, 0, sizeof run->results.nonfinite);
+    run->results = (struct page_results){.warning = NULL};
 }
 
 struct analysis_result *run_analysis_result(struct run *run, const void *params)
@@ -275,13 +266,6 @@ enum status run_constants(struct run *run, const float *values, size_t count, cl
     if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
         return STATUS_OK;
     return constants_add(&run->constants, run->device, &key, values, count, memory, error);
-}
-
-enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
-                        struct error *error)
-{
-    weights->count = count;
-    return run_constants(run, values, count, &weights->memory, error);
 }
 
 void value_release_except(struct run *run, struct value *value, const struct value *kept)

@@ -1,14 +1,15 @@
 /* A run: the device memory, launches and results that a stage's function `run` works with.
  *
- * A run belongs to one worker and is reused from page to page. Owners and lifetimes:
+ * A run belongs to one worker and is reused from page to page. Lifetimes:
  *
- *     planes of a value                 the pipeline, once the stage has returned them in its output
- *     scratch planes, counters          released by the pipeline when the stage returns (run_end_stage)
+ *     output planes of a stage          until the pipeline releases them (value_release)
+ *     scratch planes, counters          until the stage returns (run_end_stage)
  *     analysis results                  until the end of the page (run_free_analysis_results)
  *     results for messages and reports  until the next page (run_begin_page)
- *     constants, held noise, pools      the run; they outlive a page
+ *     noise held for the next frames    until the end of the file
+ *     constants, memory pools           until run_free
  *
- * All work is enqueued; only words_read with `wait` waits.
+ * All functions enqueue work and return; only words_read (device/launch.h) waits, if asked to.
  *
  * Thread safety: a run belongs to its worker's thread. */
 #ifndef CLIMG_ENGINE_RUN_H
@@ -36,7 +37,7 @@ struct raster {
     double black, white;                 /* sample values that become 0 and full scale in the chain */
 };
 
-/* Arguments of a kernel that reads a raster, and of one that writes it. */
+/* Arguments of kernels: of a raster to read, and of a raster to write. */
 #define ARGS_READ_RASTER(raster)                                                                             \
     ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
 #define ARGS_WRITE_RASTER(raster)                                                                            \
@@ -45,7 +46,7 @@ struct raster {
 /* Returns the bytes of `rows` rows. */
 size_t raster_bytes(const struct raster *raster, int rows);
 
-/* Columns to copy: source, destination, number. An int4 in kernels. */
+/* Columns to copy: first one in the source, first one in the destination, number. An int4 in kernels. */
 struct columns {
     cl_int from, to, count, unused;
 };
@@ -53,7 +54,7 @@ struct columns {
 /* Functions that enqueue the conversion between samples and planes, for stages that work in tiles
  * (filters/tiles.h). */
 struct transfer {
-    /* Unpacks samples from column `column` of the raster on. */
+    /* Unpacks samples into the planes, beginning at column `column` of the raster. */
     enum status (*load)(struct run *run, const struct raster *raster, int column, const struct planes *planes,
                         struct error *error);
     /* Packs `columns` of the planes into the raster. */
@@ -74,8 +75,8 @@ struct value {
     struct shape shape;
     struct interval rows; /* rows that are present, or requested */
     struct planes planes[1 + MAX_LEVELS];
-    bool opponent;               /* the three colours are luma and two differences: kernels/opponent.h */
-    const struct raster *raster; /* samples that the stage uses directly instead of planes; may be NULL */
+    bool opponent;               /* colours are luma and two differences: kernels/opponent.h */
+    const struct raster *raster; /* samples that the stage reads or writes instead of planes; may be NULL */
 };
 
 enum {
@@ -85,19 +86,18 @@ enum {
 
 /* Noise of one image. */
 struct image_noise {
-    /* By level, finest first, and channel: standard deviation of the white noise that would be as strong as
-     * this noise on this level. Full scale is 1. */
+    /* Standard deviation by level, finest first, and channel: of the white noise that would be as strong on
+     * this level. Full scale is 1. */
     float sigma[MAX_LEVELS][4];
     float factor; /* strength of the shrinkage, a multiple of the noise */
-    /* Factors of the noise where the brightness is (k + 0.5) / NOISE_TONES. All 0: the noise is the same
-     * everywhere. */
+    /* Noise at brightness (k + 0.5) / NOISE_TONES relative to `sigma`. All 0: it does not vary. */
     float tones[NOISE_TONES];
     bool is_found;    /* false: the image has no estimate, for example because it has one colour */
     bool is_white;    /* has the same strength on all levels */
     bool is_separate; /* channels are RGB, as their noise differs strongly; else opponent colours */
 };
 
-/* Most images of a group (chain/group.h). */
+/* Maximum number of images in a group (chain/group.h). */
 enum { GROUP_IMAGES = 32 };
 
 /* Noise estimates of the images of a group, from the first stage that estimates noise. */
@@ -109,7 +109,7 @@ struct noise_estimates {
 
 /* Result of the page's first --align. */
 struct alignment {
-    struct affine affine; /* the map in the form of --warp's parameters */
+    struct affine affine; /* in pixels, like --warp's matrix */
     double confidence;    /* 0 (nothing was found) to 1 */
     bool found;           /* the other fields are valid, also with a low confidence */
 };
@@ -135,7 +135,7 @@ struct held_noise {
 /* Memory limits of a run. */
 struct run_limits {
     uint64_t host;    /* bytes of host memory; 0 means no limit */
-    bool host_halved; /* use half of host memory, as --verify needs the other half */
+    bool host_halved; /* use only half of `host`, as --verify needs the other half */
     uint64_t device;  /* bytes of device memory */
     int slice;        /* maximum rows of a slice; 0 means no limit */
 };
@@ -150,12 +150,12 @@ struct stage_scratch {
 /* Results of a page or group, for messages and reports. */
 struct page_results {
     const char *warning;    /* a string literal, from the first stage that warns; may be NULL */
-    uint64_t warned_images; /* images of the group that it concerns: bit i for image i */
+    uint64_t warned_images; /* images of the group that caused the warning: bit i for image i */
     struct noise_estimates noise;
     struct alignment alignment;
-    const void *missing_params; /* params of the stage that counted NaN and infinite values; may be NULL */
-    uint64_t nonfinite[GROUP_IMAGES]; /* number of such values, for each image of a group */
-    char text[160];                   /* any other result, printable; may be empty */
+    const void *missing_params;       /* parameters of the stage that counted missing values; may be NULL */
+    uint64_t nonfinite[GROUP_IMAGES]; /* missing (NaN or infinite) values of each image of the group */
+    char text[160];                   /* other findings for people, separated by "; "; may be empty */
 };
 
 /* Results of the analysis passes of a page. */
@@ -171,7 +171,7 @@ struct frame_noises {
     int count;
 };
 
-/* State of a worker's device. See the top of this file. */
+/* A worker's memory and state. See the top of this file. */
 struct run {
     /* Set by the worker. */
     struct device *device; /* not owned */
@@ -181,7 +181,7 @@ struct run {
     int jobs;              /* host threads, including the calling one */
     struct timing *timing; /* may be NULL */
     bool is_merged;        /* the page will be merged with others (struct merge of stage.h) */
-    size_t input;          /* number of the page's input, if it will be merged */
+    size_t input;          /* if is_merged: index of the page's input in struct input_series */
 
     /* Memory that outlives a page. */
     struct pool pool;
@@ -189,7 +189,7 @@ struct run {
     struct constants constants;
 
     /* State of the page and the stage in progress. */
-    bool prebuilt; /* programs of the first page were compiled in advance */
+    bool prebuilt; /* the programs of the whole chain were compiled together, before the first page */
     struct stage_scratch scratch;
     struct page_results results;
     struct analysis_results analysis_results;
@@ -202,10 +202,10 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
 /* Frees all memory of the run. The device's queues must be empty. */
 void run_free(struct run *run);
 
-/* Frees memory that the last page did not use. Call between pages. */
+/* Frees pooled memory that the last page did not use. Call it between pages. */
 void run_trim(struct run *run);
 
-/* Frees all unused memory, for work of another size or when memory is short. */
+/* Frees all pooled memory that is not in use, before work of another size or if memory is short. */
 void run_clear(struct run *run);
 
 /* Allocates planes of width x height pixels, of which `rows` are present, in the run's kind of memory. The
@@ -223,7 +223,7 @@ enum status run_scratch(struct run *run, int width, int height, struct interval 
 /* Releases scratch planes before the stage returns, so that it can use their memory again. */
 void run_scratch_release(struct run *run, struct planes *planes);
 
-/* Makes scratch planes part of the output, so that they are not released with the stage. */
+/* Turns scratch planes into planes of the output, so that they are not released when the stage returns. */
 void run_scratch_keep(struct run *run, const struct planes *planes);
 
 /* True if the CPU variants of kernels are used: vectors along x, in buffers. */
@@ -242,54 +242,47 @@ struct kernel_launch run_configured(const struct run *run, const char *file,
  * output, but at least 1. */
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
 
-/* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory. Along x, the
- * inner work-items of all groups cover all `positions`, and neighbouring groups overlap by a halo of `halo`
- * work-items on either side. Along y, a work-item computes as many of the `rows` as its configuration has
- * outputs. If `output_bytes` of local memory per output do not fit, work-items get fewer outputs, and then
- * groups fewer work-items. Defines GROUP and OUTPUTS for the kernel.
+/* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory. Along x, a
+ * group has inner work-items and a halo of `halo` work-items on either side, which overlap the neighbouring
+ * groups; the inner work-items of all groups cover all `positions`. Along y, a work-item computes several of
+ * the `rows`: work->config.outputs. Each output of a work-item needs `output_bytes` of local memory. If that
+ * is too small, work-items get fewer outputs, and then groups fewer work-items. Defines GROUP and OUTPUTS for
+ * the kernel.
  *
  *     group k      |halo|  inner items  |halo|
  *     group k + 1                 |halo|  inner items  |halo| */
 void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
                  struct kernel_launch *work);
 
-/* Copies `count` floats to the device, such as the weights of a filter. Equal floats share one memory object.
- * *memory belongs to the run and is valid at least until the stage returns. On a dry-run device it is
- * NULL. */
+/* Copies `count` floats to the device, such as the weights of a filter. Arrays of equal content share one
+ * memory object. *memory belongs to the run and is valid at least until the stage returns. On a dry-run
+ * device it is NULL. */
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error);
 
-/* Copies the weights of a filter to the device, for ARG_WEIGHTS. They belong to the run, as in run_constants.
- */
-enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
-                        struct error *error);
-
-/* Allocates `count` 32-bit words on the device, all zero. Valid until the stage returns; one call per
- * stage. */
+/* Allocates `count` 32-bit words on the device, all zero. They are valid until the stage returns. A stage may
+ * call this once. */
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
 
 /* Returns the noise that is held for the stage with these params, or NULL. */
 const struct held_noise *run_held_noise(const struct run *run, const void *params);
 
 /* Holds a copy of the noise for the following frames, if pages are frames of a video and the noise has an
- * estimate. At most MAX_HELD stages; further ones hold nothing. */
+ * estimate. Noise of more than MAX_HELD stages is not held. */
 void run_hold_noise(struct run *run, const void *params, const struct image_noise *noise);
 
 /* Marks held noise as old, so that the next frame with an estimate replaces it. */
 void run_expire_noise(struct run *run);
 
-/* Discards all held noise. */
-void run_drop_noise(struct run *run);
-
-/* Adds to the number of NaN and infinite values of an image of the group. Ignored if an earlier stage has
- * found such values. */
+/* Adds to the number of missing (NaN or infinite) values of an image of the group. Ignored if an earlier
+ * stage has found some. */
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count);
 
-/* Adds a warning about an image of the group, such as samples that the stage is not made for. `text` is a
- * string literal. Ignored if an earlier stage has warned. */
+/* Adds a warning about an image of the group. `text` is a string literal. Ignored if the page already has
+ * another warning. */
 void run_warn(struct run *run, int image, const char *text);
 
-/* Adds a result to run->results.text, unless another slice or the analysis has added the same. */
+/* Adds a finding to run->results.text, unless another slice or the analysis has added the same. */
 void run_report(struct run *run, const char *text);
 
 /* Clears the results of the previous page. */
@@ -308,9 +301,9 @@ void run_free_analysis_results(struct run *run);
 /* Stores the noise of a pyramid's images in run->results, unless an earlier stage has stored its noise. */
 void run_report_noise(struct run *run, const struct shape *shape, const struct image_noise *images);
 
-/* Adds the host time since `since` (clock_seconds) to a part of the timing. `what` is the name in
+/* Adds the host's time from `since` (clock_seconds) until now to a phase of the timing. `what` is its name in
  * --trace. */
-void run_add_host_time(struct run *run, enum phase part, const char *what, double since);
+void run_add_host_time(struct run *run, enum phase phase, const char *what, double since);
 
 /* Releases the scratch memory of a stage. Called by the pipeline. */
 void run_end_stage(struct run *run);

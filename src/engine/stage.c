@@ -1,4 +1,4 @@
-/* Shapes, row ranges and the lookup of stages. */
+/* Shapes, intervals of rows, and the lookup of stages. */
 #include "engine/stage.h"
 
 #include "image/colour/colour.h"
@@ -16,21 +16,6 @@ struct shape shape_full(const struct shape *shape)
     return full;
 }
 
-int shape_planes(const struct shape *shape)
-{
-    return shape->channels * shape->images;
-}
-
-bool shape_is_colour(const struct shape *shape)
-{
-    return shape->channels - shape->alpha == 3;
-}
-
-int shape_alpha(const struct shape *shape)
-{
-    return shape->alpha ? shape->channels - 1 : -1;
-}
-
 const struct colour_space *shape_space(const struct shape *shape)
 {
     const struct colour_space *space = shape->space;
@@ -39,8 +24,7 @@ const struct colour_space *shape_space(const struct shape *shape)
         space = space->gray;
     if (space != NULL && space->channels == colours)
         return space;
-    /* Floats without a space are linear light. With --linear the curves were undone, so the space is the one
-     * before: sRGB. */
+    /* Floats without a space are linear light, unless --linear inverted curves: then these were sRGB's. */
     if (shape->floats && !shape->linear)
         return colour_space_builtin(colours == 1 ? COLOUR_LINEAR_GRAY : COLOUR_LINEAR);
     return colour_space_builtin(colours == 1 ? COLOUR_GRAY : COLOUR_SRGB);
@@ -55,19 +39,11 @@ float shape_value(const struct shape *shape, double number)
     return (float)((number - shape->zero) / (shape->full - shape->zero));
 }
 
-struct interval interval_clip(struct interval rows, int height)
+struct interval interval_clip(struct interval interval, int size)
 {
-    int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
-
-    /* A range beyond the border has become empty: use the row at the border. */
-    begin = begin > height - 1 ? height - 1 : begin;
-    end = end < 1 ? 1 : end;
+    const int last = size - 1, begin = interval.begin < 0 ? 0 : interval.begin > last ? last : interval.begin;
+    const int end = interval.end > size ? size : interval.end;
     return (struct interval){begin, end > begin ? end : begin + 1};
-}
-
-struct interval rows_full(int height)
-{
-    return (struct interval){0, height};
 }
 
 struct interval interval_union(struct interval a, struct interval b)
@@ -75,9 +51,9 @@ struct interval interval_union(struct interval a, struct interval b)
     return (struct interval){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }
 
-struct interval interval_align(struct interval rows, int unit)
+struct interval interval_align(struct interval interval, int unit)
 {
-    return (struct interval){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};
+    return (struct interval){interval.begin / unit * unit, ceil_div(interval.end, unit) * unit};
 }
 
 struct interval rows_same(const void *params, const struct shape *in, struct interval out)
@@ -101,11 +77,6 @@ const struct stage *stage_find(const char *name)
             return *stage;
     }
     return NULL;
-}
-
-struct stage_caps stage_get_caps(const struct stage *stage, const void *params)
-{
-    return stage->caps ? stage->caps(params) : (struct stage_caps){.file = NULL};
 }
 
 enum status adapt_nothing_to_chroma(void *params, const struct chroma *chroma, struct error *error)

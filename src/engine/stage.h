@@ -34,7 +34,7 @@ enum { MAX_LEVELS = 16, ORIENTATIONS = 6, SUBBAND_LAYERS = 2 * ORIENTATIONS };
  * of the last pixel), wrap, constant 0. */
 enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
 
-/* The rows [begin, end) of an image, or a range of columns or of an axis' samples. */
+/* The integers [begin, end): rows of an image, columns, or positions along an axis. */
 struct interval {
     int begin, end;
 };
@@ -45,16 +45,16 @@ static inline int ceil_div(int n, int by)
     return (n + by - 1) / by;
 }
 
-/* A picture that was decoded at 1/2, 1/4 or 1/8. Pixel i of a row is the mean of the columns
- * [(i - left) * by, (i + 1 - left) * by) of the full picture, and rows accordingly. */
+/* A picture that was decoded at 1/2, 1/4 or 1/8 of its size. Column i is the mean of the columns
+ * [(i - left) * by, (i + 1 - left) * by) of the full picture; likewise for rows and `top`. */
 struct reduction {
     int by;            /* 2, 4 or 8; 0: not reduced */
     int width, height; /* of the full picture */
-    /* Part of the first pixel outside the full picture; 0 unless the picture was turned or cropped. */
+    /* Share of the first column or row outside the full picture; 0 unless it was turned or cropped. */
     double left, top;
 };
 
-/* Image or pyramid properties that need no pixel data. */
+/* Properties of an image or pyramid that are known without its pixels. */
 struct shape {
     enum kind kind;
     int width, height; /* in pixels; for a pyramid, of the image that it was computed from */
@@ -65,8 +65,8 @@ struct shape {
     bool floats;       /* samples may be NaN or infinite */
     double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
     double least;      /* smallest sample value: `zero`, or -32768 for signed 16 bit */
-    /* Meaning of the colours, for stages with needs_space; call shape_space. NULL: sRGB, or linear sRGB for
-     * floats. Belongs to the job or to a stage. */
+    /* Colour space of the file; NULL if it names none. Read it with shape_space, which has defaults, and only
+     * in stages with needs_space. Belongs to the job or to a stage. */
     const struct colour_space *space;
     bool linear; /* samples are linear light: the curves of `space` were inverted */
 
@@ -80,32 +80,44 @@ struct shape {
 struct shape shape_full(const struct shape *shape);
 
 /* Returns the number of planes in one layer: channels times images. */
-int shape_planes(const struct shape *shape);
+static inline int shape_planes(const struct shape *shape)
+{
+    return shape->channels * shape->images;
+}
 
 /* True if there are three colour channels, with or without alpha. */
-bool shape_is_colour(const struct shape *shape);
+static inline bool shape_is_colour(const struct shape *shape)
+{
+    return shape->channels - shape->alpha == 3;
+}
 
 /* Returns the index of the alpha channel, or -1. */
-int shape_alpha(const struct shape *shape);
+static inline int shape_alpha(const struct shape *shape)
+{
+    return shape->alpha ? shape->channels - 1 : -1;
+}
 
-/* Returns the space of the colours, a gray one if there is one colour channel. With `linear`, the space
- * before its curves were inverted. NULL if memory is out. */
+/* Returns the colour space, a gray one if there is one colour channel. Without a `space`, that is sRGB, for
+ * floats linear sRGB. With `linear` it is the space before its curves were inverted. NULL: no memory. */
 const struct colour_space *shape_space(const struct shape *shape);
 
 /* Converts a sample value in file units (0..255, a float's own scale) to the chain's 0..1 scale. */
 float shape_value(const struct shape *shape, double number);
 
-/* Intersects rows with [0, height). A range outside becomes the nearest border row. */
-struct interval interval_clip(struct interval rows, int height);
+/* Intersects an interval with [0, size). If nothing is common, returns the nearest integer of [0, size). */
+struct interval interval_clip(struct interval interval, int size);
 
 /* Returns [0, height). */
-struct interval rows_full(int height);
+static inline struct interval rows_full(int height)
+{
+    return (struct interval){0, height};
+}
 
-/* Returns the smallest range that contains both. */
+/* Returns the smallest interval that contains both. */
 struct interval interval_union(struct interval a, struct interval b);
 
-/* Rounds begin, which is not negative, down and end up to multiples of `unit`. */
-struct interval interval_align(struct interval rows, int unit);
+/* Widens an interval to multiples of `unit`. `begin` is not negative. */
+struct interval interval_align(struct interval interval, int unit);
 
 /* Callbacks for struct stage's `rows`: the input rows are the output rows, or all rows. */
 struct interval rows_same(const void *params, const struct shape *in, struct interval out);
@@ -138,11 +150,12 @@ struct stage_caps {
     /* The halo is large: process the image unsliced if memory allows. */
     bool large_halo;
 
-    /* The time depends on the output only, as in a warp, so input rows that slices share cost little. */
+    /* The time depends on the size of the output only, as in a warp. Slices may therefore have many input
+     * rows in common. */
     bool gathers;
 
-    /* Processes each plane independently, so a group of images without alpha (shape.images) can share
-     * its launches. */
+    /* Processes each plane independently of the others, so one launch can process all images of a group
+     * (shape.images), which have no alpha. */
     bool groups;
 
     /* CPU devices: as the first stage it can read 8- or 16-bit samples without alpha (in->raster), as the
@@ -154,8 +167,8 @@ struct stage_caps {
      * any type tile by tile (in->raster, out->raster), so no planes of all columns exist. */
     bool tiles;
 
-    /* Only moves pixels; sample values stay unchanged. As the first stage it moves samples of any type
-     * (in->raster to out->raster), in groups and on all devices, before they become planes. */
+    /* Only moves pixels; sample values stay unchanged. As the first stage it moves samples of any type before
+     * they become planes (in->raster to out->raster), in groups and on all devices. */
     bool lossless_move;
 
     /* Works in luma and two colour differences if there are three colours. The first and last stage of a
@@ -174,27 +187,27 @@ struct stage_caps {
     /* Output values may exceed the range of the input values, so clipping is counted. */
     bool amplifies;
 
-    /* A parameter that is a sample value or a percentage (struct amount, filters/histogram.h) is between 0
-     * and 1. Unless samples are floats, this is probably a mistake: a fraction. */
+    /* A sample value or percentage among the parameters (struct amount, filters/histogram.h) is between 0
+     * and 1. Unless samples are floats, the user is warned that it is no fraction of full scale. */
     bool has_suspect_fraction;
 
-    /* Largest parameter that is a sample value. It is probably a mistake, too, if it belongs to samples of
-     * another number of bits. */
+    /* Largest parameter that is a sample value. The user is warned if it fits samples of another number of
+     * bits than the file has. */
     double largest_value;
 
-    /* Results depend on the meaning of colours (shape.space), which is read from the file. */
+    /* Results depend on the colour space of the file (shape.space). */
     bool needs_space;
 
     /* RGB space that the stage converts to. If it is the first stage, CMYK files are read in this space. May
      * be NULL. */
     const struct colour_space *target;
 
-    /* Parameters are positions, sizes or angles, which users mean in the upright picture. Therefore the
-     * picture is turned upright before the stage, unless --stored-orientation is given. */
+    /* Parameters are positions, sizes or angles in the upright picture. The picture is turned upright before
+     * the stage, unless --stored-orientation is given. */
     bool needs_upright;
 
-    /* Stages that merge pictures. merges_pages: the pages of a file are merged, too. merges_strictly: a
-     * picture that fails ends the merge, instead of being left out. */
+    /* Only for stages that merge pictures. merges_pages: a file may have several pages, which are all merged.
+     * merges_strictly: a picture that fails ends the merge, instead of being left out. */
     bool merges_pages, merges_strictly;
 
     /* Pixels of the output may be missing (NaN) if it is going to be merged. */
@@ -376,9 +389,6 @@ struct stage {
 
 /* adapt_to_chroma of stages without parameters in pixels. */
 enum status adapt_nothing_to_chroma(void *params, const struct chroma *chroma, struct error *error);
-
-/* Returns the stage's capabilities, zero if it has no `caps`. */
-struct stage_caps stage_get_caps(const struct stage *stage, const void *params);
 
 /* All stages sorted by name, ending with NULL. Generated by the Makefile from src/stages. */
 extern const struct stage *const stages[];

@@ -214,7 +214,8 @@ static enum status pad_weights(struct run *run, const struct filter *filter, con
     memcpy(padded + before, filter->weights, bytes);
     if (another)
         memcpy(padded + length + before, another->weights, bytes);
-    enum status status = run_weights(run, padded, all, weights, error);
+    weights->count = all;
+    enum status status = run_constants(run, padded, all, &weights->memory, error);
     free(padded);
     return status;
 }

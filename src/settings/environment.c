@@ -1,4 +1,5 @@
-/* The table of environment variables, parsed like options, and those that belong to other programs. */
+/* The table of climg's environment variables, which are parsed like options, and variables of other programs.
+ */
 #include "settings/environment.h"
 
 #include <math.h>
@@ -10,12 +11,12 @@
 /* clang-format off */
 const struct option environment_variables[] = {
     {.name = "CLIMG_DEVICE", .type = OPTION_TEXT, FIELD(device),
-     .help = "the device, where --device is not given"},
+     .help = "the device, if --device is not given"},
     {.name = "XDG_CACHE_HOME", .type = OPTION_TEXT, FIELD(cache),
-     .help = "the folder in which climg/ keeps what --warm and --selftest found, and PoCL what it compiles; by default ~/.cache; where "
-             "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID.0, which only its user can read"},
+     .help = "the folder of climg/, which has compiled programs and the results of --selftest, and of PoCL's cache; by default ~/.cache; "
+             "if PoCL cannot write there, it uses TMPDIR/climg-pocl-UID.0, which only its user can read"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
-     .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
+     .help = "the folder of temporary files, for pipes of formats that need random access, such as TIFF"},
     {.name = "CLIMG_CLASS", .type = OPTION_CHOICE, FIELD(device_class), .choices = "|cpu|gpu",
      .hidden = true,
      .help = "kernel variants to run, cpu or gpu, on any device"},
@@ -60,8 +61,8 @@ enum status environment_read(struct environment *environment, struct error *erro
         environment->icd_directory = read_text("OPENCL_VENDOR_PATH");
     for (const struct option *row = environment_variables; row->type != OPTION_END && status == STATUS_OK;
          row++) {
-        const char *text = getenv(row->name);
-        if (text != NULL && text[0] != '\0')
+        const char *text = read_text(row->name);
+        if (text != NULL)
             status = option_parse(row, row->name, row->type == OPTION_FLAG ? NULL : text, environment, error);
     }
     return status;

@@ -37,7 +37,8 @@ struct environment {
     const char *only_stages; /* CLIMG_ASK: stages of --selftest and --warm, separated by commas; NULL: all */
 };
 
-/* The table of climg's variables. `hidden` ones are for tests and experiments. */
+/* The table of climg's variables. `hidden` ones are for tests and experiments. A FLAG is set by any value
+ * that is not empty, also by 0. */
 extern const struct option environment_variables[];
 
 /* Reads all variables. Returns STATUS_USAGE if one has an invalid value. */

@@ -53,8 +53,7 @@ enum status option_parse_number(const char *text, double *number, struct error *
     static const char *const units[] = {"px", "pixels", "deg", "degrees", "\xc2\xb0" /* a degree sign */};
     double value = 0, decimals = 0;
 
-    /* Reject common mistakes with advice: a unit, ImageMagick's RADIUSxSIGMA with radius 0, a decimal comma.
-     */
+    /* Reject common mistakes with advice: a unit; 0xSIGMA, as for ImageMagick's blur; a decimal comma. */
     const char *rest = text;
     const bool has_number = text_parse_real(&rest, &value);
     for (size_t i = 0; has_number && i < sizeof units / sizeof units[0]; i++)
@@ -118,12 +117,14 @@ static int size_shift(const char *suffix)
 static enum status parse_size(const struct option *option, const char *label, const char *text, void *field,
                               struct error *error)
 {
-    /* Split "64K" or "1e6" into digits, additional zeros and the unit. */
+    /* Split "64K" or "1e10" into digits, additional zeros and the unit. */
     uint64_t value = 0;
+    long long exponent;
     size_t digits = strspn(text, "0123456789"), zeros = 0, end = digits;
-    if ((text[end] | 0x20) == 'e' && isdigit((unsigned char)text[end + 1]) && text[end + 2] == '\0') {
-        zeros = (size_t)(text[end + 1] - '0');
-        end += 2;
+    if ((text[end] | 0x20) == 'e' && isdigit((unsigned char)text[end + 1]) &&
+        text_to_integer(text + end + 1, &exponent) && exponent < 20) {
+        zeros = (size_t)exponent;
+        end = strlen(text);
     }
     int shift = size_shift(text + end);
     if (digits == 0 || shift < 0)
@@ -195,11 +196,11 @@ static bool accept_guess(const struct option *option, const char *guess, struct 
     return true;
 }
 
-/* Appends a guess to the message about a wrong value: the text without capitals, px and signs at its end, its
- * number without a unit, a number of pixels as a width, or a choice that begins like the text. */
+/* Appends a guess to the message about a wrong value: the text without capitals, px and punctuation at its
+ * end; the text with an x, as a width; its number without a unit; or a choice that begins like the text. */
 static void append_guess(const struct option *option, const char *text, struct error *error)
 {
-    char simple[LIST_SIZE] = "", wide[LIST_SIZE + 1];
+    char simple[LIST_SIZE] = "", width[LIST_SIZE + 1];
     const char *choices = option->choices;
     struct word word;
     double value;
@@ -213,9 +214,9 @@ static void append_guess(const struct option *option, const char *text, struct e
             simple[length++] = (char)tolower((unsigned char)text[i]);
     for (size_t length = strlen(simple); length > 0 && strchr(",;. ", simple[length - 1]) != NULL; length--)
         simple[length - 1] = '\0';
-    snprintf(wide, sizeof wide, "%sx", simple);
+    snprintf(width, sizeof width, "%sx", simple);
     if ((strcmp(simple, text) != 0 && accept_guess(option, simple, error)) ||
-        (isdigit((unsigned char)text[0]) && accept_guess(option, wide, error)))
+        (isdigit((unsigned char)text[0]) && accept_guess(option, width, error)))
         return;
     /* 16bit -> 16 */
     const char *rest = simple;
@@ -354,13 +355,6 @@ bool option_compare(const struct option *option, const void *fields, const void 
     free(a);
     free(b);
     return done;
-}
-
-bool option_differs(const struct option *option, const void *fields, const void *others)
-{
-    bool differs;
-    option_compare(option, fields, others, &differs);
-    return differs;
 }
 
 const char *option_words(const struct option *option)

@@ -20,8 +20,8 @@ enum option_type {
     OPTION_INTEGER, /* int */
     OPTION_REAL,    /* double */
     OPTION_YES_NO,  /* bool, written yes or no */
-    OPTION_CHOICE,  /* int: the index of the word in `choices`; an empty first word is the state "not given",
-                       which a user cannot write: "|png|tiff" */
+    OPTION_CHOICE,  /* int: the index of the word in `choices`; an empty first word means "not given" and
+                       cannot  be written by a user: "|png|tiff" */
     OPTION_TEXT,    /* const char *, which points into argv, the environment or the table */
     OPTION_SIZE,    /* uint64_t: bytes or a count, with K M G T as powers of 1024 */
     OPTION_CUSTOM,  /* `parse` stores it */
@@ -50,7 +50,7 @@ struct option {
 
     double min, max;     /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper limit */
     const char *choices; /* CHOICE: "bicubic|bilinear|nearest"; CUSTOM, TEXT: words for completion or NULL */
-    const char *(*words)(void); /* CUSTOM: computes the words instead of `choices`; may be NULL */
+    const char *(*words)(void); /* CUSTOM: returns the words, instead of `choices`; may be NULL */
     bool optional;              /* the value may be left out; if present, it must follow '=' */
     const char *implied;        /* value of a global option whose `optional` value is left out */
     enum option_effect effect;  /* global options only */
@@ -67,16 +67,16 @@ struct option {
 
     const char *hint; /* INTEGER, CHOICE: ends the message about a wrong value; may be NULL */
 
-    /* CUSTOM: parses the value. Its message describes only the problem: option_parse adds "--scale 3: " in
-     * front. */
+    /* CUSTOM: parses the value. Its message describes only the problem: option_parse prefixes it with
+     * "--scale 3: ". */
     enum status (*parse)(const char *text, void *field, struct error *error);
 
     /* Prints the effective value for option_print. `fields` is the whole struct. NULL: option_print prints by
      * type. Required for CUSTOM; also used for a TEXT that names a file whose content is the value. */
     void (*print)(FILE *file, const void *fields);
 
-    /* Keys of a stage: returns why the key has no effect with the values of the other keys ("belongs to
-     * auto"), or NULL if it has one. A given key without effect is an error. May be NULL. */
+    /* Keys of a stage: returns why the key has no effect together with the other values ("belongs to auto"),
+     * or NULL if it has one. A key that is given without effect is an error. May be NULL. */
     const char *(*unused)(const void *fields);
 };
 
@@ -105,15 +105,12 @@ enum status options_parse_value(const struct option *table, const char *what, co
  * the same value. In an OPTION_TEXT, white space is printed as blanks. */
 void option_print(FILE *file, const struct option *option, const void *fields);
 
-/* Returns what option_print would print; the caller frees it. NULL if memory is out. */
+/* Returns the text that option_print prints; the caller frees it. NULL if memory is out. */
 char *option_value_text(const struct option *option, const void *fields);
 
-/* Compares an option's value in two structs by its text. Returns false if memory is out; then *differs is
- * true. */
+/* Sets *differs to true if the texts of an option's values in two structs differ. Returns false if memory is
+ * out; then *differs is true. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);
-
-/* True if the values differ, or if memory is out. */
-bool option_differs(const struct option *option, const void *fields, const void *others);
 
 /* Prints a number with the fewest digits, at least 6 significant ones, that parse to the same number. */
 void print_real(FILE *file, double value);
@@ -130,14 +127,14 @@ const char *option_value_name(const struct option *option);
 /* Returns the row of that name, or NULL. */
 const struct option *options_find(const struct option *table, struct word name);
 
-/* True for an option that the next argument is the value of, unless it has one after '='. */
+/* True if the option has a value that is the next argument, unless it follows after '='. */
 bool option_needs_value(const struct option *option);
 
 /* Returns the row of the PRIMARY value, or NULL. */
 const struct option *options_primary(const struct option *table);
 
-/* True if a stage with this table takes its value from the next word of the command line. Otherwise the value
- * is optional and must follow '='. */
+/* True if a stage with this table has a required value: the next argument, unless it follows after '='. An
+ * optional value must follow after '='. */
 bool options_need_value(const struct option *table);
 
 #endif

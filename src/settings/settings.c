@@ -100,7 +100,7 @@ static void print_timing(FILE *file, const void *fields)
         fprintf(file, ":%s", timing->file);
 }
 
-/* "5", "5%", "pocl" */
+/* "5", "5%", or a device: "pocl" */
 static enum status parse_verify(const char *text, void *field, struct error *error)
 {
     char number[16];
@@ -108,7 +108,7 @@ static enum status parse_verify(const char *text, void *field, struct error *err
     double percent;
     snprintf(number, sizeof number, "%.*s", (int)length, text);
 
-    /* A text that is no number is a device, which computes 1% again. */
+    /* A text that is no percentage is the name of a device, which computes 1% again. */
     if (length >= sizeof number || strcmp(text + length + (text[length] == '%'), "") != 0 ||
         !text_to_real(number, &percent)) {
         *(struct verify_option *)field = (struct verify_option){0.01, text};
@@ -174,7 +174,7 @@ static enum status parse_pages(const char *text, void *field, struct error *erro
     }
     if (count == 1)
         number[1] = number[0];
-    if (given == 0 || number[0] < 1 || number[1] > INT_MAX)
+    if (given == 0 || number[0] < 1 || number[1] < 1 || number[0] > INT_MAX || number[1] > INT_MAX)
         return fail(error, STATUS_USAGE, form);
     if (number[0] > number[1])
         return fail(error, STATUS_USAGE, "the last page comes before the first");
@@ -217,8 +217,8 @@ const struct option global_options[] = {
      .help = "device memory for the stages; auto takes the faster kind"},
     {.name = "device", .letter = 'd', .type = OPTION_TEXT, FIELD(device), .fallback = "auto",
      .choices = "auto|gpu|cpu|all", .value = "NAME",
-     .help = "auto (the one on which the command is expected to end first), gpu, cpu, all (every GPU, or else every CPU, takes the next file), a "
-             "number of --list-devices, or a part of a name; a list such as 0,1 shares the files"},
+     .help = "auto (the device that is expected to finish first), gpu, cpu, all (the files are shared by all GPUs, or by all CPUs if there "
+             "is no GPU), a number of --list-devices, or a part of a name; a list such as 0,1 shares the files"},
     {.name = "info", .type = OPTION_CHOICE, FIELD(info), .choices = "|text|json", .optional = true,
      .implied = "text",
      .help = "show what files are: size, samples, pages, compression, colour, texts, coefficients; needs no device"},
@@ -234,7 +234,7 @@ const struct option global_options[] = {
              "largest difference; exit 0 if equal or good enough, else 4; needs no device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
-     .help = "the OpenCL devices, their limits, which one auto prefers for large jobs"},
+     .help = "list the OpenCL devices, their limits, and which one auto prefers for large jobs"},
     {.name = "selftest", .type = OPTION_FLAG, FIELD(selftest),
      .help = "check every stage on this device against known answers; a device that fails is not used any more"},
     {.name = "verify", .type = OPTION_CUSTOM, FIELD(verify), .value = "PERCENT|DEVICE", .optional = true,
@@ -243,18 +243,18 @@ const struct option global_options[] = {
     {.name = "force", .type = OPTION_FLAG, FIELD(force),
      .help = "use a device that failed --selftest"},
     {.name = "warm", .type = OPTION_FLAG, FIELD(warm),
-     .help = "build now what every stage needs on the GPU and on the CPU, or on the --device named, and with "
-             "--verify what that needs, so that no later run waits for a compiler"},
+     .help = "compile the kernels of all stages for the GPU and the CPU, or for --device, and with --verify those "
+             "that it needs, so that no later run waits for a compiler"},
     {.name = "timing", .letter = 't', .type = OPTION_CUSTOM, FIELD(timing), .choices = "table|json",
      .value = "table|json[:FILE]", .optional = true, .implied = "table", .parse = parse_timing,
      .print = print_timing,
-     .help = "write to stderr or FILE how long each stage and everything around it took, by device"},
+     .help = "write the times of all stages, of decoding, transfers and encoding, to stderr or FILE, for each device"},
     {.name = "trace", .type = OPTION_TEXT, FIELD(trace), .value = "FILE", .writes = true,
-     .help = "write what happened when, for https://ui.perfetto.dev or chrome://tracing; files then go one after "
-             "the other; - is stdout"},
+     .help = "write a timeline for https://ui.perfetto.dev or chrome://tracing; files are then processed one at a "
+             "time; - is stdout"},
     {.name = "edge", .type = OPTION_CHOICE, FIELD(edge), .fallback = "clamp",
      .choices = "clamp|mirror|wrap|zero", .effect = EFFECT_STAGES,
-     .help = "what filters see beyond the border; the wavelet always mirrors"},
+     .help = "samples beyond the border, for filters; the wavelet always mirrors"},
     {.name = "linear", .type = OPTION_FLAG, FIELD(linear), .effect = EFFECT_STAGES,
      .help = "work in linear light: decode on input, encode on output, by the file's own curve"},
     {.name = "format", .letter = 'f', .type = OPTION_CUSTOM, FIELD(format), .words = format_extensions,
@@ -267,12 +267,12 @@ const struct option global_options[] = {
      .help = "the input's values that become black and full scale; auto: its smallest and largest value"},
     {.name = "compression", .type = OPTION_CUSTOM, FIELD(compression), .fallback = "default",
      .choices = "none|fast|default|best", .value = "none|fast|default|best|0..9", .parse = parse_compression,
-     .print = print_compression, .help = "how much time to spend on making the output small"},
+     .print = print_compression, .help = "effort of compression: more takes longer and makes smaller files"},
     {.name = "quality", .type = OPTION_INTEGER, FIELD(quality), .min = 1, .max = 100, .value = "N",
      .effect = EFFECT_OUTPUT,
-     .help = "quality of JPEG and WebP; by default that of a JPEG that becomes a JPEG, found from its tables, else 90 for JPEG and 80 for WebP"},
+     .help = "quality of JPEG and WebP; by default the input's if both files are JPEG, else 90 for JPEG and 80 for WebP"},
     {.name = "lossless", .type = OPTION_FLAG, FIELD(lossless), .effect = EFFECT_OUTPUT,
-     .help = "write WebP without loss, as from a lossless WebP without --quality; colours of transparent pixels stay, too"},
+     .help = "write WebP without loss, also the colours of transparent pixels; the default if the input is lossless WebP"},
     {.name = "subsampling", .type = OPTION_CHOICE, FIELD(subsampling), .choices = "|auto|4:4:4|4:2:2|4:2:0",
      .effect = EFFECT_OUTPUT,
      .help = "colour resolution of JPEG: 4:2:0 keeps a quarter, 4:2:2 half, 4:4:4 all; auto: as the input, or if "
@@ -280,11 +280,11 @@ const struct option global_options[] = {
     {.name = "progressive", .type = OPTION_FLAG, FIELD(progressive), .effect = EFFECT_OUTPUT,
      .help = "write JPEG in scans of more and more detail, as web pages show it; mostly 2 to 8% smaller"},
     {.name = "auto-orient", .type = OPTION_FLAG, FIELD(auto_orient), .effect = EFFECT_OUTPUT,
-     .help = "always turn pixels as the file's orientation says, and drop the orientation; without it stages such as "
-             "--crop, --rotate and --resize 300x do so, and others, also --resize 50%, keep it"},
+     .help = "always turn pixels as the file's orientation says, and drop the orientation; otherwise only stages with positions or sizes in "
+             "pixels do so (--crop, --rotate, --resize 300x), and others (--resize 50%) keep it"},
     {.name = "stored-orientation", .type = OPTION_FLAG, FIELD(stored_orientation), .effect = EFFECT_OUTPUT,
-     .help = "never turn pixels before a stage: left, top, width and height are those of the rows as the file stores them"},
-    {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the orientation stays; other colours than sRGB are converted"},
+     .help = "never turn pixels before a stage: positions and sizes apply to the picture as the file stores it"},
+    {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the orientation stays; colours that are not sRGB are converted to it"},
     {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = THREADS_MAX,
      .value = "N", .help = "threads for decoding, encoding and aligning; by default one for each processor"},
     {.name = "page", .type = OPTION_CUSTOM, FIELD(pages), .value = "N[-M]", .effect = EFFECT_OUTPUT,
@@ -292,9 +292,9 @@ const struct option global_options[] = {
      .help = "one page of a file, or several: 2-4, 2- (to the last), -4 (from the first); a range may end "
              "beyond the last page"},
     {.name = "output", .letter = 'o', .type = OPTION_TEXT, FIELD(output), .value = "PATH", .writes = true,
-     .help = "where the output goes; all file names are inputs then; a directory if it exists as one, ends in /, or there are several inputs"},
+     .help = "path of the output; all file names are then inputs; a directory if it exists as one, ends in /, or there are several inputs"},
     {.name = "files-from", .type = OPTION_TEXT, FIELD(files_from), .value = "FILE",
-     .help = "read more inputs from FILE, a name a line; - is stdin; the outputs go to a directory"},
+     .help = "read more inputs from FILE, one name on each line; - is stdin; the outputs go to a directory"},
     {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(null),
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
@@ -308,18 +308,18 @@ const struct option global_options[] = {
      .help = "skip what an earlier run has done; keeps a list in each output directory, the hidden file "
              ".climg-done"},
     {.name = "shard", .type = OPTION_TEXT, FIELD(shard), .choices = "auto", .value = "I/N",
-     .help = "do only part I (1 to N) of the files, the same on every machine; auto or auto/N asks Slurm for it"},
+     .help = "process only part I (1 to N) of the files, the same on every machine; auto or auto/N reads I and N, or I, from Slurm"},
     {.name = "report", .type = OPTION_TEXT, FIELD(report), .value = "FILE", .writes = true,
      .help = "write a line of JSON for each file: status, sizes, times; --resume appends to FILE; - is stdout"},
     {.name = "progress", .type = OPTION_CHOICE, FIELD(progress), .fallback = "auto",
      .choices = "auto|always|never",
-     .help = "show how far several files, or the rows of a large one, are, and that the driver compiles; auto: on a terminal"},
+     .help = "show the progress of several files or of a large one, and when the driver compiles; auto: on a terminal"},
     {.name = "dry-run", .letter = 'n', .type = OPTION_CHOICE, FIELD(dry_run), .choices = "|text|json",
      .optional = true, .implied = "text",
-     .help = "print what would be done (input -> output; json: lines as of --report) and the number of files; write nothing"},
+     .help = "print the inputs, their outputs and the number of files (json: lines as of --report), and write nothing"},
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
-     .help = "limit on climg's own memory for pixels, besides what the OpenCL driver takes: 512M, 2G"},
+     .help = "limit of climg's memory for pixels, in addition to the OpenCL driver's memory: 512M, 2G"},
     {.name = "only", .type = OPTION_CUSTOM, FIELD(only), .words = format_extensions, .value = "FORMAT[,FORMAT]...",
      .parse = parse_only, .print = print_only,
      .help = "accept inputs of these formats alone, as png,jpeg; a file's content decides, not its name"},
@@ -327,21 +327,21 @@ const struct option global_options[] = {
      .help = "keep all rights of the user; without it climg can open only what the command names, drivers and its cache, and "
              "no sockets"},
     {.name = "max-pixels", .type = OPTION_SIZE, FIELD(max_pixels), .fallback = "2G", .min = 1,
-     .max = INFINITY, .value = "N", .help = "refuse inputs with more pixels; K, M and G multiply by powers of 1024"},
+     .max = INFINITY, .value = "N", .help = "refuse inputs with more pixels; K, M, G and T multiply by powers of 1024"},
     {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .help = "print only errors"},
     {.name = "verbose", .letter = 'v', .type = OPTION_FLAG, FIELD(verbose),
      .help = "print what is decided and why"},
     {.name = "help", .letter = 'h', .type = OPTION_TEXT, FIELD(help), .choices = "all|json", .value = "STAGE",
      .optional = true, .implied = "",
-     .help = "the first words; all: this overview; json: all of the manual, for programs; or the help of one stage or option"},
+     .help = "a short introduction; all: all stages and options; json: the whole manual for programs; or the help of one stage or option"},
     {.name = "version", .letter = 'V', .type = OPTION_FLAG, FIELD(version),
      .help = "the versions of climg and its libraries"},
     {.name = "generate", .type = OPTION_CHOICE, FIELD(generate), .choices = "|man", .hidden = true,
      .help = "write the manual page to stdout"},
     {.name = "after", .type = OPTION_TEXT, FIELD(after), .value = "ARGUMENT", .hidden = true,
-     .help = "the words before --complete's argument"},
+     .help = "the argument before that of --complete"},
     {.name = "complete", .type = OPTION_TEXT, FIELD(complete), .value = "ARGUMENT", .hidden = true,
-     .help = "what this argument of the shell may become"},
+     .help = "print the completions of this argument"},
     {0},
 };
 /* clang-format on */
@@ -373,17 +373,27 @@ enum status settings_init(struct settings *settings, struct error *error)
 enum status settings_resolve(struct settings *settings, struct error *error)
 {
     if (settings->null && settings->files_from == NULL)
-        return fail(error, STATUS_USAGE, "--null says how --files-from is divided; give that, too");
+        return fail(error, STATUS_USAGE, "--null requires --files-from");
     if (settings->measure && settings->info == INFO_ABSENT)
         return fail(error, STATUS_USAGE,
-                    "--measure requires --info; of a chain, --denoise -v prints the noise");
-    if (settings->check && (settings->dry_run || settings->resume))
-        return fail(error, STATUS_USAGE, "--check writes nothing; leave --dry-run and --resume out");
-    const char *timing = settings->trace                          ? "--trace"
+                    "--measure requires --info; in a chain, --denoise -v prints the noise");
+    const char *unused = settings->trace                          ? "--trace"
                          : settings->timing.form != TIMING_ABSENT ? "--timing"
+                         : settings->dry_run                      ? "--dry-run"
+                         : settings->resume                       ? "--resume"
+                         : settings->in_place                     ? "--in-place"
+                         : settings->report && !settings->check   ? "--report"
                                                                   : NULL;
-    if (timing && settings_writes_no_output(settings))
-        return fail(error, STATUS_USAGE, "--info, --check and --compare are not timed; leave %s out", timing);
+    if (unused && settings_writes_no_output(settings))
+        return fail(error, STATUS_USAGE, "%s has no effect with --%s; leave it out", unused,
+                    settings->info != INFO_ABSENT ? "info"
+                    : settings->check             ? "check"
+                                                  : "compare");
+    if (settings->in_place && settings->output)
+        return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
+    if (settings->auto_orient && settings->stored_orientation)
+        return fail(error, STATUS_USAGE,
+                    "--auto-orient and --stored-orientation cannot be used together; leave one out");
     if (settings->lossless && settings->quality > 0)
         return fail(error, STATUS_USAGE, "--lossless keeps all; leave --quality out");
     settings->verbose = settings->verbose && !settings->quiet;
@@ -400,11 +410,11 @@ static void print_row(FILE *file, const struct option *row, const void *fields)
     option_print(file, row, fields);
 }
 
-bool settings_print_effects(FILE *file, const struct settings *settings, bool stages)
+bool settings_print_effects(FILE *file, const struct settings *settings, bool has_stages)
 {
     static const struct settings none;
     for (const struct option *row = global_options; row->type != OPTION_END; row++) {
-        bool matters = row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && stages);
+        bool matters = row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && has_stages);
         bool is_set = row->fallback != NULL;
         if (matters && !is_set && !option_compare(row, settings, &none, &is_set))
             return false;
@@ -423,16 +433,18 @@ void settings_print(FILE *file, const struct settings *settings)
         return;
 
     /* Print the options and variables that differ from their defaults. */
+    bool differs;
     struct settings defaults = {0};
     options_set_defaults(global_options, &defaults);
     options_set_defaults(environment_variables, &defaults.environment);
     for (const struct option *row = global_options; row->type != OPTION_END; row++) {
-        if (row->name != NULL && strcmp(row->name, "verbose") != 0 &&
-            option_differs(row, settings, &defaults))
+        option_compare(row, settings, &defaults, &differs);
+        if (differs && strcmp(row->name, "verbose") != 0)
             print_row(stream, row, settings);
     }
     for (const struct option *row = environment_variables; row->type != OPTION_END; row++) {
-        if (!option_differs(row, &settings->environment, &defaults.environment))
+        option_compare(row, &settings->environment, &defaults.environment, &differs);
+        if (!differs)
             continue;
         fprintf(stream, " %s=", row->name);
         option_print(stream, row, &settings->environment);

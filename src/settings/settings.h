@@ -80,14 +80,14 @@ struct settings {
     int info;     /* enum info_option */
     bool measure; /* --measure, with --info */
     bool check;
-    const char *compare; /* the value as given, see compare_options */
+    const char *compare; /* the value as given; parsed by compare_options */
     int list_devices;    /* enum list_option */
     bool selftest;
     bool warm;
     const char *help; /* "": the overview; else the name of a stage or option */
     bool version;
     int generate;                 /* enum generate_option */
-    const char *after, *complete; /* previous words and the word to complete */
+    const char *after, *complete; /* the argument before the one to complete, and that one */
 
     /* Device and memory. */
     const char *device;    /* never NULL */
@@ -162,10 +162,11 @@ enum status settings_init(struct settings *settings, struct error *error);
 enum status settings_resolve(struct settings *settings, struct error *error);
 
 /* Prints the options that change the content of outputs, if they are given or have a default: " --edge clamp
- * --depth 8". `stages`: includes options that only affect stages. Returns false if memory is out. */
-bool settings_print_effects(FILE *file, const struct settings *settings, bool stages);
+ * --depth 8". Options that only affect stages are included if there are any. Returns false if memory is out.
+ */
+bool settings_print_effects(FILE *file, const struct settings *settings, bool has_stages);
 
-/* Prints a line for -v: the options and environment variables that differ from their defaults. */
+/* Prints a line for -v, with the options and environment variables that differ from their defaults. */
 void settings_print(FILE *file, const struct settings *settings);
 
 /* Returns how inputs are read: pages, formats, limits, threads, the folder of temporary files. */

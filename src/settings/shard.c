@@ -30,7 +30,7 @@ static enum status shard_reject(const char *text, const char *problem, struct er
     return fail(error, STATUS_USAGE, "--shard %s: %s", text, problem);
 }
 
-/* Reads the shard from the variables of an array. If N is given, I is the task's number, so that a single
+/* Reads the shard from the variables of an array. If N was given, I is the task's number, so that a single
  * task can be submitted again. Otherwise the tasks must be evenly spaced from MIN to MAX. */
 static enum status read_array(const char *text, struct shard *shard, struct error *error)
 {
@@ -89,13 +89,14 @@ enum status shard_parse(const char *text, struct shard *shard, struct error *err
         return STATUS_OK;
 
     /* Parse "I/N", "auto" or "auto/N". */
-    struct word index, count = {NULL, 0};
-    const char *rest = text;
-    text_next_word(&rest, '/', &index);
-    bool counted = text_next_word(&rest, '\0', &count), automatic = word_equals(index, "auto");
-    if ((counted && !parse_number(count, SHARD_COUNT_MAX, &shard->count)) || (!counted && !automatic))
+    struct word index;
+    const char *count = text;
+    text_next_word(&count, '/', &index);
+    const bool is_automatic = word_equals(index, "auto");
+    if (count ? !parse_number((struct word){count, strlen(count)}, SHARD_COUNT_MAX, &shard->count)
+              : !is_automatic)
         return shard_reject(text, form, error);
-    if (!automatic)
+    if (!is_automatic)
         return parse_number(index, shard->count, &shard->index) ? STATUS_OK : shard_reject(text, form, error);
     enum status status;
     if (getenv("SLURM_ARRAY_TASK_ID"))

@@ -154,7 +154,8 @@ static enum status pad_matrix(struct run *run, const struct kernel *kernel, int 
         return STATUS_FAILED;
     for (size_t j = 0; j < height; j++)
         memcpy(padded + j * width + before, kernel->matrix + j * row, row * sizeof *padded);
-    enum status status = run_weights(run, padded, width * height, weights, error);
+    weights->count = width * height;
+    enum status status = run_constants(run, padded, weights->count, &weights->memory, error);
     free(padded);
     return status;
 }

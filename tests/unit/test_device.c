@@ -53,7 +53,7 @@ static void program_is_listed_for_each_border_rule(void **state)
 static void failed_copy_is_no_kernel(void **state)
 {
     static const struct {
-        enum phase part;
+        enum phase phase;
         const char *name, *message;
     } records[] = {
         {PHASE_STAGES, "blur", "kernel blur failed on the device: CL_OUT_OF_RESOURCES"},
@@ -63,7 +63,7 @@ static void failed_copy_is_no_kernel(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
         struct event_log event_log = {.slice = -1};
-        assert_int_equal(event_log_add(&event_log, records[i].part, records[i].name, 1,
+        assert_int_equal(event_log_add(&event_log, records[i].phase, records[i].name, 1,
                                        imagined_event(CL_OUT_OF_RESOURCES, 0), &error),
                          STATUS_OK);
         assert_int_equal(event_log_collect(&event_log, event_log_mark(&event_log), &error), STATUS_FAILED);

@@ -59,7 +59,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
     tells("--info", STATUS_OK,
           "a.png: PNG, 2 x 2, gray, 8 bit\n  compression: Deflate\n  colours: cICP 1/13; curve: sRGB\n  "
           "colour: gamma 0.2\n  resolution: 2 to "
-          "1, of no unit\n"
+          "1, without a unit\n"
           "  orientation: 6 (--auto-orient turns it)\n  EXIF: 26 bytes\n  also: cICP\n  Title: one two \n");
     tells(
         "--info=json", STATUS_OK,
@@ -95,7 +95,7 @@ static void palette_and_a_long_text(void **state)
     text[199] = '\0';
     snprintf(expected, sizeof expected,
              "a.png: PNG, 2 x 2, RGB, 4 bit of a palette\n  compression: Deflate\n  colour: sRGB\n"
-             "  resolution: 72 x 72 pixels an inch\n  Author: %s... (205 bytes)\n",
+             "  resolution: 72 x 72 pixels per inch\n  Author: %s... (205 bytes)\n",
              text);
     tells("--info", STATUS_OK, expected);
 }

@@ -195,11 +195,12 @@ static void sizes(void **state)
     assert_true(accept("limit", "3KB").limit == 3 * 1024);
     assert_true(accept("limit", "3mib").limit == 3 << 20);
     assert_true(accept("limit", "12e6").limit == 12000000);
+    assert_true(accept("limit", "1e12").limit == UINT64_C(1000000000000));
     assert_true(accept("limit", "18446744073709551615").limit == UINT64_MAX);
     refuse("limit", "18446744073709551616", "--x 18446744073709551616: too large");
     refuse("limit", "99999999999T", "--x 99999999999T: too large");
     static const char *const bad[] = {"",    "K",    "-1", "+1",   "1.5G", "1KBB", "1x",
-                                      "1 K", "0x10", "1e", "1e6K", "1e12", "e6",   "1i"};
+                                      "1 K", "0x10", "1e", "1e6K", "1e20", "e6",   "1i"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct fields fields;
         struct error error;

@@ -96,7 +96,7 @@ static void a_piece_alone_is_done_here(void **state)
     struct ordered ordered;
     open_ordered(&ordered, 4, 4);
     fill_next(&ordered, 3, true);
-    assert_int_equal(ordered.workers.thread_count, 0);
+    assert_int_equal(ordered.pool.thread_count, 0);
     assert_int_equal(run_count, 1);
     expect_oldest(&ordered, 3);
     ordered_close(&ordered, release);

@@ -119,13 +119,13 @@ static void long_options(void **state)
     (void)state;
     struct settings settings =
         settings_of("a|--memory=buffer|--timing|--format|tiff|b|--depth=float|--edge|zero|"
-                    "--linear|--strip|--page|3|--max-pixels=4M|--list-devices");
+                    "--linear|--strip|--page|3|--max-pixels=4M|--resume");
     assert_int_equal(settings.memory, MEMORY_OPTION_BUFFER);
     assert_int_equal(settings.timing.form, TIMING_TABLE);
     assert_string_equal(settings.format->name, "TIFF");
     assert_int_equal(settings.depth, DEPTH_OPTION_FLOAT);
     assert_int_equal(settings.edge, EDGE_ZERO);
-    assert_true(settings.linear && settings.strip && settings.list_devices);
+    assert_true(settings.linear && settings.strip && settings.resume);
     assert_true(settings_of("").verify.share == 0 && settings_of("--verify").verify.share == 0.01);
     assert_true(settings_of("--verify=2.5%").verify.share == 0.025 &&
                 !settings_of("--verify=100").verify.device);

@@ -116,7 +116,7 @@ def test_one_number_for_the_noise(tmp_path, rng, channels, independent, sigma):
 @pytest.mark.parametrize("words", [["--blur", "2"], ["-o", "x.png"]])
 def test_nothing_else_is_done(tmp_path, words):
     done = harness.run("--info", harness.SAMPLES / "scene.png", *words, cwd=tmp_path, status=2)
-    assert done.err == "climg: --info shows files as they are; leave out stages and --output\n"
+    assert done.err == "climg: --info reads files as they are; leave out stages and --output\n"
 
 
 def test_noise(tmp_path):
@@ -177,7 +177,7 @@ def test_values_of_a_12_bit_camera(tmp_path, rng):
 def test_pixels_of_imagej(tmp_path):
     import tifffile
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.uint16), imagej=True, resolution=(5.5, 5.5), metadata={"unit": "um"})
-    assert "  resolution: 5.5 pixels a unit, which the description may name\n" in harness.run("--info", tmp_path / "a.tif").out.decode()
+    assert "  resolution: 5.5 pixels per unit, which the description may name\n" in harness.run("--info", tmp_path / "a.tif").out.decode()
 
 
 def test_camera_date_and_exposure(tmp_path):

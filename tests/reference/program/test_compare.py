@@ -156,6 +156,10 @@ def test_small_pictures_and_strange_names(tmp_path):
     line = json.loads(harness.run("a/" + name, "--compare", "b,form=json", cwd=tmp_path, status=4).out)
     assert line["picture"] == {"file": "a/" + name, "width": None, "height": None, "channels": None, "samples": None}
     assert line["why"] == "is not in the reference folder"
+    done = harness.run("a/" + name, "--compare", "b/", cwd=tmp_path, status=4)
+    shown = "a/" + name.replace("\033", "?") + ": is not in the reference folder\n"
+    assert done.out.decode() == shown and done.err == "climg: " + shown
+    assert "b/4.png: 4 x 4, gray" in harness.run("a/4.png", "--compare", "b/", cwd=tmp_path, status=4).out.decode()
 
 
 def test_video(tmp_path, rng):

@@ -26,6 +26,7 @@ CASES = [
     ("in.png", "--wavelet=biort=leg", ["--wavelet=biort=legall"]),
     ("in.png", "--wavelet=2,qshift=qshift_0", ["--wavelet=2,qshift=qshift_06"]),
     ("-m", "i", ["image"]),
+    ("", "-m=i", ["-m=image"]),
     ("-qm", "i", ["image"]),
     ("-oout.ppm", "--bl", ["--blur"]),  # -o has its value
     ("-oout.tif", "p", []),

@@ -119,6 +119,7 @@ READINGS = [
     (r"^--scale (\S+): .*; (--resize) (\S+) takes any size$", lambda words, m: replace(replace(words, "--scale", [m[2]]), m[1], [m[3]])),
     (r"^(\S+) needs a value: \1 (\S+)$", lambda words, m: with_value(words, m[1], m[2])),
     (r"^--\S+ (\S+): must be from (\S+) to", lambda words, m: replace(words, m[1], [m[2]])),
+    (r"^(--gray) (\S+): not one of .*; channels are R, G, B and A", lambda words, m: replace(words, f"{m[1]}={m[2]}", [f"{m[1]}={m[2][0]}"])),
     (r"^--\S+ (\S+): not one of ([^,]+),", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^(--\S+) (\S+): write its value after =, as in (\S+)$", lambda words, m: replace(replace(words, m[2], []), m[1], [m[3]])),
     (r"^--format (\S+): climg writes (\w+),", lambda words, m: replace(words, m[1], [m[2]])),

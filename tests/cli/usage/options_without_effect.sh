@@ -1,0 +1,14 @@
+# An option that a command would ignore is an error: the file of --report would never exist.
+cp "$SAMPLES/soft-alpha.png" in.png
+for option in --info --compare=in.png; do
+    climg $option in.png --report report.json
+    climg $option in.png --in-place
+    climg $option in.png --resume
+done
+climg --check in.png --dry-run
+climg --check in.png --report report.json
+climg in.png --invert out.png --selftest
+climg --warm in.png
+climg --list-devices --invert
+climg --selftest --warm
+climg --info -0 in.png
