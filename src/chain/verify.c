@@ -281,6 +281,9 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
     struct page tapped = *page;
     tapped.reader = NULL;
     tapped.writer = NULL;
+    /* --align and --stack treat the input of a merge differently. */
+    verifier->run.is_merged = page->run->is_merged;
+    verifier->run.input = page->run->input;
     tap.in_pages = plan->shapes[0].kind == KIND_IMAGE ? 1 : coefficients_page_count(&plan->shapes[0]);
     enum status status =
         plan_make(&tap.plan,
