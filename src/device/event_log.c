@@ -96,11 +96,12 @@ size_t event_log_mark(const struct event_log *event_log)
 
 enum status event_log_collect(struct event_log *event_log, size_t mark, struct error *error)
 {
+    struct error later = {.text = ""};
     enum status status = STATUS_OK;
     size_t done = mark > event_log->collected ? mark - event_log->collected : 0;
     done = done < event_log->count ? done : event_log->count;
     for (size_t i = 0; i < done; i++)
-        if (collect_one(event_log, &event_log->records[i], error) != STATUS_OK)
+        if (collect_one(event_log, &event_log->records[i], status == STATUS_OK ? error : &later) != STATUS_OK)
             status = STATUS_FAILED;
     if (done > 0)
         memmove(event_log->records, event_log->records + done,

@@ -59,8 +59,8 @@ enum status event_log_add(struct event_log *event_log, enum part part, const cha
 /* Returns a mark for event_log_collect: the number of records so far. */
 size_t event_log_mark(const struct event_log *event_log);
 
-/* Moves the records before the mark to the timing. Their commands must have finished. Fails if one of
- * them failed. */
+/* Moves the records before the mark to the timing. Their commands must have finished. Fails if one of them
+ * failed; the message is of the first, as its failure may have caused the others. */
 enum status event_log_collect(struct event_log *event_log, size_t mark, struct error *error);
 
 /* Drops all records, after a failure. */
