@@ -54,10 +54,8 @@ static uint64_t count_samples(const struct shape *shape, enum sample_type type, 
     if (shape->kind == KIND_IMAGE)
         return (uint64_t)transfer_pitch(shape->width, shape->channels, type) * (uint64_t)rows *
                (uint64_t)shape->images * (slices > 1 ? PLAN_SLOTS : 1);
-    int width, height;
-    char name[PAGE_NAME_SIZE];
-    coefficients_page(shape, 1, &width, &height, name);
-    return (uint64_t)transfer_pitch(width, shape->channels, SAMPLE_COMPLEX) * (uint64_t)height;
+    const struct coefficient_page page = coefficients_page(shape, 1);
+    return (uint64_t)transfer_pitch(page.width, shape->channels, page.type) * (uint64_t)page.height;
 }
 
 /* Returns the bytes that the writer needs to compress. */

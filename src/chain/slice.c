@@ -277,12 +277,11 @@ static enum status dry_load_pyramid(void *context, struct value *pyramid, struct
     const struct slice *slice = context;
     enum status status = STATUS_OK;
     for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
-        int width, height;
-        char name[PAGE_NAME_SIZE];
-        coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
-                          name);
-        status = run_planes(slice->run, width, height, rows_full(height), level == 0 ? 1 : SUBBAND_LAYERS,
-                            pyramid->shape.channels, &pyramid->planes[level], error);
+        const struct coefficient_page page =
+            coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS);
+        status = run_planes(slice->run, page.width, page.height, rows_full(page.height),
+                            level == 0 ? 1 : SUBBAND_LAYERS, pyramid->shape.channels, &pyramid->planes[level],
+                            error);
     }
     return status;
 }
