@@ -319,7 +319,8 @@ static enum status convert_page(struct run *run, const struct page_buffer *buffe
     }
     cl_int subband = (buffer->index - 1) % ORIENTATIONS;
     cl_int pitch = (cl_int)(buffer->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)planes->channels);
-    struct work work = run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", planes);
+    struct kernel_launch work =
+        run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", planes);
     work.vector_width = VECTOR_SCALAR;
     work.depth = planes_layer_depth(planes);
     define(&work.defines, "CHANNELS", planes->channels);

@@ -180,11 +180,12 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
 }
 
 /* Returns the launch of a kernel of samples.cl over all pixels. The grid's z counts the images of a group. */
-static struct work make_work(const struct run *run, const char *kernel, const struct conversion *conversion,
-                             const struct raster *raster, const struct planes *planes)
+static struct kernel_launch make_work(const struct run *run, const char *kernel,
+                                      const struct conversion *conversion, const struct raster *raster,
+                                      const struct planes *planes)
 {
     int images = planes->channels / conversion->channels;
-    struct work work = run_work(run, "samples", kernel, planes);
+    struct kernel_launch work = run_work(run, "samples", kernel, planes);
     const enum sample_type type = conversion->type;
     if (type == SAMPLE_UINT8 || type == SAMPLE_UINT16 || type == SAMPLE_FLOAT) /* a program of its own */
         define(&work.defines, "SAMPLE", type);
@@ -215,7 +216,7 @@ static enum status unpack_columns(struct run *run, const struct raster *raster, 
     cl_mem curves;
     if (upload_curves(run, conversion, false, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = make_work(run, "unpack", conversion, raster, planes);
+    struct kernel_launch work = make_work(run, "unpack", conversion, raster, planes);
     *owner = UNPACKING;
     enum status status = LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes),
                                 ARG(how), ARG(bytes_a_pixel), ARG(first), ARG_MEMORY(curves));
@@ -234,7 +235,7 @@ static enum status pack_columns(struct run *run, const struct planes *planes, st
     cl_mem curves;
     if (upload_curves(run, conversion, true, &how, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = make_work(run, "pack", conversion, raster, planes);
+    struct kernel_launch work = make_work(run, "pack", conversion, raster, planes);
     work.width = columns.count;
     *owner = PACKING;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how),

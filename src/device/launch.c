@@ -1,6 +1,6 @@
 /* Builds the options of a kernel's program, sets the arguments and enqueues the kernel.
  *
- *     struct work ─▶ build options ─▶ program.c: cl_kernel ─▶ arguments ─▶ grid ─▶ enqueue ─▶ event
+ *     struct kernel_launch ─▶ build options ─▶ program.c: cl_kernel ─▶ arguments ─▶ grid ─▶ enqueue ─▶ event
  *
  * Sizes that kernels use in inner loops are build options (-DTAPS=19), not arguments: with compile-time sizes
  * a 16×16 convolution of 4096² took 25 ms instead of 71 on a Radeon 5870. Each combination of options is a
@@ -129,19 +129,19 @@ static cl_int enqueue_serialized(const struct device *device, const char *name, 
 }
 
 /* Returns the configuration of the launch, or the default one. */
-static struct launch_config work_launch_config(const struct device *device, const struct work *work)
+static struct launch_config work_launch_config(const struct device *device, const struct kernel_launch *work)
 {
     return work->config.outputs > 0 ? work->config : device_launch_config(device, work->memory, NULL);
 }
 
 /* True if one work-item loops over the positions of a whole group (NOINLINE in kernels/planes.h). */
-static bool loops_over_group(const struct device *device, const struct work *work)
+static bool loops_over_group(const struct device *device, const struct kernel_launch *work)
 {
     return work->outlined && device->variant == VARIANT_CPU && work->memory == MEMORY_BUFFER;
 }
 
 /* Computes grid and group, enqueues the kernel and records its event. */
-static enum status enqueue_kernel(struct device *device, const struct work *work, cl_kernel kernel,
+static enum status enqueue_kernel(struct device *device, const struct kernel_launch *work, cl_kernel kernel,
                                   uint64_t bytes, struct error *error)
 {
     /* Compute the grid: one work-item per vector, rounded up to whole groups. */
@@ -196,7 +196,7 @@ void define(struct defines *defines, const char *name, long value)
 }
 
 /* Fills in the program's key. Its options are written to `options`, which must outlive the key. */
-static enum status make_program_key(const struct device *device, const struct work *work,
+static enum status make_program_key(const struct device *device, const struct kernel_launch *work,
                                     const struct argument *arguments, size_t count, struct defines *options,
                                     struct program_key *program_key, struct error *error)
 {
@@ -225,7 +225,7 @@ static enum status make_program_key(const struct device *device, const struct wo
     return STATUS_OK;
 }
 
-enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
+enum status launch(struct device *device, const struct kernel_launch *work, const struct argument *arguments,
                    size_t count, struct error *error)
 {
     bool is_dry_run = device_is_dry_run(device);

@@ -1,8 +1,8 @@
 /* Kernel launches: one call builds the program if necessary, sets the arguments and enqueues the kernel.
  *
- * A caller fills in a struct work (run_work of engine/run.h) and calls LAUNCH. The call copies the arguments,
- * and OpenCL retains memory objects until the kernel has finished, so both may be released as soon as it
- * returns.
+ * A caller fills in a struct kernel_launch (run_work of engine/run.h) and calls LAUNCH. The call copies the
+ * arguments, and OpenCL retains memory objects until the kernel has finished, so both may be released as soon
+ * as it returns.
  *
  * Thread safety: a device belongs to one thread, so its launches come from that thread. */
 #ifndef CLIMG_DEVICE_LAUNCH_H
@@ -79,7 +79,7 @@ struct defines {
 void define(struct defines *defines, const char *name, long value);
 
 /* Description of a launch. */
-struct work {
+struct kernel_launch {
     const char *file;   /* kernels/FILE.cl */
     const char *kernel; /* a string literal: the event log keeps the pointer */
     enum memory memory; /* kind of its planes' memory */
@@ -102,7 +102,7 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
 /* Enqueues the kernel and records its event in device->event_log. Compiles the program if this is its first
  * use. A failure names the kernel, the grid and the OpenCL error. On a dry-run device only adds the program
  * to device->needed_programs. */
-enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
+enum status launch(struct device *device, const struct kernel_launch *work, const struct argument *arguments,
                    size_t count, struct error *error);
 
 /* LAUNCH(device, &work, error, ARG(a), ...). */

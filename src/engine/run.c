@@ -87,21 +87,22 @@ void run_scratch_release(struct run *run, struct planes *planes)
     planes_release(&run->pool, planes);
 }
 
-struct work run_work(const struct run *run, const char *file, const char *kernel, const struct planes *planes)
+struct kernel_launch run_work(const struct run *run, const char *file, const char *kernel,
+                              const struct planes *planes)
 {
-    return (struct work){.file = file,
-                         .kernel = kernel,
-                         .memory = run->memory,
-                         .edge = (int)run->edge,
-                         .width = planes->width,
-                         .height = planes->rows,
-                         .depth = planes_depth(planes)};
+    return (struct kernel_launch){.file = file,
+                                  .kernel = kernel,
+                                  .memory = run->memory,
+                                  .edge = (int)run->edge,
+                                  .width = planes->width,
+                                  .height = planes->rows,
+                                  .depth = planes_depth(planes)};
 }
 
-struct work run_configured(const struct run *run, const char *file,
-                           const struct kernel_configs *kernel_configs, const struct planes *planes)
+struct kernel_launch run_configured(const struct run *run, const char *file,
+                                    const struct kernel_configs *kernel_configs, const struct planes *planes)
 {
-    struct work work = run_work(run, file, kernel_configs->kernel, planes);
+    struct kernel_launch work = run_work(run, file, kernel_configs->kernel, planes);
     work.config = device_launch_config(run->device, run->memory, kernel_configs);
     return work;
 }
@@ -126,7 +127,7 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
 }
 
 void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
-                 struct work *work)
+                 struct kernel_launch *work)
 {
     /* Choose a group larger than both halos. If that exceeds the device's maximum, the launch fails with a
      * message. */

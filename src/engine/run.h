@@ -230,12 +230,12 @@ bool run_is_cpu(const struct run *run);
 
 /* Returns a launch of kernels/FILE.cl's KERNEL over all pixels of `planes`, with the run's kind of
  * memory and border rule. */
-struct work run_work(const struct run *run, const char *file, const char *kernel,
-                     const struct planes *planes);
+struct kernel_launch run_work(const struct run *run, const char *file, const char *kernel,
+                              const struct planes *planes);
 
 /* Returns a launch like run_work, with the launch configuration for the device. */
-struct work run_configured(const struct run *run, const char *file,
-                           const struct kernel_configs *kernel_configs, const struct planes *planes);
+struct kernel_launch run_configured(const struct run *run, const char *file,
+                                    const struct kernel_configs *kernel_configs, const struct planes *planes);
 
 /* Returns the number of outputs per work-item: `outputs`, halved until local memory has room for `bytes` per
  * output, but at least 1. */
@@ -250,7 +250,7 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
  *     group k      |halo|  inner items  |halo|
  *     group k + 1                 |halo|  inner items  |halo| */
 void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
-                 struct work *work);
+                 struct kernel_launch *work);
 
 /* Copies `count` floats to the device, such as the weights of a filter. Equal floats share one memory object.
  * *memory belongs to the run and is valid at least until the stage returns. On a dry-run device it is

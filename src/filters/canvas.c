@@ -174,7 +174,7 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
     if (canvas_upload_fill(run, canvas, &out->shape, out->raster, &fill, error) != STATUS_OK)
         return STATUS_FAILED;
     cl_int units;
-    struct work work = move_work(run, "extend_samples", out, &units);
+    struct kernel_launch work = move_work(run, "extend_samples", out, &units);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster),
                   ARG(units), ARG(at), ARG_MEMORY(fill));
 }

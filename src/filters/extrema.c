@@ -28,7 +28,7 @@ static enum status allocate_like(struct run *run, const struct planes *src, stru
 static enum status run_pass(struct run *run, const struct window *window, const struct planes *src,
                             const struct planes *dst, struct error *error)
 {
-    struct work work = run_work(run, "extremum", "extremum", dst);
+    struct kernel_launch work = run_work(run, "extremum", "extremum", dst);
     work.vector_width = VECTOR_WINDOW;
     work.outlined = true;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(*window));

@@ -277,7 +277,7 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
     if (axis_table(run, &y.reduce, (struct blocking){PRODUCT_ROWS, 1, false}, &table, error) != STATUS_OK ||
         run_planes(run, src->width, y.reduce.outputs, touched, 1, src->channels, &sums, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "accumulate", "accumulate", &sums);
+    struct kernel_launch work = run_work(run, "accumulate", "accumulate", &sums);
     const cl_int first_block = touched.begin / PRODUCT_ROWS;
     work.height = ceil_div(touched.end, PRODUCT_ROWS) - first_block;
     work.outlined = true;

@@ -141,7 +141,7 @@ static enum status histogram_add(struct run *run, const void *params, const stru
                  floats = holds_floats(shape);
     /* The origin must be known before the first float is counted. */
     if (floats && rows.begin == 0) {
-        struct work find = run_work(run, "point", "find_origin", src);
+        struct kernel_launch find = run_work(run, "point", "find_origin", src);
         find.config = (struct launch_config){1, {1, 1}};
         find.width = histograms * launch_lanes(run->device, run->memory, find.vector_width);
         find.height = find.depth = 1;
@@ -150,7 +150,7 @@ static enum status histogram_add(struct run *run, const void *params, const stru
         if (status != STATUS_OK)
             return status;
     }
-    struct work work = run_work(run, "point", "count", src);
+    struct kernel_launch work = run_work(run, "point", "count", src);
     work.depth = 1; /* a work-item counts all channels of a pixel */
     work.height = rows.end - rows.begin;
     if (run_is_cpu(run)) {

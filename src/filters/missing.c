@@ -20,7 +20,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
         free(counts);
         return STATUS_FAILED;
     }
-    struct work work = run_work(run, "missing", "missing_count", src);
+    struct kernel_launch work = run_work(run, "missing", "missing_count", src);
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG(own), ARG(channels),
                                 ARG(colours), ARG_MEMORY(counters));
     if (status == STATUS_OK)
@@ -43,7 +43,7 @@ enum status missing_fill(struct run *run, const struct value *image, int radius,
     *filled = (struct value){.shape = image->shape, .rows = image->rows, .opponent = image->opponent};
     if (run_output(run, filled, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "missing", "missing_fill", &filled->planes[0]);
+    struct kernel_launch work = run_work(run, "missing", "missing_fill", &filled->planes[0]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_PLANES(&filled->planes[0]),
                   ARG(reach));
 }
@@ -55,7 +55,7 @@ enum status missing_weights(struct run *run, const struct value *image, struct v
     *weights = (struct value){.shape = image->shape, .rows = image->rows};
     if (run_output(run, weights, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "missing", "missing_weights", &weights->planes[0]);
+    struct kernel_launch work = run_work(run, "missing", "missing_weights", &weights->planes[0]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_PLANES(&weights->planes[0]),
                   ARG(alpha));
 }
@@ -66,7 +66,7 @@ enum status missing_restore(struct run *run, const struct value *image, struct v
     struct value out = {.shape = result->shape, .rows = result->rows};
     enum status status = run_output(run, &out, error);
     if (status == STATUS_OK) {
-        struct work work = run_work(run, "missing", "missing_restore", &out.planes[0]);
+        struct kernel_launch work = run_work(run, "missing", "missing_restore", &out.planes[0]);
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]),
                         ARG_PLANES(&result->planes[0]), ARG_PLANES(&out.planes[0]));
     }

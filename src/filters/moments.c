@@ -47,7 +47,7 @@ static enum status run_pass(struct run *run, int radius, int samples, const stru
     if (run_scratch(run, src->width, items * side, rows_full(items * side), 2, src->channels, &kept, error) !=
         STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "moments", "moments", src);
+    struct kernel_launch work = run_work(run, "moments", "moments", src);
     work.height = items;
     work.depth = planes_layer_depth(src);
     work.outlined = true;

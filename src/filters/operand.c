@@ -194,7 +194,7 @@ enum status operand_combine(struct run *run, const struct operand *operand, bool
     const cl_int alpha = shape_alpha(&out->shape), pitch = (cl_int)operand->pitch,
                  plane = operand->colours > 1 ? pitch * (out->rows.end - out->rows.begin) : 0,
                  product = multiplies;
-    struct work work = run_work(run, "point", "combine", dst);
+    struct kernel_launch work = run_work(run, "point", "combine", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(memory),
                   ARG(pitch), ARG(plane), ARG(product), ARG(alpha));
 }

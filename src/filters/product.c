@@ -77,7 +77,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     const struct geometry other_at = planes_geometry(other), to = planes_geometry(dst);
     const cl_int channels = dst->channels; /* of an interleaved pixel */
     struct tables tables;
-    struct work work = run_work(run, "product_cpu", "product", dst);
+    struct kernel_launch work = run_work(run, "product_cpu", "product", dst);
     if (make_tables(run, product, (struct blocking){CPU_LANES, 1, true}, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
     /* The grid's x counts blocks along y. */
@@ -134,7 +134,7 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     /* Reserve memory for PRODUCT_ROWS + 1 rows: in images each row of the tile has one more vec. */
     const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * VEC_BYTES);
     cl_int across = count_across(&product->x, by, group);
-    struct work work = run_work(run, "product_gpu", "product", dst);
+    struct kernel_launch work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
     work.width = ceil_div(tables.blocks_x, across) * group * lanes;
@@ -226,7 +226,7 @@ static enum status filter_gpu(struct run *run, const struct product *product, co
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct window_x window_x = find_window_x(along_x);
-    struct work work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
+    struct kernel_launch work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
     const int group = work.config.group[0];
     const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
     /* The kernel needs at least OUTPUTS - 1 taps; the padding weights are 0. */

@@ -116,10 +116,10 @@ static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem 
 }
 
 /* Returns the launch of a sorting network. */
-static struct work network_work(const struct run *run, const char *file, const struct rank *rank,
-                                const struct planes *dst)
+static struct kernel_launch network_work(const struct run *run, const char *file, const struct rank *rank,
+                                         const struct planes *dst)
 {
-    struct work work = run_configured(run, file, &network, dst);
+    struct kernel_launch work = run_configured(run, file, &network, dst);
     int outputs = work.config.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
     work.width = run_is_cpu(run) ? ceil_div(dst->width, SEGMENT) * CPU_LANES : ceil_div(dst->width, across);
     work.height = ceil_div(dst->rows, outputs);
@@ -137,7 +137,7 @@ static enum status rank_samples(struct run *run, const struct rank *rank, const 
     const struct planes src = value_planes(in), dst = value_planes(out);
     const struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
     const cl_int channels = out->shape.channels, radius = rank->radius, alpha_channel = -1;
-    struct work work = network_work(run, "rank_network_cpu", rank, &dst);
+    struct kernel_launch work = network_work(run, "rank_network_cpu", rank, &dst);
     work.depth = 1;
     work.bytes = raster_bytes(in->raster, src.rows) + raster_bytes(out->raster, dst.rows);
     define(&work.defines, "SAMPLE", out->raster->sample);
@@ -151,10 +151,10 @@ static enum status rank_by_network(struct run *run, const struct rank *rank, cl_
 {
     const cl_int channels = 1, radius = rank->radius;
     if (!run_is_cpu(run)) {
-        struct work work = network_work(run, "rank_network_gpu", rank, dst);
+        struct kernel_launch work = network_work(run, "rank_network_gpu", rank, dst);
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(alpha_channel));
     }
-    struct work work = network_work(run, "rank_network_cpu", rank, dst);
+    struct kernel_launch work = network_work(run, "rank_network_cpu", rank, dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels), ARG(radius),
                   ARG(alpha_channel));
 }
@@ -183,7 +183,7 @@ static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_
     } ranking = {rank->radius, wanted_rank(rank), side_step(rank), 2 * side_step(rank)};
     if (ranking.rows < COLUMNS_ROWS)
         ranking.rows = COLUMNS_ROWS;
-    struct work work = run_work(run, "rank_columns_gpu", "rank_columns", dst);
+    struct kernel_launch work = run_work(run, "rank_columns_gpu", "rank_columns", dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {COLUMNS_GROUP, 1}};
     work.height = ceil_div(dst->rows, ranking.rows);
@@ -204,7 +204,7 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
                  : rows < DIGITS_ROWS ? (int)rows
                                       : DIGITS_ROWS};
     cl_mem reaches;
-    struct work work = run_work(run, "rank_digits_gpu", "rank_digits", dst);
+    struct kernel_launch work = run_work(run, "rank_digits_gpu", "rank_digits", dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {DIGITS_GROUP, 1}};
     work.height = ceil_div(dst->rows, ranking.rows);
@@ -270,7 +270,8 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
         run_scratch(run, (int)(scratch_bytes / sizeof(float)), items, rows_full(items), 1, 1, &scratch,
                     error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, is_disc ? "rank_discs_cpu" : "rank_squares_cpu", "rank_histogram", &dst);
+    struct kernel_launch work =
+        run_work(run, is_disc ? "rank_discs_cpu" : "rank_squares_cpu", "rank_histogram", &dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {1, 1}};
     work.outlined = true;
@@ -305,7 +306,7 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
         run_scratch(run, 6 * tile_pixels, items, rows_full(items), 1, 1, &scratch, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "rank_tiles_cpu", "rank_tiles", dst);
+    struct kernel_launch work = run_work(run, "rank_tiles_cpu", "rank_tiles", dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {1, 1}};
     work.outlined = true;
@@ -340,8 +341,8 @@ static enum status rank_by_buffers(struct run *run, const struct rank *rank, cl_
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
     struct planes from, to;
-    struct work fetch = run_work(run, "texels", "texels_to_planes", src);
-    struct work put = run_work(run, "texels", "planes_to_texels", dst);
+    struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
+    struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
     run->memory = MEMORY_BUFFER;
     bool ok = scratch_like(run, src, &from, error) == STATUS_OK &&
               scratch_like(run, dst, &to, error) == STATUS_OK &&

@@ -11,7 +11,7 @@ enum { TILE_VALUES = 3 * 4096 };
 enum status tiles_copy(struct run *run, const struct planes *src, struct rows rows, struct columns columns,
                        const struct planes *dst, struct error *error)
 {
-    struct work work = run_work(run, "copy_rectangle", "copy_rectangle", src);
+    struct kernel_launch work = run_work(run, "copy_rectangle", "copy_rectangle", src);
     cl_int2 range = {{rows.begin, rows.end}};
     work.width = columns.count;
     work.height = rows.end - rows.begin;

@@ -263,7 +263,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
         return STATUS_FAILED;
     struct steps steps = find_steps(affine, options);
     bool shrinks = steps.stretch_x > 1 || steps.stretch_y > 1;
-    struct work work =
+    struct kernel_launch work =
         run_configured(run, "warp", shrinks ? &warp_shrinking_configs : &warp_configs, &out->planes[0]);
     const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
     size_t tile = find_tile(&steps, work.config.group, count_taps(options), shrinks, planes);
@@ -278,7 +278,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     const bool by_rows = warp_follows_rows(affine, planes) && !steps.copies && !shrinks;
     /* A dry run collects the programs of both ways, so that another angle compiles nothing. */
     if (run_is_cpu(run) && (by_rows || device_is_dry_run(run->device))) {
-        struct work rows = work;
+        struct kernel_launch rows = work;
         rows.file = "warp_rows_cpu";
         rows.kernel = "warp_rows";
         rows.config = (struct launch_config){0};
@@ -312,13 +312,14 @@ struct move {
     cl_int xx, xy, x, yx, yy, y, width, first_row, rows;
 };
 
-struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units)
+struct kernel_launch move_work(const struct run *run, const char *file, const struct value *out,
+                               cl_int *units)
 {
     const struct planes dst = value_planes(out);
     int pixel = (int)out->raster->pixel, unit = pixel & -pixel;
     int tile = run->device->variant == VARIANT_CPU ? TILE : 1;
     unit = unit < LARGEST_UNIT ? unit : LARGEST_UNIT;
-    struct work work = run_work(run, file, file, &dst);
+    struct kernel_launch work = run_work(run, file, file, &dst);
     work.memory = MEMORY_BUFFER;
     work.config = device_launch_config(run->device, MEMORY_BUFFER, &move_configs);
     work.vector_width = VECTOR_SCALAR;
@@ -340,7 +341,7 @@ enum status move_pixels(struct run *run, const struct affine *affine, const stru
                             (cl_int)affine->yx, (cl_int)affine->yy, (cl_int)affine->y,
                             dst.width,          dst.first_row,      dst.rows};
     cl_int units;
-    struct work work = move_work(run, "move_samples", out, &units);
+    struct kernel_launch work = move_work(run, "move_samples", out, &units);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster),
                   ARG(units), ARG(by));
 }

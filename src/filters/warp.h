@@ -120,7 +120,8 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
 
 /* Returns the launch of kernel FILE of kernels/FILE.cl, which writes the raster of `out`. A work-item copies
  * a square of pixels, each in *units units of the largest possible size (kernels/copy_pixel.h). */
-struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units);
+struct kernel_launch move_work(const struct run *run, const char *file, const struct value *out,
+                               cl_int *units);
 
 /* Callback `caps` of a stage that only moves pixels, by parameters for the picture as it is seen. */
 struct stage_caps move_caps(const void *params);

@@ -174,7 +174,7 @@ static enum status ball_roll(struct run *run, const struct ball *ball, cl_mem he
     if (run_scratch(run, src->width + 2 * margin, src->height + 2 * margin, rows, 1, src->channels, dst,
                     error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "ball", "roll", dst);
+    struct kernel_launch work = run_work(run, "ball", "roll", dst);
     work.vector_width = VECTOR_WINDOW;
     work.outlined = true;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(heights), ARG(by));
@@ -206,7 +206,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
     if (run_scratch(run, ceil_div(src->width, factor), ceil_div(src->height, factor), rows, 1, src->channels,
                     &reduced, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "background", "least_of_blocks", &reduced);
+    struct kernel_launch work = run_work(run, "background", "least_of_blocks", &reduced);
     work.vector_width = VECTOR_SCALAR;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&reduced), ARG(factor), ARG(sign)) !=
         STATUS_OK)
@@ -237,7 +237,7 @@ static enum status subtract_opening(struct run *run, const struct background *ba
     struct planes opened;
     if (extrema_open(run, background->radius, background->light, src, out->rows, &opened, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "point", "difference", dst);
+    struct kernel_launch work = run_work(run, "point", "difference", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&opened), ARG_PLANES(dst),
                   ARG(light), ARG(alpha));
 }
@@ -271,7 +271,8 @@ static enum status divide_by_blur(struct run *run, const struct background *back
     if (status == STATUS_OK && has_missing)
         status = gaussian_blur(run, &background->gaussian, &epilogue_copy, &weights, &blurred_weights, error);
     if (status == STATUS_OK) {
-        struct work work = run_work(run, "point", has_missing ? "weighted_quotient" : "quotient", dst);
+        struct kernel_launch work =
+            run_work(run, "point", has_missing ? "weighted_quotient" : "quotient", dst);
         status = has_missing ? LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]),
                                       ARG_PLANES(&blurred.planes[0]), ARG_PLANES(&blurred_weights.planes[0]),
                                       ARG_PLANES(dst), ARG(gain), ARG(alpha))

@@ -181,7 +181,7 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    struct work work = run_configured(run, "convolution", &convolve_matrix, dst);
+    struct kernel_launch work = run_configured(run, "convolution", &convolve_matrix, dst);
     work.height = (dst->rows + work.config.outputs - 1) / work.config.outputs;
     work.outlined = true;
     define(&work.defines, "OUTPUTS", work.config.outputs);
@@ -244,7 +244,7 @@ static enum status run_convolve(struct run *run, const void *params, const struc
     if (status == STATUS_OK)
         status = run_output(run, out, error);
     if (status == STATUS_OK) {
-        struct work work = run_work(run, "point", "linear", &out->planes[0]);
+        struct kernel_launch work = run_work(run, "point", "linear", &out->planes[0]);
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&filtered.planes[0]),
                         ARG_PLANES(&out->planes[0]), ARG(factor), ARG(bias), ARG(alpha));
     }

@@ -70,9 +70,10 @@ static struct stage_caps despeckle_caps(const void *params)
 }
 
 /* Returns a launch with a work-item per row. */
-static struct work despeckle_row_work(const struct run *run, const char *kernel, const struct planes *planes)
+static struct kernel_launch despeckle_row_work(const struct run *run, const char *kernel,
+                                               const struct planes *planes)
 {
-    struct work work = run_work(run, "despeckle", kernel, planes);
+    struct kernel_launch work = run_work(run, "despeckle", kernel, planes);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {1, run_is_cpu(run) ? 1 : GROUP_ROWS}};
     work.width = 1;
@@ -97,10 +98,10 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
     if ((uint64_t)labels.pitch * (uint64_t)labels.rows > UINT32_MAX) /* labels have 32 bits */
         return fail(error, STATUS_FAILED,
                     "--despeckle: more than 2^32 samples in a slice; use --memory-limit");
-    const struct work label = despeckle_row_work(run, "label_runs", src),
-                      join = despeckle_row_work(run, "join_rows", src),
-                      count = despeckle_row_work(run, "count_runs", src);
-    struct work fill = run_work(run, "despeckle", "fill", dst);
+    const struct kernel_launch label = despeckle_row_work(run, "label_runs", src),
+                               join = despeckle_row_work(run, "join_rows", src),
+                               count = despeckle_row_work(run, "count_runs", src);
+    struct kernel_launch fill = run_work(run, "despeckle", "fill", dst);
     fill.vector_width = VECTOR_SCALAR;
     if (LAUNCH(run->device, &label, error, ARG_PLANES(src), ARG_PLANES(&labels), ARG_PLANES(&counts),
                ARG_MEMORY(grays), ARG(white), ARG(channels), ARG(alpha)) != STATUS_OK ||
@@ -128,8 +129,8 @@ static enum status run_despeckle(struct run *run, const void *params, const stru
         return despeckle_planes(run, params, &in->shape, src, dst, error);
     const struct rows rows = {src->first_row, src->first_row + src->rows};
     struct planes from, to;
-    struct work fetch = run_work(run, "texels", "texels_to_planes", src);
-    struct work put = run_work(run, "texels", "planes_to_texels", dst);
+    struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
+    struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
     run->memory = MEMORY_BUFFER;
     const bool ok =
         run_scratch(run, src->width, src->height, rows, 1, src->channels, &from, error) == STATUS_OK &&

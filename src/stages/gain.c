@@ -105,7 +105,7 @@ static enum status run_gain(struct run *run, const void *params, const struct va
         if (run_planes(run, src->width, src->height, rows, src->layers, src->channels, dst, error) !=
             STATUS_OK)
             return STATUS_FAILED;
-        struct work work = run_work(run, "point", "linear", src);
+        struct kernel_launch work = run_work(run, "point", "linear", src);
         if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(factor), ARG(offset),
                    ARG(alpha)) != STATUS_OK)
             return STATUS_FAILED;

@@ -81,7 +81,7 @@ static enum status run_gray(struct run *run, const void *params, const struct va
     else
         weights.s[what - RED] = 1;
     /* The kernel copies alpha, if dst has two channels. */
-    struct work work = run_work(run, "point", "gray", dst);
+    struct kernel_launch work = run_work(run, "point", "gray", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(weights));
 }
 

@@ -25,7 +25,7 @@ static enum status run_invert(struct run *run, const void *params, const struct 
     const struct planes *dst = &out->planes[0];
     const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
     const cl_int alpha = shape_alpha(&out->shape);
-    struct work work = run_work(run, "point", "linear", dst);
+    struct kernel_launch work = run_work(run, "point", "linear", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(factor),
                   ARG(offset), ARG(alpha));
 }

@@ -136,7 +136,7 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     const cl_int channels = shape->channels, alpha = shape_alpha(shape);
     if (status == STATUS_OK)
         status = run_output(run, out, error);
-    struct work work = run_work(run, "point", "levels", dst);
+    struct kernel_launch work = run_work(run, "point", "levels", dst);
     if (status != STATUS_OK)
         return status;
     if (levels->search.find)

@@ -105,7 +105,7 @@ static enum status count_rows(struct run *run, const struct tiles_argument *tile
                               struct rows rows, cl_mem tables, struct error *error)
 {
     const cl_int2 range = {{rows.begin, rows.end}};
-    struct work work = run_work(run, "local_contrast", "count_tiles", src);
+    struct kernel_launch work = run_work(run, "local_contrast", "count_tiles", src);
     work.vector_width = VECTOR_WINDOW;
     work.depth = 1;
     if (run_is_cpu(run)) { /* a work-item counts a tile */
@@ -126,7 +126,7 @@ static enum status make_tables(struct run *run, const struct local_contrast *con
     const double limit = contrast->clip * ((double)tiles->width * tiles->height) / tiles->bins;
     const cl_uint most = contrast->clip == 0 ? 0 : limit < 1 ? 1 : limit < UINT32_MAX ? (cl_uint)limit : 0;
     const struct planes none = {.width = 0};
-    struct work work = run_work(run, "local_contrast", "make_tables", &none);
+    struct kernel_launch work = run_work(run, "local_contrast", "make_tables", &none);
     work.vector_width = VECTOR_WINDOW;
     work.config = (struct launch_config){1, {1, 1}};
     work.width = tiles->across * tiles->down * launch_lanes(run->device, run->memory, work.vector_width);
@@ -185,7 +185,7 @@ static enum status run_local_contrast(struct run *run, const void *params, const
              count_rows(run, &tiles, src, rows_full(in->shape.height), tables, error) != STATUS_OK ||
              make_tables(run, params, &tiles, tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "local_contrast", "equalise", dst);
+    struct kernel_launch work = run_work(run, "local_contrast", "equalise", dst);
     work.vector_width = VECTOR_WINDOW;
     work.depth = 1;
     work.outlined = true;

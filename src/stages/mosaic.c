@@ -129,13 +129,13 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
         return STATUS_FAILED;
 
     /* The gaps: fill the picture with opaque black. */
-    struct work work = {.file = "mosaic",
-                        .kernel = "mosaic_clear",
-                        .memory = run->memory,
-                        .vector_width = VECTOR_SCALAR,
-                        .width = dst->width,
-                        .height = dst->rows,
-                        .depth = planes_depth(dst)};
+    struct kernel_launch work = {.file = "mosaic",
+                                 .kernel = "mosaic_clear",
+                                 .memory = run->memory,
+                                 .vector_width = VECTOR_SCALAR,
+                                 .width = dst->width,
+                                 .height = dst->rows,
+                                 .depth = planes_depth(dst)};
     define(&work.defines, "VIEW", mosaic->view);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(dst), ARG(alpha)) != STATUS_OK)
         return STATUS_FAILED;

@@ -131,7 +131,7 @@ static enum status run_negative(struct run *run, const void *params, const struc
             run, 0,
             "the darkest part is as black as a film holder, or the lightest as white as a hole in the film; "
             "cut these off before --negative, with --crop WxH+X+Y");
-    struct work work = run_work(run, "negative", "negative", dst);
+    struct kernel_launch work = run_work(run, "negative", "negative", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(base),
                   ARG(gain), ARG(channels), ARG(alpha));
 }

@@ -165,7 +165,7 @@ static enum status run_profile(struct run *run, const void *params, const struct
             how.matrix[3 * c + i] = link->matrix[c][i];
     }
     const struct planes src = value_planes(in), dst = value_planes(out);
-    struct work work = run_work(run, "colour", "convert", &dst);
+    struct kernel_launch work = run_work(run, "colour", "convert", &dst);
     work.vector_width = VECTOR_WINDOW;
     work.outlined = true;
     work.depth = in->shape.images;

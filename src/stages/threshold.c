@@ -193,7 +193,7 @@ static enum status fetch_source(struct run *run, const struct threshold *thresho
     const cl_int alpha = shape_alpha(&in->shape);
     *dst = *src;
     if (run->memory == MEMORY_IMAGE) {
-        struct work fetch = run_work(run, "texels", "texels_to_planes", src);
+        struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
         run->memory = MEMORY_BUFFER;
         if (run_scratch(run, src->width, src->height, rows, 1, src->channels, dst, error) != STATUS_OK ||
             LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(dst)) != STATUS_OK)
@@ -204,7 +204,7 @@ static enum status fetch_source(struct run *run, const struct threshold *thresho
     const struct planes samples = *dst;
     if (run_scratch(run, src->width, src->height, rows, 1, src->channels, dst, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "point", "linear", dst);
+    struct kernel_launch work = run_work(run, "point", "linear", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&samples), ARG_PLANES(dst), ARG(factor), ARG(offset),
                   ARG(alpha));
 }
@@ -224,7 +224,7 @@ static enum status add_extremes(struct run *run, const struct planes *src, const
                                 struct rows rows, cl_mem words, struct error *error)
 {
     const cl_int2 range = {{rows.begin, rows.end}};
-    struct work work = run_work(run, "moments", "find_extremes", src);
+    struct kernel_launch work = run_work(run, "moments", "find_extremes", src);
     work.height = rows.end - rows.begin;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(moments), ARG_MEMORY(words),
                   ARG(range));
@@ -334,7 +334,7 @@ static enum status run_windows(struct run *run, const struct threshold *threshol
         part = next_part(run, threshold, src->width, rows, part.end);
         if (moments_find(run, threshold->radius, src, part, &moments, error) != STATUS_OK)
             return STATUS_FAILED;
-        struct work work = run_work(run, "moments", "threshold_local", dst);
+        struct kernel_launch work = run_work(run, "moments", "threshold_local", dst);
         work.height = part.end - part.begin;
         if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&moments), ARG_PLANES(dst),
                    ARG(rule), ARG(channels), ARG(alpha)) != STATUS_OK)
@@ -353,7 +353,7 @@ static enum status run_local(struct run *run, const struct threshold *threshold,
     struct planes src, result;
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work put = run_work(run, "texels", "planes_to_texels", dst);
+    struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
     enum status status = fetch_source(run, threshold, in, &src, error);
     result = *dst;
     if (status == STATUS_OK && memory == MEMORY_IMAGE)
@@ -447,7 +447,7 @@ static enum status run_threshold(struct run *run, const void *params, const stru
     const float given = amount_value(&in->shape, &threshold->limit.amount);
     for (int c = 0; c < 4; c++)
         limit.s[c] = otsu ? found[2 * c] : given + fabsf(given) * 0x1p-21F;
-    struct work work = run_work(run, "point", "threshold", dst);
+    struct kernel_launch work = run_work(run, "point", "threshold", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(limit),
                   ARG(channels), ARG(alpha));
 }

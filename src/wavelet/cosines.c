@@ -47,7 +47,7 @@ static enum status refine_band(struct run *run, const struct noise *noise, const
         return STATUS_FAILED;
     /* Each block of the pilot and the noisy picture becomes a filtered block with a weight. */
     const struct geometry at = planes_geometry(&blocks);
-    struct work work = run_work(run, "cosines", "cosine_blocks", dst);
+    struct kernel_launch work = run_work(run, "cosines", "cosine_blocks", dst);
     work.vector_width = VECTOR_SCALAR;
     work.width = columns;
     work.height = count;

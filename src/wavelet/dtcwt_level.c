@@ -49,7 +49,7 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
             STATUS_OK)
         return STATUS_FAILED;
     /* Columns: low and high as two layers of `half`. */
-    struct work work =
+    struct kernel_launch work =
         run_work(run, "dtcwt_cpu", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
     work.height = half.rows / 2;
     work.outlined = true;
@@ -116,7 +116,7 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct d
         run_scratch(run, width, rate / 2 * height, rows, 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Columns, in blocks of about BLOCK columns along z. */
-    struct work work =
+    struct kernel_launch work =
         run_work(run, "dtcwt_cpu", bank->qshift ? "inverse_columns_2" : "inverse_columns_1", dst);
     const int blocks = (width - 1) / BLOCK + 1;
     work.width = (width - 1) / blocks + 1;
@@ -162,11 +162,11 @@ struct layout {
 
 /* Returns the launch of a level's kernel. A device whose groups are smaller than the configuration gets
  * shorter rows of items. */
-static struct work level_work(const struct run *run, const struct bank *bank, const char *file,
-                              const struct kernel_configs *kernel_configs, const struct layout *layout,
-                              const struct planes *planes)
+static struct kernel_launch level_work(const struct run *run, const struct bank *bank, const char *file,
+                                       const struct kernel_configs *kernel_configs,
+                                       const struct layout *layout, const struct planes *planes)
 {
-    struct work work = run_configured(run, file, kernel_configs, planes);
+    struct kernel_launch work = run_configured(run, file, kernel_configs, planes);
     work.depth = planes_layer_depth(planes);
     define(&work.defines, "TAPS", bank->taps);
     if (bank->qshift)
@@ -193,8 +193,9 @@ enum status forward_gpu(struct run *run, const struct bank *bank, const struct d
                             .rows = lowpass->rows / 2,
                             .item_rows = 1,
                             .output = 16 * sizeof(float)};
-    struct work work = level_work(run, bank, "dtcwt_forward_gpu",
-                                  bank->qshift ? &forward_2_configs : &forward_1_configs, &layout, lowpass);
+    struct kernel_launch work =
+        level_work(run, bank, "dtcwt_forward_gpu", bank->qshift ? &forward_2_configs : &forward_1_configs,
+                   &layout, lowpass);
     cl_int2 padded, length;
     dtcwt_padding(src->width, level->level, level->at_end, &padded.s[0], &length.s[0]);
     dtcwt_padding(src->height, level->level, level->at_end, &padded.s[1], &length.s[1]);
@@ -215,8 +216,8 @@ enum status inverse_gpu(struct run *run, const struct bank *bank, const struct d
                             .rows = (rows.end - rows.begin) / rate,
                             .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
                             .output = 4 * (size_t)rate * floats * sizeof(float)};
-    struct work work = level_work(run, bank, "dtcwt_inverse_gpu",
-                                  bank->qshift ? &inverse_2_configs : &inverse_1_configs, &layout, dst);
+    struct kernel_launch work = level_work(
+        run, bank, "dtcwt_inverse_gpu", bank->qshift ? &inverse_2_configs : &inverse_1_configs, &layout, dst);
     cl_int2 crop = crop_offset(level);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),
                   ARG_FLOATS(bank->weights, bank->count), ARG(crop));

@@ -85,7 +85,8 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
         status = run_planes(run, width, height, rows, SUBBAND_LAYERS, subbands->channels, sums, error);
     if (status == STATUS_OK && is_first)
         status = run_planes(run, width, height, rows, SUBBAND_LAYERS, 1, weights, error);
-    struct work work = run_work(run, "focus", level > OWN_LEVELS ? "focus_halve" : "focus_energy", &energies);
+    struct kernel_launch work =
+        run_work(run, "focus", level > OWN_LEVELS ? "focus_halve" : "focus_energy", &energies);
     work.vector_width = VECTOR_WINDOW;
     if (status == STATUS_OK && level > OWN_LEVELS)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
@@ -127,7 +128,7 @@ static enum status add_lowpass(struct focus *focus, int picture, const struct pl
     if (is_first && (run_planes(run, width, height, all, 1, lowpass->channels, mean, error) != STATUS_OK ||
                      run_planes(run, width, height, all, 2, 1, weights, error) != STATUS_OK))
         return STATUS_FAILED;
-    struct work work = run_work(run, "focus", "focus_lowpass", mean);
+    struct kernel_launch work = run_work(run, "focus", "focus_lowpass", mean);
     work.vector_width = VECTOR_WINDOW;
     work.depth = 1;
     return LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(lowpass),
@@ -138,7 +139,7 @@ static enum status add_lowpass(struct focus *focus, int picture, const struct pl
 static enum status add_winners(struct focus *focus, int picture, struct error *error)
 {
     const cl_float number = (cl_float)picture;
-    struct work work = run_work(focus->run, "focus", "focus_winner", &focus->measures);
+    struct kernel_launch work = run_work(focus->run, "focus", "focus_winner", &focus->measures);
     work.vector_width = VECTOR_WINDOW;
     return LAUNCH(focus->run->device, &work, error, ARG_PLANES(&focus->measures), ARG_PLANES(&focus->winners),
                   ARG(number));
@@ -149,7 +150,7 @@ static enum status divide_level(struct focus *focus, int level, struct error *er
 {
     struct run *run = focus->run;
     struct planes *weights = &focus->weights[level];
-    struct work work = run_work(run, "focus", "focus_divide", weights);
+    struct kernel_launch work = run_work(run, "focus", "focus_divide", weights);
     work.vector_width = VECTOR_WINDOW;
     work.depth = ORIENTATIONS;
     enum status status =
@@ -516,7 +517,7 @@ static enum status try_planes(struct focus *focus, const struct value *in, struc
     struct dtcwt_rows needed = rows;
     dtcwt_forward_rows(&focus->fine, &needed);
     enum status status = run_output(run, &half, error);
-    struct work work = run_work(run, "point", "linear", &half.planes[0]);
+    struct kernel_launch work = run_work(run, "point", "linear", &half.planes[0]);
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&half.planes[0]),
                         ARG(factor), ARG(offset), ARG(alpha));
@@ -556,8 +557,8 @@ enum status focus_try(struct run *run, double noise, const struct value *in, str
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct value from = *in, to = {.shape = out->shape, .rows = out->rows};
-    struct work fetch = run_work(run, "texels", "texels_to_planes", src);
-    struct work put = run_work(run, "texels", "planes_to_texels", dst);
+    struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
+    struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
     run->memory = MEMORY_BUFFER;
     const bool ok =
         run_output(run, &from, error) == STATUS_OK &&

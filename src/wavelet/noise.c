@@ -172,7 +172,7 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
             return STATUS_FAILED;
     }
     const struct geometry at = planes_geometry(live);
-    struct work work = run_work(run, "live", level == 1 ? "live_cells" : "live_halve", live);
+    struct kernel_launch work = run_work(run, "live", level == 1 ? "live_cells" : "live_halve", live);
     work.memory = run->memory;
     work.vector_width = VECTOR_WINDOW;
     work.height = level == 1 ? (rows.end + 1) / 2 - rows.begin / 2 : rows.end - rows.begin;
@@ -207,7 +207,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
         live_at = planes_geometry(live);
     cl_mem cells = masked ? live->object : counters; /* any memory; the kernel does not read it */
     image = by_tone ? image : subbands;              /* any planes */
-    struct work work = run_work(run, "noise", "noise_energies", subbands);
+    struct kernel_launch work = run_work(run, "noise", "noise_energies", subbands);
     work.vector_width = VECTOR_SCALAR;
     work.width = columns;
     work.height = rows;
@@ -225,7 +225,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
     struct counted *counts = allocate_zeroed((size_t)all * CLASSES, sizeof *counts, "the noise", error);
     if (!counts)
         return STATUS_FAILED;
-    struct work work = run_work(run, "noise", "noise_quantiles", &any);
+    struct kernel_launch work = run_work(run, "noise", "noise_quantiles", &any);
     work.vector_width = VECTOR_SCALAR;
     work.width = all;
     work.height = work.depth = 1;
@@ -252,7 +252,8 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
     const cl_int columns = noise_places(planes->width), rows = noise_places(planes->height),
                  channels = shape->channels, is_opponent = opponent;
     const cl_int2 range = {{own.begin, own.end}};
-    struct work work = run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "constant", "noise_constant", planes);
+    struct kernel_launch work =
+        run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "constant", "noise_constant", planes);
     work.vector_width = run_is_cpu(run) ? VECTOR_FULL : VECTOR_SCALAR;
     work.outlined = run_is_cpu(run);
     work.width = columns * launch_lanes(run->device, run->memory, work.vector_width);

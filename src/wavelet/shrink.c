@@ -67,7 +67,7 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                              const struct image_noise *images, bool separate, const struct planes *src,
                              const struct planes *dst, struct error *error)
 {
-    struct work work = run_work(run, "opponent", "opponent", dst);
+    struct kernel_launch work = run_work(run, "opponent", "opponent", dst);
     const cl_int channels = shape->channels, count = shape->images;
     float *directions = allocate((size_t)count * sizeof *directions, "colours", error);
     cl_mem memory;
@@ -95,7 +95,8 @@ static enum status find_tones(struct run *run, const struct noise *noise, int le
     const int images = lowpass->channels / noise->tone_channels;
     if (run_scratch(run, subbands->width, subbands->height, rows, 1, images, tones, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", tones);
+    struct kernel_launch work =
+        run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", tones);
     work.outlined = run_is_cpu(run);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(tones), ARG(scale),
                   ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
@@ -116,7 +117,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
     tones = tones ? tones : subbands;
     if (scratch_like(run, subbands, out, ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
+    struct kernel_launch work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
     work.outlined = true;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
@@ -139,7 +140,7 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
     int pixel = images ? 1 : GPU_LANES, halo = images ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
     cl_int at = noise_index(noise, level), above = parents ? at + noise->parent_offset : -1;
-    struct work work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
+    struct kernel_launch work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
     parents = parents ? parents : subbands;
     tones = tones ? tones : subbands;
     work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
