@@ -66,7 +66,7 @@ struct geometry {
  * Items beyond the image return: all later ones are outside, too. An item that finishes early uses `continue`.
  *
  *   -DITEMS_PER_CALL=n  work-items of a call. The launch defines it on CPU devices, for buffers, for work that is
- *                       `outlined` (struct kernel_launch). Without it the function is inlined, and a call has one work-item */
+ *                       `calls_noinline` (struct kernel_launch). Without it the function is inlined, and a call has one work-item */
 #ifdef ITEMS_PER_CALL
 #define NOINLINE static __attribute__((noinline))
 #else

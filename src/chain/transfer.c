@@ -197,7 +197,7 @@ static struct kernel_launch make_work(const struct run *run, const char *kernel,
         define(&work.defines, "CURVE", conversion->space != NULL ? 2 /* tables */ : 1 /* a formula */);
     work.vector_width = VECTOR_WINDOW;
     work.depth = images;
-    work.outlined = true;
+    work.calls_noinline = true;
     work.bytes = raster_bytes(raster, planes->rows * images);
     return work;
 }

@@ -137,7 +137,7 @@ static struct launch_config work_launch_config(const struct device *device, cons
 /* True if one work-item loops over the positions of a whole group (NOINLINE in kernels/planes.h). */
 static bool loops_over_group(const struct device *device, const struct kernel_launch *work)
 {
-    return work->outlined && device->variant == VARIANT_CPU && work->memory == MEMORY_BUFFER;
+    return work->calls_noinline && device->variant == VARIANT_CPU && work->memory == MEMORY_BUFFER;
 }
 
 /* Computes grid and group, enqueues the kernel and records its event. */

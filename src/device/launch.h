@@ -85,7 +85,7 @@ struct kernel_launch {
     enum memory memory; /* kind of its planes' memory */
     int edge;           /* the border rule, for files that include edge.h */
     enum vector_width vector_width;
-    bool outlined;               /* the kernel calls a NOINLINE function (kernels/planes.h) */
+    bool calls_noinline;         /* the kernel calls a NOINLINE function (kernels/planes.h) */
     struct launch_config config; /* {0}: the default configuration */
     int width;                   /* floats along x, usually pixels; the launch divides by the vector width */
     int height, depth;           /* work-items along y and z */

@@ -30,7 +30,7 @@ static enum status run_pass(struct run *run, const struct window *window, const 
 {
     struct kernel_launch work = run_work(run, "extremum", "extremum", dst);
     work.vector_width = VECTOR_WINDOW;
-    work.outlined = true;
+    work.calls_noinline = true;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(*window));
 }
 

@@ -280,7 +280,7 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
     struct kernel_launch work = run_work(run, "accumulate", "accumulate", &sums);
     const cl_int first_block = touched.begin / PRODUCT_ROWS;
     work.height = ceil_div(touched.end, PRODUCT_ROWS) - first_block;
-    work.outlined = true;
+    work.calls_noinline = true;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(before),
                                 ARG_PLANES(&sums), ARG_MEMORY(table), ARG(range), ARG(first_block));
 

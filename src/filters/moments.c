@@ -50,7 +50,7 @@ static enum status run_pass(struct run *run, int radius, int samples, const stru
     struct kernel_launch work = run_work(run, "moments", "moments", src);
     work.height = items;
     work.depth = planes_layer_depth(src);
-    work.outlined = true;
+    work.calls_noinline = true;
     const enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&kept), ARG_PLANES(dst), ARG(window));
     run_scratch_release(run, &kept);

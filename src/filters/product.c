@@ -84,7 +84,7 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     work.width = tables.blocks_y * CPU_LANES;
     work.height = ceil_div(tables.blocks_x, SEGMENT);
     work.config = (struct launch_config){1, {1, 1}};
-    work.outlined = true;
+    work.calls_noinline = true;
     work.bytes = read && !src->object ? raster_bytes(read, src->rows)
                                       : planes_bytes(src) * (has_other(product) ? 2 : 1);
     if (!read && !write)

@@ -123,7 +123,7 @@ static struct kernel_launch network_work(const struct run *run, const char *file
     int outputs = work.config.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
     work.width = run_is_cpu(run) ? ceil_div(dst->width, SEGMENT) * CPU_LANES : ceil_div(dst->width, across);
     work.height = ceil_div(dst->rows, outputs);
-    work.outlined = true;
+    work.calls_noinline = true;
     if (!run_is_cpu(run))
         define(&work.defines, "RADIUS", rank->radius);
     define(&work.defines, "OUTPUTS", outputs);
@@ -274,7 +274,7 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
         run_work(run, is_disc ? "rank_discs_cpu" : "rank_squares_cpu", "rank_histogram", &dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {1, 1}};
-    work.outlined = true;
+    work.calls_noinline = true;
     work.width = items;
     work.height = work.depth = 1;
     work.bytes = in->raster ? raster_bytes(read, src.rows) + raster_bytes(write, dst.rows)
@@ -309,7 +309,7 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
     struct kernel_launch work = run_work(run, "rank_tiles_cpu", "rank_tiles", dst);
     work.vector_width = VECTOR_SCALAR;
     work.config = (struct launch_config){1, {1, 1}};
-    work.outlined = true;
+    work.calls_noinline = true;
     work.width = items;
     work.height = work.depth = 1;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches),

@@ -283,7 +283,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
         rows.kernel = "warp_rows";
         rows.config = (struct launch_config){0};
         rows.vector_width = VECTOR_FULL;
-        rows.outlined = true;
+        rows.calls_noinline = true;
         const enum status status = LAUNCH(run->device, &rows, error, ARG_PLANES(&in->planes[0]),
                                           ARG_PLANES(&out->planes[0]), ARG(steps));
         if (status != STATUS_OK || !device_is_dry_run(run->device))

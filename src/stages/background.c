@@ -176,7 +176,7 @@ static enum status ball_roll(struct run *run, const struct ball *ball, cl_mem he
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "ball", "roll", dst);
     work.vector_width = VECTOR_WINDOW;
-    work.outlined = true;
+    work.calls_noinline = true;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(heights), ARG(by));
 }
 

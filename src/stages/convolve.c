@@ -183,7 +183,7 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct kernel_launch work = run_configured(run, "convolution", &convolve_matrix, dst);
     work.height = (dst->rows + work.config.outputs - 1) / work.config.outputs;
-    work.outlined = true;
+    work.calls_noinline = true;
     define(&work.defines, "OUTPUTS", work.config.outputs);
     if (!images)
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),

@@ -188,7 +188,7 @@ static enum status run_local_contrast(struct run *run, const void *params, const
     struct kernel_launch work = run_work(run, "local_contrast", "equalise", dst);
     work.vector_width = VECTOR_WINDOW;
     work.depth = 1;
-    work.outlined = true;
+    work.calls_noinline = true;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(tables),
                   ARG(tiles));
 }

@@ -167,7 +167,7 @@ static enum status run_profile(struct run *run, const void *params, const struct
     const struct planes src = value_planes(in), dst = value_planes(out);
     struct kernel_launch work = run_work(run, "colour", "convert", &dst);
     work.vector_width = VECTOR_WINDOW;
-    work.outlined = true;
+    work.calls_noinline = true;
     work.depth = in->shape.images;
     if (!in->raster && !out->raster)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&src), ARG_PLANES(&dst), ARG_MEMORY(floats),

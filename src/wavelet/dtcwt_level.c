@@ -52,7 +52,7 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     struct kernel_launch work =
         run_work(run, "dtcwt_cpu", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
     work.height = half.rows / 2;
-    work.outlined = true;
+    work.calls_noinline = true;
     work.depth = planes_layer_depth(src);
     dtcwt_padding(src->height, level->level, level->at_end, &padded, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
@@ -121,7 +121,7 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct d
     const int blocks = (width - 1) / BLOCK + 1;
     work.width = (width - 1) / blocks + 1;
     work.height = half.rows / rate;
-    work.outlined = true;
+    work.calls_noinline = true;
     work.depth = planes_layer_depth(dst) * blocks;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
                ARG_MEMORY(column_weights), ARG(taps), ARG(crop)) != STATUS_OK)

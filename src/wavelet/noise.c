@@ -177,7 +177,7 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
     work.vector_width = VECTOR_WINDOW;
     work.height = level == 1 ? (rows.end + 1) / 2 - rows.begin / 2 : rows.end - rows.begin;
     work.depth = shape->images;
-    work.outlined = true;
+    work.calls_noinline = true;
     if (run_is_cpu(run))
         work.width = 2 * live->width; /* a work-item has eight cells */
     if (level > 1) {
@@ -255,7 +255,7 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
     struct kernel_launch work =
         run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "constant", "noise_constant", planes);
     work.vector_width = run_is_cpu(run) ? VECTOR_FULL : VECTOR_SCALAR;
-    work.outlined = run_is_cpu(run);
+    work.calls_noinline = run_is_cpu(run);
     work.width = columns * launch_lanes(run->device, run->memory, work.vector_width);
     work.height = rows;
     work.depth = shape->images;

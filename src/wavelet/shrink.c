@@ -97,7 +97,7 @@ static enum status find_tones(struct run *run, const struct noise *noise, int le
         return STATUS_FAILED;
     struct kernel_launch work =
         run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", tones);
-    work.outlined = run_is_cpu(run);
+    work.calls_noinline = run_is_cpu(run);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(tones), ARG(scale),
                   ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
 }
@@ -118,7 +118,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
     if (scratch_like(run, subbands, out, ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
-    work.outlined = true;
+    work.calls_noinline = true;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "shrink";
