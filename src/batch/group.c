@@ -38,7 +38,7 @@ static int choose_room(struct job_group *g, const struct job *job)
     struct plan plan;
     g->input = job_shape(job);
     g->orientation = job->orientation;
-    if (!job_is_one_image(job) || !group_takes(&job->chain, &g->input, &worker->run) ||
+    if (!job_is_one_image(job) || !group_accepts(&job->chain, &g->input, &worker->run) ||
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
     /* A file that may be written without re-encoding is done alone. */

@@ -21,7 +21,7 @@ static const struct {
     double floats;    /* most floats of the largest value: 4 MB, 16 MB */
 } limits[] = {[VARIANT_CPU] = {1 << 16, 1 << 16, 1 << 20}, [VARIANT_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
-bool group_takes(const struct chain *chain, const struct shape *image, const struct run *run)
+bool group_accepts(const struct chain *chain, const struct shape *image, const struct run *run)
 {
     if (run->memory == MEMORY_IMAGE || image->kind != KIND_IMAGE || image->alpha ||
         chain_output(chain, KIND_IMAGE) != KIND_IMAGE)
