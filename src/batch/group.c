@@ -43,7 +43,7 @@ static int choose_room(struct job_group *g, const struct job *job)
         return 1;
     /* A file that may be written without re-encoding is done alone. */
     const bool moves = job_keeps_coding(job, worker) && plan_only_moves(&plan);
-    int most = moves ? 1 : group_most(&plan, &worker->run);
+    int most = moves ? 1 : group_max_images(&plan, &worker->run);
     g->output = *plan_output(&plan);
     g->input_conversion = job_input_conversion(job, worker);
     g->type = job_output_type(job, worker);

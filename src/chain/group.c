@@ -34,7 +34,7 @@ bool group_accepts(const struct chain *chain, const struct shape *image, const s
     return (double)image->width * image->height <= most;
 }
 
-int group_most(const struct plan *plan, const struct run *run)
+int group_max_images(const struct plan *plan, const struct run *run)
 {
     /* Floats of the largest value. A transform takes five times the image: twelve quarters on level 1, a
      * quarter of that on each further level, and the lowpass. */

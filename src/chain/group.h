@@ -5,9 +5,9 @@
  * The planes of all images are in one allocation, and each kernel is launched once for all of them. So images
  * share the cost of launches and waits, and together fill a GPU. Each image gets the same bits as alone.
  *
- * The caller decides about a group (group_accepts, group_most), opens it, fills group_input of each image,
- * runs the group and reads group_output. A group owns its staging buffers and borrows the run. Thread safety:
- * a group belongs to its worker's thread. */
+ * The caller decides about a group (group_accepts, group_max_images), opens it, fills group_input of each
+ * image, runs the group and reads group_output. A group owns its staging buffers and borrows the run. Thread
+ * safety: a group belongs to its worker's thread. */
 #ifndef CLIMG_CHAIN_GROUP_H
 #define CLIMG_CHAIN_GROUP_H
 
@@ -34,7 +34,7 @@ struct group {
 bool group_accepts(const struct chain *chain, const struct shape *image, const struct run *run);
 
 /* Returns the largest number of images in a group, at least 1. `plan` is for one image. */
-int group_most(const struct plan *plan, const struct run *run);
+int group_max_images(const struct plan *plan, const struct run *run);
 
 /* Allocates memory for `room` images, mapped for the host. Call group_close also after a failure. */
 enum status group_open(struct group *group, struct run *run, const struct plan *plan, int room,
