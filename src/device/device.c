@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,8 +104,14 @@ enum status device_out_of_memory(const struct device *device, size_t bytes, cl_i
         (size_t)(device->max_allocation >> 20));
 }
 
-enum status cl_failed(cl_int code, struct error *error)
+enum status fail_opencl(struct error *error, cl_int code, const char *format, ...)
 {
+    char text[sizeof error->text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fail(error, STATUS_FAILED, "%s: %s", text, cl_error_name(code));
     error->is_out_of_memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
     return STATUS_FAILED;
 }

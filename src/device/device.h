@@ -96,9 +96,10 @@ size_t whole_mebibytes(size_t bytes);
  * codes mean device memory. Sets error->is_out_of_memory and returns STATUS_FAILED. */
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);
 
-/* Sets error->is_out_of_memory if `code` means out of memory. Call it after fail() of any OpenCL call, since
- * some drivers allocate lazily. Returns STATUS_FAILED. */
-enum status cl_failed(cl_int code, struct error *error);
+/* Like fail, for an OpenCL call that returned `code`: the message ends with its name. Sets
+ * error->is_out_of_memory if `code` means that, as some drivers allocate memory at its first use. */
+enum status fail_opencl(struct error *error, cl_int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Returns the name of an OpenCL error code: "CL_OUT_OF_RESOURCES". */
 const char *cl_error_name(cl_int code);

@@ -66,11 +66,9 @@ static enum status collect_one(struct event_log *event_log, const struct event_r
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     clReleaseEvent(record->event);
-    if (state < 0) {
-        fail(error, STATUS_FAILED, "%s%s failed on the device: %s", is_kernel ? "kernel " : "", record->name,
-             cl_error_name(state));
-        return cl_failed(state, error);
-    }
+    if (state < 0)
+        return fail_opencl(error, state, "%s%s failed on the device", is_kernel ? "kernel " : "",
+                           record->name);
     if (!event_log->timing)
         return STATUS_OK;
 

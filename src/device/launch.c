@@ -163,11 +163,9 @@ static enum status enqueue_kernel(struct device *device, const struct kernel_lau
                       : enqueue_now(device, kernel, grid, group, &event, &seconds);
     if (code != CL_SUCCESS && event)
         clReleaseEvent(event);
-    if (code != CL_SUCCESS) {
-        fail(error, STATUS_FAILED, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s: %s",
-             work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));
-        return cl_failed(code, error);
-    }
+    if (code != CL_SUCCESS)
+        return fail_opencl(error, code, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s",
+                           work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name);
 
     /* A long call has compiled the kernel. */
     if (seconds > COMPILING_ENQUEUE && device->event_log && device->event_log->timing)
@@ -244,9 +242,7 @@ enum status launch(struct device *device, const struct kernel_launch *work, cons
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;
     cl_int code = set_arguments(kernel, arguments, count, &bytes);
-    if (code != CL_SUCCESS) {
-        fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel, cl_error_name(code));
-        return cl_failed(code, error);
-    }
+    if (code != CL_SUCCESS)
+        return fail_opencl(error, code, "kernel %s: setting its arguments", work->kernel);
     return enqueue_kernel(device, work, kernel, bytes, error);
 }

@@ -164,10 +164,7 @@ static enum status poison(const struct pool *pool, const struct planes *planes, 
             ? clEnqueueFillImage(pool->device->queue, planes->object, nan, origin, region, 0, NULL, NULL)
             : clEnqueueFillBuffer(pool->device->queue, planes->object, nan, sizeof nan[0], 0,
                                   planes_bytes(planes), 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        return STATUS_OK;
-    fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
-    return cl_failed(code, error);
+    return code == CL_SUCCESS ? STATUS_OK : fail_opencl(error, code, "poisoning device memory");
 }
 
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error)
@@ -264,10 +261,7 @@ enum status planes_read(struct device *device, const struct planes *planes, void
                                            0, NULL, NULL)
                       : clEnqueueReadBuffer(device->queue, planes->object, CL_TRUE, 0, planes_bytes(planes),
                                             host, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        return STATUS_OK;
-    fail(error, STATUS_FAILED, "%s: copying planes: %s", device->name, cl_error_name(code));
-    return cl_failed(code, error);
+    return code == CL_SUCCESS ? STATUS_OK : fail_opencl(error, code, "%s: copying planes", device->name);
 }
 
 /* ---------------------------------------------------------------- constants */
@@ -375,8 +369,7 @@ enum status counters_create(const struct device *device, size_t count, cl_mem *m
     code = clEnqueueFillBuffer(device->queue, counters, &zero, sizeof zero, 0, size, 0, NULL, NULL);
     if (code != CL_SUCCESS) {
         clReleaseMemObject(counters);
-        fail(error, STATUS_FAILED, "%s: clearing counters: %s", device->name, cl_error_name(code));
-        return cl_failed(code, error);
+        return fail_opencl(error, code, "%s: clearing counters", device->name);
     }
     *memory = counters;
     return STATUS_OK;
@@ -390,10 +383,7 @@ enum status words_read(const struct device *device, cl_mem memory, size_t first,
         return STATUS_OK;
     cl_int code =
         clEnqueueReadBuffer(device->queue, memory, wait, first * size, count * size, to, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        return STATUS_OK;
-    fail(error, STATUS_FAILED, "%s: cannot read results: %s", device->name, cl_error_name(code));
-    return cl_failed(code, error);
+    return code == CL_SUCCESS ? STATUS_OK : fail_opencl(error, code, "%s: cannot read results", device->name);
 }
 
 void memory_release(cl_mem memory)

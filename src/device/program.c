@@ -171,11 +171,8 @@ static enum status load_or_build(struct compiled_program *compiled, struct devic
     if (compiled->handle)
         return STATUS_OK;
     compiled->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
-    if (code != CL_SUCCESS) {
-        fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", compiled->file,
-             cl_error_name(code));
-        return cl_failed(code, error);
-    }
+    if (code != CL_SUCCESS)
+        return fail_opencl(error, code, "kernels/%s.cl: no program could be created", compiled->file);
     compiling_begin();
     code = clBuildProgram(compiled->handle, 1, &device->id, options, NULL, NULL);
     compiling_end();
@@ -183,9 +180,10 @@ static enum status load_or_build(struct compiled_program *compiled, struct devic
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
         fetch_log(compiled, device, log, sizeof log);
-        fail(error, STATUS_FAILED, "kernels/%s.cl does not build on %s (%s, options %s): %s", compiled->file,
-             device->name, cl_error_name(code), options, log);
-        return cl_failed(code, error);
+        fail_opencl(error, code, "kernels/%s.cl does not build on %s (options %s)", compiled->file,
+                    device->name, options);
+        text_append(error->text, sizeof error->text, ": %s", log);
+        return STATUS_FAILED;
     }
     if (device->environment->stores_programs)
         program_cache_save(device, compiled->file, options, compiled->handle);
@@ -423,9 +421,8 @@ enum status program_kernel(struct device *device, const struct program_key *prog
         program->kernels[i] = clCreateKernel(program->compiled->handle, name, &code);
         if (code != CL_SUCCESS) {
             program->kernels[i] = NULL;
-            fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, program_key->file,
-                 program_key->options, cl_error_name(code));
-            return cl_failed(code, error);
+            return fail_opencl(error, code, "kernel %s of kernels/%s.cl (options %s)", name,
+                               program_key->file, program_key->options);
         }
         snprintf(program->names[i], NAME_SIZE, "%s", name);
     }

@@ -11,6 +11,7 @@
  *     download    kernels ─▶ kernels_done (marker) ─▶ copy ─▶ host_ready ─▶ staging_wait */
 #include "device/staging.h"
 
+#include "base/text.h"
 #include "device/event_log.h"
 
 #include <stdlib.h>
@@ -20,9 +21,8 @@
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
-    fail(error, STATUS_FAILED, "%s: %s failed (%zu MiB): %s", staging->device->name, what,
-         whole_mebibytes(staging->size), cl_error_name(code));
-    return cl_failed(code, error);
+    return fail_opencl(error, code, "%s: %s failed (%zu MiB)", staging->device->name, what,
+                       whole_mebibytes(staging->size));
 }
 
 /* Maps the whole buffer; staging->host receives its address. */
@@ -227,8 +227,7 @@ enum status staging_wait(struct staging *staging, struct error *error)
     code = state < 0 ? state : code;
     if (code == CL_SUCCESS)
         return STATUS_OK;
-    fail(error, STATUS_FAILED,
-         "%s failed while running the chain: %s; try a smaller image or another --device",
-         staging->device->name, cl_error_name(code));
-    return cl_failed(code, error);
+    fail_opencl(error, code, "%s failed while running the chain", staging->device->name);
+    text_append(error->text, sizeof error->text, "; try a smaller image or another --device");
+    return STATUS_FAILED;
 }
