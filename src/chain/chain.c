@@ -24,7 +24,7 @@ static void step_free(struct step *step)
     if (step->params != NULL && step->stage->release != NULL)
         step->stage->release(step->params);
     free(step->params);
-    free(step->keep);
+    free(step->text);
 }
 
 /* Parses the value of a step, adapts it to `chroma`, which may be NULL, and checks it. */
@@ -37,7 +37,7 @@ static enum status step_parse(struct step *step, const char *value, const struct
     step->params = allocate_zeroed(1, stage->params_size, what, error);
     if (step->params == NULL)
         return STATUS_FAILED;
-    enum status status = options_parse_value(stage->options, what, value, step->params, &step->keep, error);
+    enum status status = options_parse_value(stage->options, what, value, step->params, &step->text, error);
     if (status != STATUS_OK)
         return status;
     if (chroma != NULL)
@@ -240,7 +240,7 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
             continue;
         const double since = clock_seconds();
         status = name_stage(step, step->stage->prepare(step->params, settings, error), error);
-        chain->prepared += clock_seconds() - since;
+        chain->prepare_seconds += clock_seconds() - since;
     }
     return status;
 }
@@ -257,7 +257,7 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
         status = step->stage->prepare_series(step->params, settings, series, error);
         if (status != STATUS_OK && !error->has_name) /* else the message names an input */
             status = name_stage(step, status, error);
-        chain->prepared += clock_seconds() - since;
+        chain->prepare_seconds += clock_seconds() - since;
     }
     return status;
 }

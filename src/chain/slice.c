@@ -19,7 +19,7 @@ static bool converts_tiles(const struct run *run, const struct stage_caps *caps,
 bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *from,
                              const struct conversion *to)
 {
-    return plan->moved > 0 && plan->chain->count == (size_t)plan->moved && !plan->analysis &&
+    return plan->moved_steps > 0 && plan->chain->count == plan->moved_steps && !plan->analysis &&
            conversion_keeps_samples(from, to);
 }
 
@@ -27,7 +27,7 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                          const struct conversion *to, const struct slice_io *io, void *context)
 {
     const struct chain *chain = plan->chain;
-    const size_t moved = (size_t)plan->moved;
+    const size_t moved = plan->moved_steps;
     struct slice slice = {.run = run,
                           .plan = plan,
                           .from = from,
@@ -35,7 +35,7 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                           .only_moves_samples = plan_keeps_file_samples(plan, from, to),
                           .io = io,
                           .context = context,
-                          .out = plan->made};
+                          .out = plan->output_rows};
     /* The shortcuts of the plan. Images of a group are always unpacked and packed. */
     if (chain->count == moved || plan->shapes[0].images > 1)
         return slice;
@@ -113,7 +113,7 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
     struct run *run = slice->run;
     enum status status = STATUS_OK;
     value->opponent = plan->opponent_in;
-    for (size_t i = (size_t)plan->moved; status == STATUS_OK && i < plan->chain->count; i++) {
+    for (size_t i = plan->moved_steps; status == STATUS_OK && i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
         const bool last = i + 1 == plan->chain->count;
         struct value next = {.shape = plan->shapes[i + 1],
@@ -174,7 +174,7 @@ static enum status load_input(const struct slice *slice, const struct rows *rows
     if (value->shape.kind == KIND_PYRAMID)
         return slice->io->load_pyramid(slice->context, value, error);
     enum status status = slice->io->acquire_input(slice->context, in, error);
-    if (status == STATUS_OK && slice->plan->moved > 0)
+    if (status == STATUS_OK && slice->plan->moved_steps > 0)
         status = move_aside(slice, rows, in, moved, error);
     if (slice->first_reads_samples) {
         value->raster = in;
@@ -229,7 +229,7 @@ enum status slice_run(struct slice *slice, struct error *error)
         pool_clear(&run->pool); /* the pieces of earlier slices are too small */
     if (slice->only_moves_samples)
         return run_move(slice, rows, error);
-    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
+    struct value value = {.shape = plan->shapes[plan->moved_steps], .rows = rows[plan->moved_steps]};
     /* The input. If the first stage reads samples, they are released after the stages. */
     enum status status = load_input(slice, rows, &in, &value, &moved, error);
     if (status == STATUS_OK && slice->last_writes_samples)

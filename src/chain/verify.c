@@ -107,8 +107,8 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
     const struct plan *plan = tap->page->plan;
     const double share = tap->verifier->share;
     const int height = plan_output(plan)->height;
-    const bool is_whole = !plan->sliceable || plan->moved > 0 || plan_may_need_analysis(plan);
-    const int slice = is_whole ? height : plan->slice;
+    const bool is_whole = !plan->sliceable || plan->moved_steps > 0 || plan_may_need_analysis(plan);
+    const int slice = is_whole ? height : plan->slice_rows;
     /* A piece has 1% of the rows, or with a large halo the whole share; at most a slice. */
     const bool has_small_pieces = !is_whole && share < 1 && !plan_has_large_halo(plan);
     const double rows = height * (is_whole ? 1 : has_small_pieces ? fmin(share, 0.01) : share);
