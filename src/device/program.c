@@ -49,7 +49,7 @@ struct device_program {
     struct device_program *next;
     struct compiled_program *compiled; /* belongs to the store */
     cl_kernel kernels[MAX_KERNELS];
-    char names[MAX_KERNELS][NAME_SIZE]; /* "": unused, as all later ones */
+    char names[MAX_KERNELS][NAME_SIZE]; /* "": no more kernels */
 };
 
 /* Copies as much of the compiler's log as fits; compilers put the cause first. Newlines become " | ", as
@@ -162,7 +162,7 @@ static char *program_text(const struct compiled_program *compiled, bool builtins
     return NULL;
 }
 
-/* Loads the program from the cache, or compiles it. *is_rejected: the compiler rejects the text. */
+/* Loads the program from the cache, or compiles it. Sets *is_rejected if the compiler rejects the text. */
 static enum status load_or_build(struct compiled_program *compiled, struct device *device, const char *text,
                                  const char *options, bool *is_rejected, struct error *error)
 {
@@ -190,7 +190,7 @@ static enum status load_or_build(struct compiled_program *compiled, struct devic
     return STATUS_OK;
 }
 
-/* Loads or builds the program from its text with or without kernels/builtins.h. */
+/* Loads the program, or compiles its text with or without kernels/builtins.h. */
 static enum status compile_with(struct compiled_program *compiled, struct device *device, bool builtins,
                                 bool *is_rejected, struct error *error)
 {
@@ -217,9 +217,8 @@ static enum status compile_with(struct compiled_program *compiled, struct device
     return status;
 }
 
-/* Compiles the program. For PoCL, tries kernels/builtins.h first, and clang's own header if the compiler
- * rejects the text. A failure that remains may be caused by damaged files in PoCL's cache, so the next run
- * empties the cache. */
+/* Compiles the program. With PoCL, first with kernels/builtins.h; if the compiler rejects the text, without
+ * it. If that fails, too, files in PoCL's cache may be damaged, so the next run empties the cache. */
 static enum status compile_program(struct compiled_program *compiled, struct device *device,
                                    struct error *error)
 {
@@ -237,8 +236,8 @@ static enum status compile_program(struct compiled_program *compiled, struct dev
     return status;
 }
 
-/* Adds the time since `start` to the timing, as the time of `count` programs. `slowest`: seconds of the
- * slowest of them. */
+/* Adds the time since `start` to the timing, as the time of `count` programs, of which the slowest took
+ * `slowest` seconds. */
 static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
     if (device->event_log && device->event_log->timing)
@@ -251,7 +250,7 @@ static void add_build_time(const struct device *device, int count, double slowes
                                                                            .end = clock_seconds()});
 }
 
-/* Compiles a program; the caller adds it to the store. Returns NULL on failure. */
+/* Compiles the program of a key. The caller adds it to the store. Returns NULL on failure. */
 static struct compiled_program *compile_new(struct device *device, const struct program_key *program_key,
                                             struct error *error)
 {

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reports a failed OpenCL call on the buffer, which `what` describes ("mapping"). Returns STATUS_FAILED. */
+/* Fails, as an OpenCL call on the buffer failed, which `what` describes: "mapping". */
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
@@ -53,9 +53,8 @@ static void staging_free(struct staging *staging)
 
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error)
 {
-    /* Reuse an idle buffer of at most four times the size: the smallest one. Without the factor four, a
-     * reader of 8-bit rows would take the idle buffer of the writer's float rows, and the writer would
-     * allocate another. */
+    /* Reuse the smallest idle buffer that fits, but none of more than four times the size: a reader of 8-bit
+     * rows would get the larger buffer of the writer's float rows, and the writer would allocate another. */
     struct staging **best = NULL;
     for (struct staging **link = &pool->idle; *link; link = &(*link)->next)
         if ((*link)->size >= size && (*link)->size / 4 <= size && (!best || (*link)->size < (*best)->size))

@@ -22,10 +22,10 @@ struct staging {
     struct device *device;
     cl_mem object;         /* memory that kernels use */
     cl_mem pinned;         /* pinned host memory if the device has its own memory; else NULL */
-    void *host;            /* address for the host; NULL while the device uses shared memory */
+    void *host;            /* address for the host; NULL while the device uses memory that it shares */
     size_t size;           /* bytes */
     cl_event host_ready;   /* event after which the host may use `host`; NULL: it may now */
-    cl_event kernels_done; /* own memory: event after the last kernel that uses `object`; may be NULL */
+    cl_event kernels_done; /* with `pinned`: event after the last kernel that uses `object`; may be NULL */
     bool is_recent;        /* used since the last staging_pool_trim */
     struct staging *next;  /* in the pool's list */
 };
@@ -53,8 +53,8 @@ void staging_pool_free(struct staging_pool *pool);
  * the host wrote, are copied if the device has its own memory. */
 enum status staging_unmap(struct staging *staging, size_t upload, struct error *error);
 
-/* Enqueues the return of the buffer to the host, after all enqueued kernels and a copy of the first
- * `download` bytes if the device has its own memory. Call staging_wait before the host's access. */
+/* Returns the buffer to the host once all enqueued kernels have finished. If the device has its own memory,
+ * copies the first `download` bytes. Call staging_wait before the host's access. */
 enum status staging_map(struct staging *staging, size_t download, struct error *error);
 
 /* Waits until the host may use the buffer. Any thread may call. Fails if an earlier kernel or copy failed. */
