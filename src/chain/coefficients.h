@@ -14,10 +14,9 @@
 
 /* The description of a coefficient file. */
 struct coefficients {
-    struct shape shape; /* of the pyramid */
-    /* Of the image that was transformed; --inverse-wavelet writes the same type by default. */
-    enum sample_type samples;
-    bool linear;     /* the transform worked in linear light */
+    struct shape shape;       /* of the pyramid */
+    enum sample_type samples; /* of the image that was transformed; the default of --inverse-wavelet */
+    bool linear;              /* the transform worked in linear light */
     double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: the ICC profile's */
 };
 

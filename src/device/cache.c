@@ -56,8 +56,8 @@ static void entry_checksum(const char *bytes, size_t size, char line[CHECKSUM_SI
 }
 
 /* Returns the data of an entry, and a NUL after them; the caller frees it. NULL if the file is missing or
- * damaged, or belongs to another device, driver or version of the kernels. `base` and `home` are those of
- * cache_path. */
+ * damaged, or was written for another device, driver or version of the kernels. `base` and `home` are those
+ * of cache_path. */
 static char *entry_load(const struct device *device, const char *base, const char *home, const char *name,
                         size_t *size)
 {

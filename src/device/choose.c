@@ -236,9 +236,8 @@ static int match_device(const struct device_table *table, const char *name)
     return best_index(table, fits);
 }
 
-/* Fails, as there is no platform. clGetPlatformIDs does not return the cause, so the message is made from
- * errno
- * (`code`) and the last error of dlopen (`loading`, may be NULL). */
+/* Fails, as OpenCL has no platform. clGetPlatformIDs does not return the cause; errno (`code`) and the last
+ * error of dlopen (`loading`, may be NULL) tell more. */
 static enum status fail_no_platform(int code, const char *loading, struct error *error)
 {
     if (code == EMFILE || code == ENFILE)

@@ -217,25 +217,6 @@ static enum status compile_with(struct compiled_program *compiled, struct device
     return status;
 }
 
-/* Compiles the program. With PoCL, first with kernels/builtins.h; if the compiler rejects the text, without
- * it. If that fails, too, files in PoCL's cache may be damaged, so the next run empties the cache. */
-static enum status compile_program(struct compiled_program *compiled, struct device *device,
-                                   struct error *error)
-{
-    bool is_rejected = false;
-    enum status status = compile_with(compiled, device, device_is_pocl(device), &is_rejected, error);
-    if (status == STATUS_OK || !device_is_pocl(device))
-        return status;
-    if (is_rejected) {
-        clReleaseProgram(compiled->handle);
-        compiled->handle = NULL;
-        status = compile_with(compiled, device, false, &is_rejected, error);
-    }
-    if (status != STATUS_OK)
-        pocl_cache_invalidate();
-    return status;
-}
-
 /* Adds the time since `start` to the timing, as the time of `count` programs, of which the slowest took
  * `slowest` seconds. */
 static void add_build_time(const struct device *device, int count, double slowest, double start)
@@ -250,18 +231,31 @@ static void add_build_time(const struct device *device, int count, double slowes
                                                                            .end = clock_seconds()});
 }
 
-/* Compiles the program of a key. The caller adds it to the store. Returns NULL on failure. */
-static struct compiled_program *compile_new(struct device *device, const struct program_key *program_key,
-                                            struct error *error)
+/* Compiles the program of a key. With PoCL, first with kernels/builtins.h; if the compiler rejects the text,
+ * without it. If that fails, too, files in PoCL's cache may be damaged, so the next run empties the cache.
+ * The caller adds the program to the store. Returns NULL on failure. */
+static struct compiled_program *compile_program(struct device *device, const struct program_key *program_key,
+                                                struct error *error)
 {
+    const bool is_pocl = device_is_pocl(device);
+    bool is_rejected = false;
     struct compiled_program *compiled = allocate_zeroed(1, sizeof *compiled, "a program", error);
     if (!compiled)
         return NULL;
     compiled->file = program_key->file;
     compiled->edge = program_key->edge;
     compiled->options = copy_text(program_key->options, error);
-    if (compiled->options && compile_program(compiled, device, error) == STATUS_OK)
+    enum status status =
+        compiled->options ? compile_with(compiled, device, is_pocl, &is_rejected, error) : STATUS_FAILED;
+    if (is_pocl && is_rejected) {
+        clReleaseProgram(compiled->handle);
+        compiled->handle = NULL;
+        status = compile_with(compiled, device, false, &is_rejected, error);
+    }
+    if (status == STATUS_OK)
         return compiled;
+    if (is_pocl)
+        pocl_cache_invalidate();
     compiled_free(compiled);
     return NULL;
 }
@@ -310,7 +304,7 @@ static struct device_program *program_add(struct device *device, const struct pr
     program->compiled = find_compiled(store, program_key);
     if (!program->compiled) {
         const double start = clock_seconds();
-        program->compiled = compile_new(device, program_key, error);
+        program->compiled = compile_program(device, program_key, error);
         if (program->compiled) {
             program->compiled->next = store->compiled;
             store->compiled = program->compiled;
@@ -358,7 +352,7 @@ static enum status run_build_job(void *context, int index, struct error *error)
 {
     struct build_job *job = (struct build_job *)context + index;
     double start = clock_seconds();
-    job->compiled = compile_new(job->device, &job->program_key, error);
+    job->compiled = compile_program(job->device, &job->program_key, error);
     job->seconds = clock_seconds() - start;
     return STATUS_OK;
 }
