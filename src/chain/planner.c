@@ -105,26 +105,44 @@ static uint64_t device_bytes(const struct run *run, const struct memory_need *ne
     return need->planes + need->staging - need->kept_input + (run->device->shares_memory ? need->codecs : 0);
 }
 
-/* Writes the size in KiB below 10 MiB, else in MiB, rounded up. */
-static void size_text(char *text, uint64_t bytes)
+/* Returns the size in whole KiB below 10 MiB, else in whole MiB, rounded up. */
+static uint64_t round_size(uint64_t bytes)
 {
-    if (bytes < 10 << 20)
-        snprintf(text, SIZE_TEXT, "%llu KiB", (unsigned long long)((bytes + 1023) >> 10));
-    else
-        snprintf(text, SIZE_TEXT, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+    const uint64_t unit = bytes < 10 << 20 ? 1 << 10 : 1 << 20;
+    return (bytes + unit - 1) / unit * unit;
 }
 
-/* Fails: the need exceeds --memory-limit. */
-static enum status fail_limit(const struct plan *plan, const struct run *run, const struct memory_need *need,
-                              struct error *error)
+/* Writes the size, rounded like round_size. */
+static void size_text(char *text, uint64_t bytes)
 {
-    char needed[SIZE_TEXT], limit[SIZE_TEXT];
-    size_text(needed, host_bytes(run, need));
-    size_text(limit, run->limits.host_halved ? 2 * run->limits.host : run->limits.host);
-    return fail_memory(error, "needs %s of memory%s, and --memory-limit is %s%s; raise it", needed,
+    const bool is_small = bytes < 10 << 20;
+    snprintf(text, SIZE_TEXT, "%llu %s", (unsigned long long)(round_size(bytes) >> (is_small ? 10 : 20)),
+             is_small ? "KiB" : "MiB");
+}
+
+/* Fails: the need exceeds --memory-limit. The message names a limit that is enough. */
+static enum status fail_limit(const struct plan *plan, const struct plan_request *request,
+                              const struct run *run, const struct memory_need *need, struct error *error)
+{
+    /* With a higher limit the writer takes more, too. */
+    const uint64_t runs = run->limits.host_halved ? 2 : 1, present = runs * run->limits.host,
+                   others = host_bytes(run, need) - writer_bytes(plan, request);
+    struct plan_request raised = *request;
+    uint64_t needed = host_bytes(run, need), limit = 0;
+    while (runs * needed > limit) {
+        limit = round_size(runs * needed);
+        raised.writer.memory =
+            1 + (uint64_t)((double)request->writer.memory * (double)limit / (double)present);
+        needed = others + writer_bytes(plan, &raised);
+    }
+    char limit_text[SIZE_TEXT], present_text[SIZE_TEXT];
+    size_text(limit_text, limit);
+    size_text(present_text, present);
+    return fail_memory(error, "needs %s of memory%s%s, and --memory-limit is %s; raise it", limit_text,
+                       runs > 1 ? " with --verify" : "",
                        plan->sliceable ? " even in the smallest slices"
                                        : " as the image cannot be processed in slices",
-                       limit, run->limits.host_halved ? ", half of it for --verify" : "");
+                       present_text);
 }
 
 /* ---------------------------------------------------------------- slices */
@@ -281,7 +299,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
                    is_over_budget = has_budget && bounds.has_large_halo && lower >= bounds.least &&
                                     (double)device_bytes(run, &need) > bounds.budget;
         if (is_smallest && !fits_host)
-            return fail_limit(plan, run, &need, error);
+            return fail_limit(plan, request, run, &need, error);
         if (is_smallest || (fits && !is_over_budget))
             break;
         slice = lower;

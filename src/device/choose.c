@@ -236,8 +236,8 @@ static int match_device(const struct device_table *table, const char *name)
     return best_index(table, fits);
 }
 
-/* Fails, as OpenCL has no platform. clGetPlatformIDs does not return the cause; errno (`code`) and the last
- * error of dlopen (`loading`, may be NULL) tell more. */
+/* Fails, as OpenCL has no platform. clGetPlatformIDs does not return the cause, so the message is based on
+ * errno (`code`) or the last error of dlopen (`loading`, may be NULL). */
 static enum status fail_no_platform(int code, const char *loading, struct error *error)
 {
     if (code == EMFILE || code == ENFILE)

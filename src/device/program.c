@@ -254,7 +254,7 @@ static struct compiled_program *compile_program(struct device *device, const str
     }
     if (status == STATUS_OK)
         return compiled;
-    if (is_pocl)
+    if (is_pocl && compiled->options)
         pocl_cache_invalidate();
     compiled_free(compiled);
     return NULL;
