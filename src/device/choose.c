@@ -20,7 +20,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,9 +179,19 @@ static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVIC
     return count == 0 ? -1 : skipped;
 }
 
-/* Returns the index of the device for "auto", or -1 if the table is empty: of the allowed devices the CPU or
- * GPU that is expected to finish first. If there is neither, or if the work is unknown, it is the first
- * device of the best kind. */
+/* Returns the index of the allowed CPU or GPU that is expected to finish first, except `other`; or -1. */
+static int fastest_index(const struct device_table *table, const bool *allowed, int other)
+{
+    int first = -1;
+    for (int i = 0; i < table->count; i++)
+        if (allowed[i] && i != other && device_rank(&table->entries[i]) >= RANK_CPU &&
+            (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])))
+            first = i;
+    return first;
+}
+
+/* Returns the index of the device for "auto", or -1 if the table is empty: the fastest one. If the work is
+ * unknown, or if there is no CPU or GPU, it is the first allowed device of the best kind. */
 static int choose_automatically(const struct device_table *table)
 {
     bool allowed[MAX_DEVICES];
@@ -192,27 +201,12 @@ static int choose_automatically(const struct device_table *table)
     if (skipped >= 0 && !startup.quiet)
         fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
                 table->entries[skipped].name);
-
-    /* Find the fastest device and the runner-up, which -v prints. */
-    int first = -1, second = -1;
-    double first_cost = INFINITY, second_cost = INFINITY;
-    for (int i = 0; startup.has_work && i < table->count; i++) {
-        if (!allowed[i] || device_rank(&table->entries[i]) < RANK_CPU)
-            continue;
-        const double cost = device_cost(&table->entries[i]);
-        if (cost < first_cost) {
-            second = first;
-            second_cost = first_cost;
-            first = i;
-            first_cost = cost;
-        } else if (cost < second_cost) {
-            second = i;
-            second_cost = cost;
-        }
-    }
+    const int first = startup.has_work ? fastest_index(table, allowed, -1) : -1;
+    const int second = first >= 0 ? fastest_index(table, allowed, first) : -1;
     if (startup.verbose && second >= 0)
         fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
-                first_cost, short_name(&table->entries[second]), second_cost);
+                device_cost(&table->entries[first]), short_name(&table->entries[second]),
+                device_cost(&table->entries[second]));
     return first >= 0 ? first : best_index(table, allowed);
 }
 
