@@ -171,6 +171,7 @@ static void allow_library(void *context, const char *library)
 
 void drivers_allow(const struct environment *environment)
 {
+    void *context = (void *)(uintptr_t)environment; /* allow_library does not change it */
     struct error ignored = {.text = ""};
     Dl_info loader;
 
@@ -193,13 +194,13 @@ void drivers_allow(const struct environment *environment)
 
     /* Allow the loader, its list of drivers, and the drivers. */
     if (dladdr((void *)(uintptr_t)clGetPlatformIDs, &loader) != 0)
-        allow_library((void *)(uintptr_t)environment, loader.dli_fname);
+        allow_library(context, loader.dli_fname);
     if (environment->icd_directory) {
         confine_allow(environment->icd_directory, CONFINE_READ);
         if (!is_directory(environment->icd_directory))
-            allow_library((void *)(uintptr_t)environment, environment->icd_directory);
+            allow_library(context, environment->icd_directory);
     }
-    each_library(environment, allow_library, (void *)(uintptr_t)environment);
+    each_library(environment, allow_library, context);
 
     /* Allow the folders and libraries of the dynamic loader's variables, which also apply to the linker. */
     static const struct {
