@@ -135,7 +135,7 @@ static enum status fill_slot(struct reader_thread *reader, struct slot *slot, st
         memcpy(reader->carry, host + (size_t)(reader->carried.begin - needed.begin) * pitch,
                (size_t)(reader->carried.end - reader->carried.begin) * pitch);
     }
-    slot->slice = reader->next_slice++;
+    reader->next_slice++;
     slot->rows = needed;
     return STATUS_OK;
 }

@@ -18,10 +18,12 @@
 /* A buffer of a ring: the samples of one slice. */
 struct slot {
     struct staging *staging;
-    int slice;        /* number of the slice */
     struct rows rows; /* rows in the buffer */
-    size_t mark;      /* output: event_log_mark after the slice's commands, which have finished when the slot
-                       * is idle again */
+
+    /* Output slots only. */
+    int slice; /* number of the slice */
+    size_t
+        mark; /* event_log_mark after the slice's commands, which have finished when the slot is idle again */
 };
 
 /* A thread and its ring. Both queues lock themselves. */
