@@ -23,7 +23,7 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
     return padded * (size_t)channels * sample_size(type);
 }
 
-/* Arguments of the kernels; kernels/samples.cl has the same structs, and explains their fields. */
+/* Arguments of the kernels: struct curve and struct conversion of kernels/samples.cl, which explains them. */
 struct curve {
     cl_float toe, toe_back, slope, offset, scale, exponent;
 };
@@ -70,23 +70,24 @@ static struct sample_conversion describe_conversion(const struct conversion *con
  * Colour is multiplied only if the chain needs it (conversion->multiply). */
 static struct sample_conversion describe_unpacking(const struct conversion *conversion)
 {
-    struct sample_conversion how = describe_conversion(conversion);
-    how.unit = 1 / how.unit; /* `unpack` multiplies samples by it, `pack` values */
-    how.divide =
+    struct sample_conversion arguments = describe_conversion(conversion);
+    arguments.unit = 1 / arguments.unit; /* `unpack` multiplies samples by it, `pack` values */
+    arguments.divide =
         conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->has_range);
-    how.multiply = conversion->alpha && conversion->multiply && (how.divide || !conversion->premultiplied);
-    how.opponent = conversion->opponent_in;
-    return how;
+    arguments.multiply =
+        conversion->alpha && conversion->multiply && (arguments.divide || !conversion->premultiplied);
+    arguments.opponent = conversion->opponent_in;
+    return arguments;
 }
 
 /* Returns the arguments of the kernel `pack`. */
 static struct sample_conversion describe_packing(const struct conversion *conversion)
 {
-    struct sample_conversion how = describe_conversion(conversion);
-    how.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
-    how.flushes_alpha = conversion->alpha && conversion->rounded;
-    how.opponent = conversion->opponent_out;
-    return how;
+    struct sample_conversion arguments = describe_conversion(conversion);
+    arguments.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
+    arguments.flushes_alpha = conversion->alpha && conversion->rounded;
+    arguments.opponent = conversion->opponent_out;
+    return arguments;
 }
 
 void conversion_set_curves(struct conversion *conversion, const struct shape *shape)
@@ -99,7 +100,7 @@ void conversion_set_curves(struct conversion *conversion, const struct shape *sh
 /* Uploads the tables of the transfer curves, one for each colour channel, or one if they are equal. *memory
  * is NULL if the conversion needs none. `encodes`: from values to samples. */
 static enum status upload_curves(struct run *run, const struct conversion *conversion, bool encodes,
-                                 struct sample_conversion *how, cl_mem *memory, struct error *error)
+                                 struct sample_conversion *arguments, cl_mem *memory, struct error *error)
 {
     const struct colour_space *space = conversion->space;
     *memory = NULL;
@@ -119,7 +120,7 @@ static enum status upload_curves(struct run *run, const struct conversion *conve
             memcpy(tables + c * CURVE_TABLE_SIZE, table, CURVE_TABLE_SIZE * sizeof *table);
         are_equal = are_equal && table != NULL && curve_tables_equal(tables, table);
     }
-    how->table_step = are_equal ? 0 : CURVE_TABLE_SIZE;
+    arguments->table_step = are_equal ? 0 : CURVE_TABLE_SIZE;
     if (status == STATUS_OK)
         status = run_constants(run, tables, (size_t)(are_equal ? 1 : space->channels) * CURVE_TABLE_SIZE,
                                memory, error);
@@ -209,17 +210,17 @@ static enum status unpack_columns(struct run *run, const struct raster *raster, 
                                   const struct planes *planes, struct error *error)
 {
     const struct conversion *conversion = raster->conversion;
-    struct sample_conversion how = describe_unpacking(conversion);
+    struct sample_conversion arguments = describe_unpacking(conversion);
     const cl_int bytes_a_pixel = (cl_int)raster->pixel, first = column;
     struct event_owner *owner = &run->device->event_log->owner;
     const struct event_owner caller = *owner;
     cl_mem curves;
-    if (upload_curves(run, conversion, false, &how, &curves, error) != STATUS_OK)
+    if (upload_curves(run, conversion, false, &arguments, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = make_work(run, "unpack", conversion, raster, planes);
     *owner = UNPACKING;
     enum status status = LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes),
-                                ARG(how), ARG(bytes_a_pixel), ARG(first), ARG_MEMORY(curves));
+                                ARG(arguments), ARG(bytes_a_pixel), ARG(first), ARG_MEMORY(curves));
     *owner = caller;
     return status;
 }
@@ -228,18 +229,18 @@ static enum status pack_columns(struct run *run, const struct planes *planes, st
                                 const struct raster *raster, struct error *error)
 {
     const struct conversion *conversion = raster->conversion;
-    struct sample_conversion how = describe_packing(conversion);
+    struct sample_conversion arguments = describe_packing(conversion);
     const cl_int bytes_a_pixel = (cl_int)raster->pixel;
     struct event_owner *owner = &run->device->event_log->owner;
     const struct event_owner caller = *owner;
     cl_mem curves;
-    if (upload_curves(run, conversion, true, &how, &curves, error) != STATUS_OK)
+    if (upload_curves(run, conversion, true, &arguments, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = make_work(run, "pack", conversion, raster, planes);
     work.width = columns.count;
     *owner = PACKING;
-    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how),
-                                ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster),
+                                ARG(arguments), ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
     *owner = caller;
     return status;
 }
