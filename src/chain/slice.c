@@ -184,7 +184,7 @@ static enum status store_output(const struct slice *slice, const struct value *v
 {
     struct raster out;
     if (value->shape.kind == KIND_PYRAMID)
-        return slice->io->store_pyramid(slice->context, value, error);
+        return slice->io->store_pyramid ? slice->io->store_pyramid(slice->context, value, error) : STATUS_OK;
     if (!slice->last_writes_samples) {
         enum status status = slice->io->acquire_output(slice->context, &out, error);
         if (status == STATUS_OK)
@@ -278,12 +278,6 @@ static enum status dry_load_pyramid(void *context, struct value *pyramid, struct
     return status;
 }
 
-static enum status dry_store_pyramid(void *context, const struct value *pyramid, struct error *error)
-{
-    (void)pyramid;
-    return dry_done(context, error);
-}
-
 /* Runs the first slice and at most `slices` others, evenly spread, with the last one. */
 static enum status dry_run_slices(const struct plan *plan, struct run *run, const struct conversion *from,
                                   const struct conversion *to, int slices, struct error *error)
@@ -292,8 +286,7 @@ static enum status dry_run_slices(const struct plan *plan, struct run *run, cons
                                        .release_input = dry_done,
                                        .acquire_output = dry_output,
                                        .submit_output = dry_done,
-                                       .load_pyramid = dry_load_pyramid,
-                                       .store_pyramid = dry_store_pyramid};
+                                       .load_pyramid = dry_load_pyramid};
     struct slice slice = slice_begin(plan, run, from, to, &io, &slice);
     const int last = plan->slices - 1, others = last < slices ? last : slices;
     enum status status = STATUS_OK;

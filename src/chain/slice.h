@@ -17,8 +17,8 @@
 /* Functions for the samples of a slice. `context` is slice.context.
  *
  * Images: an acquired raster is released or submitted once; kernels that were enqueued before may use it.
- * Pyramids, whose subbands are pages of a file, are loaded and stored instead; both functions may be NULL if
- * there are no pyramids. */
+ * Pyramids, whose subbands are pages of a file, are loaded and stored instead. Both functions may be NULL if
+ * there are no pyramids; without store_pyramid they are not stored. */
 struct slice_io {
     enum status (*acquire_input)(void *context, struct raster *in, struct error *error);
     enum status (*release_input)(void *context, struct error *error);

@@ -115,6 +115,9 @@ static void add_platform(struct device_table *table, const struct environment *e
 {
     cl_device_id ids[MAX_DEVICES];
     cl_uint found = 0;
+    for (int i = 0; i < table->count; i++)
+        if (table->entries[i].platform == platform)
+            return; /* a loader lists a platform twice if two .icd files name its library */
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &found) != CL_SUCCESS)
         return;
     for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
@@ -247,20 +250,6 @@ static enum status fail_no_platform(int code, const char *loading, struct error 
                 "that `clinfo -l` lists it");
 }
 
-/* Fails if a driver cannot start because the process is confined. Otherwise "auto" would use another device
- * silently. */
-static enum status check_denied(const struct environment *environment, struct error *error)
-{
-    if (!confine_is_on() || startup.cpu_only)
-        return STATUS_OK;
-    const struct driver_denial denial = drivers_find_denied(environment);
-    if (!denial.text[0])
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "an OpenCL driver cannot start, as climg is confined: %s; --no-confine keeps all rights",
-                denial.text);
-}
-
 /* Finds all devices of the loaded drivers, in the order of their numbers. */
 static enum status find_devices(struct device_table *table, const struct environment *environment,
                                 struct error *error)
@@ -276,15 +265,20 @@ static enum status find_devices(struct device_table *table, const struct environ
     char loading[1024] = ""; /* a copy, as drivers_find_denied may call dlopen */
     if (failure)
         snprintf(loading, sizeof loading, "%s", failure);
-    if (check_denied(environment, error) != STATUS_OK)
-        return STATUS_FAILED;
+
+    /* Without this check "auto" would silently use another device if a driver cannot start. */
+    if (confine_is_on() && !startup.cpu_only) {
+        const struct driver_denial denial = drivers_find_denied(environment);
+        if (denial.text[0])
+            return fail(
+                error, STATUS_FAILED,
+                "an OpenCL driver cannot start, as climg is confined: %s; --no-confine keeps all rights",
+                denial.text);
+    }
     if (code != CL_SUCCESS || found == 0)
         return fail_no_platform(cause, failure ? loading : NULL, error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
-        if (i == 0 ||
-            platforms[i] !=
-                platforms[i - 1]) /* ocl-icd lists a platform twice if two .icd files name its library */
-            add_platform(table, environment, platforms[i]);
+        add_platform(table, environment, platforms[i]);
     if (table->count == 0)
         return fail(
             error, STATUS_FAILED,
