@@ -21,9 +21,8 @@ struct slot {
     struct rows rows; /* rows in the buffer */
 
     /* Output slots only. */
-    int slice; /* number of the slice */
-    size_t
-        mark; /* event_log_mark after the slice's commands, which have finished when the slot is idle again */
+    int slice;   /* number of the slice */
+    size_t mark; /* event_log_mark after the slice's commands */
 };
 
 /* A thread and its ring. Both queues lock themselves. */

@@ -58,8 +58,7 @@ static enum status end_step(struct run *run, const struct step *step, enum statu
     return status;
 }
 
-/* Enqueues the first step on samples: `in` has all input samples; rows[1] of shapes[1] are written to `out`.
- */
+/* Enqueues the first step on samples: from `in`, all input samples, to `out`, rows[1] of shapes[1]. */
 static enum status move_samples(const struct slice *slice, const struct rows *rows, const struct raster *in,
                                 const struct raster *out, struct error *error)
 {

@@ -9,10 +9,9 @@
  *
  * PoCL has a cache, too, but it finds a compiled program by a hash of the preprocessed text. Of the 33 to 55
  * ms for a small picture, clang's preprocessor takes 6 to 16. A program that is loaded as a binary needs no
- * clang. PoCL compiles each kernel of such a binary for work-groups of any size, which takes twice the time,
- * so only
- * --warm writes binaries. `make install` and the Debian package run it for all users. The kernels are as fast
- * as those for one size (4096² blur, denoise, median, resize, wavelet: within 2%). */
+ * clang. PoCL compiles each kernel of such a binary for work-groups of any size, which takes twice the time.
+ * Therefore only --warm writes binaries, and `make install` and the Debian package run it for all users. The
+ * kernels are as fast as those for one size (4096² blur, denoise, median, resize, wavelet: within 2%). */
 #include "device/cache.h"
 
 #include "base/files.h"
@@ -55,9 +54,9 @@ static void entry_checksum(const char *bytes, size_t size, char line[CHECKSUM_SI
     snprintf(line, CHECKSUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, bytes, size));
 }
 
-/* Returns the data of an entry, and a NUL after them; the caller frees it. NULL if the file is missing or
- * damaged, or was written for another device, driver or version of the kernels. `base` and `home` are those
- * of cache_path. */
+/* Returns the data of an entry, with a NUL at the end; the caller frees them. NULL if the file is missing or
+ * damaged, or was written for another device, driver or version of the kernels. `base` and `home` are
+ * arguments of cache_path. */
 static char *entry_load(const struct device *device, const char *base, const char *home, const char *name,
                         size_t *size)
 {

@@ -29,10 +29,9 @@ void device_select_drivers(const struct settings *settings, const struct workloa
 enum status device_choose(const char *name, const struct environment *environment, struct device *device,
                           struct error *error);
 
-/* Resolves a list of names of device_choose, separated by commas, or "all". "all" means every GPU, or every
+/* Resolves a list of names of device_choose, separated by commas, or "all", which means every GPU, or every
  * CPU if there is no GPU: a CPU next to a GPU would finish its share last. *numbers receives the devices'
- * numbers in
- * --list-devices; the caller frees it. */
+ * numbers in the list that --list-devices prints; the caller frees it. */
 enum status device_resolve_list(const char *name, const struct environment *environment, int **numbers,
                                 int *count, struct error *error);
 

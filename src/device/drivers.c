@@ -28,8 +28,8 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Finds the directory of .icd files: that of the loader's Conda environment, if it is in one, or else
- * /etc/OpenCL/vendors. */
+/* Finds the directory of .icd files: etc/OpenCL/vendors of the Conda environment that contains the loader, or
+ * else /etc/OpenCL/vendors. */
 static void find_icd_directory(char directory[PATH_MAX])
 {
     Dl_info loader;
@@ -113,11 +113,10 @@ enum { ALL_RIGHTS = CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE };
 
 /* Directories in which drivers cache compiled kernels. */
 static const struct {
-    const char *library;  /* part of the driver's file name */
-    const char *variable; /* environment variable with the directory */
-    const char
-        *directory; /* its default: below HOME if `below_home` is set, else relative to climg's cache */
-    bool below_home;
+    const char *library;   /* part of the driver's file name */
+    const char *variable;  /* environment variable with the directory */
+    const char *directory; /* its default value */
+    bool below_home;       /* `directory` is relative to HOME, else to climg's cache */
 } caches[] = {
     {"nvidia", "CUDA_CACHE_PATH", ".nv", true},
     {"amdocl", "AMD_COMGR_CACHE_DIR", "../comgr", false},

@@ -104,8 +104,7 @@ static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const s
 }
 
 /* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call, which may
- * compile. An exclusive launch has finished on return; then the time of the kernel's execution is subtracted.
- */
+ * compile. An exclusive launch has finished on return, so its execution is not counted. */
 static cl_int enqueue_serialized(const struct device *device, const char *name, cl_kernel kernel,
                                  const size_t grid[3], const size_t group[3], cl_event *event,
                                  double *seconds)

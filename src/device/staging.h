@@ -36,8 +36,7 @@ struct staging_pool {
     struct staging *idle;
 };
 
-/* Returns a buffer of at least `size` bytes that the host may use; its content is undefined. NULL on failure.
- */
+/* Returns a buffer of at least `size` bytes for the host, or NULL on failure. Its content is undefined. */
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error);
 
 /* Waits until the device has finished with the buffer and returns it to the pool. NULL is fine. */
