@@ -87,7 +87,7 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
 }
 
 /* Stores the weight of each value: the pixel's alpha (1 without alpha), or 0 if the value is missing. `alpha` is the channel of
- * alpha, -1 without alpha. It is also the number of its plane, as images with alpha are never in a group (group_takes in
+ * alpha, -1 without alpha. It is also the number of its plane, as images with alpha are never in a group (group_accepts in
  * src/chain/group.c). */
 __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
 {

@@ -65,8 +65,8 @@ struct geometry {
  *
  * Items beyond the image return: all later ones are outside, too. An item that finishes early uses `continue`.
  *
- *   -DITEMS_PER_CALL=n  work-items of a call. The launch defines it on CPU devices, for buffers, for work that is
- *                       `outlined` (struct work). Without it the function is inlined, and a call has one work-item */
+ *   -DITEMS_PER_CALL=n  work-items of a call. The launch defines it on CPU devices, for buffers, if `calls_noinline` of
+ *                       struct kernel_launch is set. Without it the function is inlined, and a call has one work-item */
 #ifdef ITEMS_PER_CALL
 #define NOINLINE static __attribute__((noinline))
 #else

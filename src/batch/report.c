@@ -456,7 +456,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         if (!worker->has_device_name && (timing->form == TIMING_TABLE || i > 0))
             continue;
         /* Complete the measurements by what no worker measures. */
-        worker->timing.phases[PHASE_PREPARE].seconds = worker->context->chain->prepared;
+        worker->timing.phases[PHASE_PREPARE].seconds = worker->context->chain->prepare_seconds;
         worker->timing.began = began;
         (timing->form == TIMING_JSON ? print_json : print_table)(file, worker);
     }

@@ -44,7 +44,7 @@ static void print_page(const struct job *job, const struct worker *worker, const
               plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
               out->channels, out->channels == 1 ? "" : "s",
               job_is_bilevel(job, worker) ? "1 bit" : sample_name(out->type), worker->device.name,
-              worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
+              worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice_rows, group);
     if (out->palette || out->bits > 0)
         job_print(job, "%d-bit %s become %s samples", out->bits > 0 ? out->bits : 8,
                   out->palette ? "palette indices" : "samples", sample_name(page->input_conversion.type));
@@ -121,7 +121,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
         print_page(job, worker, page);
 
     /* Lower slices need less memory unless they are mostly halo. */
-    result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
+    result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice_rows : 0;
 
     /* Sums over pages. Samples became floats unless they are moved as they are in the file. */
     result->pixels += (uint64_t)in.width * (uint64_t)in.height;

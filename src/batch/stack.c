@@ -94,7 +94,7 @@ enum status stack_prepare(struct stack *stack, const struct command *command, co
                           struct error *error)
 {
     const struct settings *settings = &command->settings;
-    stack->before.prepared = command->chain.prepared;
+    stack->before.prepare_seconds = command->chain.prepare_seconds;
     if (!stack->step)
         return chain_prepare_series(&stack->before, settings, NULL, error);
     stack->max_workers = count_workers(command, list);

@@ -1,11 +1,11 @@
-/* Turns a picture as its orientation says: a move in front of the chain, which chain_auto_orient inserts. It
- * is not in the list of stages, as its parameter comes from the file. */
+/* A stage that turns a picture upright, as its orientation tag says. chain_auto_orient inserts it at the
+ * start of a chain. It is not in the list of stages, as its parameter comes from the file. */
 #include "chain/chain.h"
 
 #include "filters/warp.h"
 
 struct auto_orient {
-    int orientation; /* of TIFF 6.0, 2 to 8 */
+    int orientation; /* tag 274 of TIFF 6.0, 2 to 8 */
 };
 
 static const struct option options[] = {
@@ -16,16 +16,17 @@ static const struct option options[] = {
 static enum status auto_orient_shape(const void *params, const struct shape *in, struct shape *out,
                                      struct error *error)
 {
-    const struct auto_orient *turn = params;
-    const bool on_side = orientation_is_on_side(turn->orientation);
+    const int orientation = ((const struct auto_orient *)params)->orientation;
+    const bool on_side = orientation_is_on_side(orientation);
     (void)error;
     out->width = on_side ? in->height : in->width;
     out->height = on_side ? in->width : in->height;
     if (in->reduced.by == 0)
         return STATUS_OK;
-    /* A side that is mirrored begins with what was the last pixel, part of which is outside. */
+    /* The last pixel of a reduced side may be only partly inside the full picture. If the side is mirrored,
+     * that is the first pixel, so the picture begins inside it. */
     const struct shape full = shape_full(in);
-    const struct affine map = orientation_map(turn->orientation, full.width, full.height);
+    const struct affine map = orientation_map(orientation, full.width, full.height);
     struct reduction *reduced = &out->reduced;
     reduced->width = on_side ? full.height : full.width;
     reduced->height = on_side ? full.width : full.height;

@@ -1,10 +1,10 @@
-/* Parses and resolves chains.
+/* Parses chains and resolves them for an input.
  *
- *     --wavelet --gain 1:2 --blur 1          written
- *     --wavelet --gain 1:2 [--mosaic] --blur 1   resolved for an image
+ *     --wavelet --gain 1:2 --blur 1            written
+ *     --wavelet --gain 1:2 --mosaic --blur 1   resolved for an image
  *
- * A resolved chain borrows the parameters of the written chain; only the mosaics that were inserted are its
- * own. A chain for chroma owns everything, since its parameters are other ones. */
+ * A resolved chain borrows the parameters of the written chain; it owns only the steps that were inserted. A
+ * chain for chroma owns all its steps, as their parameters differ. */
 #include "chain/chain.h"
 
 #include "base/text.h"
@@ -16,7 +16,7 @@
 
 enum { LABEL_SIZE = 256 }; /* bytes of the start of a message, "--NAME VALUE" */
 
-/* Frees a step. Its parameters may be parsed only in part, as they were zeroed before. */
+/* Frees a step. Its parameters may be parsed only in part, as they were zeroed before parsing. */
 static void step_free(struct step *step)
 {
     if (step->borrowed)
@@ -24,7 +24,7 @@ static void step_free(struct step *step)
     if (step->params != NULL && step->stage->release != NULL)
         step->stage->release(step->params);
     free(step->params);
-    free(step->keep);
+    free(step->text);
 }
 
 /* Parses the value of a step, adapts it to `chroma`, which may be NULL, and checks it. */
@@ -32,12 +32,12 @@ static enum status step_parse(struct step *step, const char *value, const struct
                               struct error *error)
 {
     const struct stage *stage = step->stage;
-    char what[LABEL_SIZE];
-    snprintf(what, sizeof what, "--%s", stage->name);
-    step->params = allocate_zeroed(1, stage->params_size, what, error);
+    char label[LABEL_SIZE];
+    snprintf(label, sizeof label, "--%s", stage->name);
+    step->params = allocate_zeroed(1, stage->params_size, label, error);
     if (step->params == NULL)
         return STATUS_FAILED;
-    enum status status = options_parse_value(stage->options, what, value, step->params, &step->keep, error);
+    enum status status = options_parse_value(stage->options, label, value, step->params, &step->text, error);
     if (status != STATUS_OK)
         return status;
     if (chroma != NULL)
@@ -46,8 +46,8 @@ static enum status step_parse(struct step *step, const char *value, const struct
         status = stage->check(step->params, error);
     if (status != STATUS_OK) {
         if (value != NULL)
-            text_append(what, sizeof what, " %s", value);
-        error_prefix(error, what);
+            text_append(label, sizeof label, " %s", value);
+        error_prefix(error, label);
     }
     return status;
 }
@@ -142,25 +142,25 @@ bool chain_is_measured(const struct chain *chain)
     return false;
 }
 
-/* Fails: the pyramid stage at `index` gets an image. The message names the stage that made the mosaic, if
- * any. */
+/* Fails, as the pyramid stage at `index` would get an image. The message names the stage that needed an image
+ * of a pyramid, or else advises to use --wavelet. */
 static enum status reject_image(const struct chain *chain, size_t index, struct error *error)
 {
-    const char *name = chain->steps[index].stage->name, *spoiler = NULL;
+    const char *name = chain->steps[index].stage->name, *image_stage = NULL;
     for (size_t i = 0; i < index; i++) {
         const struct step *step = &chain->steps[i];
         bool inserted = !step->borrowed; /* by insert_mosaics, for the stage after it */
         if (strcmp(step->stage->name, "mosaic") == 0)
-            spoiler = chain->steps[i + inserted].stage->name;
+            image_stage = chain->steps[i + inserted].stage->name;
     }
-    if (spoiler == NULL)
+    if (image_stage == NULL)
         return fail(error, STATUS_USAGE,
                     "--%s needs a wavelet transform: put --wavelet before it, or read the TIFF that "
                     "--wavelet wrote; a PNG or JPEG is only a picture of it",
                     name);
     return fail(error, STATUS_USAGE,
                 "--%s works on a pyramid, and --%s before it made a picture of that; put --%s before --%s",
-                name, spoiler, name, spoiler);
+                name, image_stage, name, image_stage);
 }
 
 /* Inserts a mosaic before each image stage that would get a pyramid, and at the end unless `keep_pyramid`. */
@@ -221,13 +221,13 @@ enum status chain_replace(struct chain *chain, size_t index, const struct stage 
     return STATUS_OK;
 }
 
-/* Prefixes a failure's message with the stage's name. */
-static enum status name_stage(const struct step *step, enum status status, struct error *error)
+/* Prefixes the message with the stage's name if `status` is a failure. Returns `status`. */
+static enum status prefix_stage(const struct step *step, enum status status, struct error *error)
 {
-    char what[LABEL_SIZE];
-    snprintf(what, sizeof what, "--%s", step->stage->name);
+    char label[LABEL_SIZE];
+    snprintf(label, sizeof label, "--%s", step->stage->name);
     if (status != STATUS_OK)
-        error_prefix(error, what);
+        error_prefix(error, label);
     return status;
 }
 
@@ -239,8 +239,8 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
         if (step->stage->prepare == NULL)
             continue;
         const double since = clock_seconds();
-        status = name_stage(step, step->stage->prepare(step->params, settings, error), error);
-        chain->prepared += clock_seconds() - since;
+        status = prefix_stage(step, step->stage->prepare(step->params, settings, error), error);
+        chain->prepare_seconds += clock_seconds() - since;
     }
     return status;
 }
@@ -256,8 +256,8 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
         const double since = clock_seconds();
         status = step->stage->prepare_series(step->params, settings, series, error);
         if (status != STATUS_OK && !error->has_name) /* else the message names an input */
-            status = name_stage(step, status, error);
-        chain->prepared += clock_seconds() - since;
+            status = prefix_stage(step, status, error);
+        chain->prepare_seconds += clock_seconds() - since;
     }
     return status;
 }
@@ -269,7 +269,7 @@ enum status chain_end_series(const struct chain *chain, const struct input_serie
     for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
         const struct step *step = &chain->steps[i];
         if (step->stage->end_series)
-            status = name_stage(step, step->stage->end_series(step->params, series, error), error);
+            status = prefix_stage(step, step->stage->end_series(step->params, series, error), error);
     }
     return status;
 }

@@ -21,16 +21,16 @@ enum { MAX_CHAIN = 256 };
 struct step {
     const struct stage *stage;
     void *params;        /* stage->params_size bytes; owned unless `borrowed` */
-    char *keep;          /* text that params point into; owned unless `borrowed` */
+    char *text;          /* text that params point into; owned unless `borrowed` */
     const char *written; /* the value as typed; may be NULL. Belongs to the caller of chain_add */
-    bool borrowed;       /* params and keep belong to another chain */
+    bool borrowed;       /* params and text belong to another chain */
 };
 
 /* Zeroed, it is the empty chain. */
 struct chain {
     struct step *steps;
     size_t count;
-    double prepared; /* seconds that chain_prepare and chain_prepare_series took */
+    double prepare_seconds; /* time of chain_prepare and chain_prepare_series, for --timing */
 };
 
 /* Appends a stage with its value, which is parsed and checked. `value` may be NULL; it must live as long as
@@ -38,17 +38,18 @@ struct chain {
  * valid after a failure. */
 enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error);
 
-/* Makes the chain that runs on an input of that kind. A --mosaic is inserted between a pyramid and an image
- * stage, and at the end of a pyramid unless `keep_pyramid`. A pyramid stage after an image is a usage error.
+/* Copies the chain for an input of that kind. Inserts --mosaic, which makes an image of a pyramid, before an
+ * image stage that would get a pyramid, and at the end unless `keep_pyramid`. A pyramid stage that would get
+ * an image is a usage error.
  * The caller frees *resolved with chain_free before `written`; on failure it is empty. */
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
-/* Inserts a step in front of the chain that turns a picture of that orientation, 2 to 8 (auto_orient.c). */
+/* Inserts a step at the start of the chain that turns a picture upright whose orientation tag is 2 to 8. */
 enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error);
-extern const struct stage stage_auto_orient;
+extern const struct stage stage_auto_orient; /* auto_orient.c */
 
-/* Puts a stage with this value in the place of a step. The chain owns it. */
+/* Replaces a step, which is freed, by a stage with this value. */
 enum status chain_replace(struct chain *chain, size_t index, const struct stage *stage, const char *value,
                           struct error *error);
 
@@ -62,7 +63,7 @@ size_t chain_find_merge(const struct chain *chain, size_t first);
 struct stage_caps step_caps(const struct step *step);
 
 /* Returns capabilities of the chain: new_geometry, new_values, amplifies, needs_space, needs_upright and
- * large_halo are set if a stage has them, all others are zero. */
+ * large_halo are set if one of its stages has them; all others are zero. */
 struct stage_caps chain_caps(const struct chain *chain);
 
 /* True if a stage has that name. */
@@ -86,10 +87,10 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
 enum status chain_end_series(const struct chain *chain, const struct input_series *series,
                              struct error *error);
 
-/* Makes the chain for the chroma planes of video: the values as typed are parsed again and adapted to the
- * sampling and siting in `chroma`. `shapes` are the shapes of luma, before the first step and after each.
- * Fails if a stage does not work on video. The caller frees *colour with chain_free; on failure it is empty.
- */
+/* Makes the chain for the chroma planes of video: parses the values as typed again, and adapts them to the
+ * sampling and siting in `chroma`. `shapes` are the shapes of luma before the first step and after each step
+ * (plan->shapes). Fails if a stage does not work on video. The caller frees *colour with chain_free; on
+ * failure it is empty. */
 enum status chain_adapt_to_chroma(const struct chain *chain, const struct chroma *chroma,
                                   const struct shape *shapes, const struct settings *settings,
                                   struct chain *colour, struct error *error);

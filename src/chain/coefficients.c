@@ -22,42 +22,42 @@
 #include <string.h>
 
 static const char MARKER[] = "dual-tree complex wavelet coefficients";
-static const char SEAL[] = "checksum of dual-tree coefficients"; /* does not contain the marker */
+static const char CHECKSUM_MARKER[] = "checksum of dual-tree coefficients"; /* does not contain MARKER */
 static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half",  "float",
                                            "complex", "int8",   "int16",  "int32", NULL};
 enum { FORMAT_VERSION = 1 };
 
-/* True after a failed allocation of jansson in this thread. jansson may drop characters of a text and go on.
- */
-static _Thread_local bool starved;
+/* True after a failed allocation of jansson in this thread. jansson does not report all of them: it may drop
+ * characters of a text instead. */
+static _Thread_local bool json_memory_failed;
 
-static void *allocate_json(size_t size)
+static void *json_allocate(size_t size)
 {
     void *memory = malloc(size);
-    starved = starved || !memory;
+    json_memory_failed = json_memory_failed || !memory;
     return memory;
 }
 
-static void set_functions(void)
+static void json_set_functions(void)
 {
-    json_set_alloc_funcs(allocate_json, free);
+    json_set_alloc_funcs(json_allocate, free);
 }
 
-/* Begins to watch jansson's allocations. Call it before any other function of jansson. */
-static void begin_json(void)
+/* Clears json_memory_failed. Call it before any other function of jansson. */
+static void json_begin_use(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, set_functions);
-    starved = false;
+    pthread_once(&once, json_set_functions);
+    json_memory_failed = false;
 }
 
 /* Parses the page's description. *root, which the caller frees, is NULL if it is not JSON. */
 static enum status load_json(const struct metadata *metadata, json_t **root, struct error *error)
 {
     const char *text = metadata_text(metadata, "Description");
-    begin_json();
+    json_begin_use();
     *root = json_loads(text ? text : "", 0, NULL);
-    if (!starved)
+    if (!json_memory_failed)
         return STATUS_OK;
     json_decref(*root);
     *root = NULL;
@@ -71,14 +71,15 @@ bool coefficients_recognise(const struct image_info *first)
     const char *text = metadata_text(&first->metadata, "Description");
     if (!text || !strstr(text, MARKER)) /* most files, without parsing */
         return false;
-    bool unknown = load_json(&first->metadata, &root, &error) != STATUS_OK;
+    const bool is_unknown = load_json(&first->metadata, &root, &error) != STATUS_OK;
     const char *marker = json_string_value(json_object_get(root, "climg"));
-    bool found = unknown || (marker && strcmp(marker, MARKER) == 0);
+    const bool found = is_unknown || (marker && strcmp(marker, MARKER) == 0);
     json_decref(root);
     return found;
 }
 
-/* Returns the index of a name in a table of structs of `size` bytes that begin with their name, or -1. */
+/* Returns the index of a name in a table of structs of `size` bytes that begin with their name, or -1. The
+ * name NULL ends the table. */
 static int find_name(const void *table, size_t size, const char *name)
 {
     for (int i = 0;; i++) {
@@ -88,15 +89,17 @@ static int find_name(const void *table, size_t size, const char *name)
     }
 }
 
-/* True if all numbers are in range and all names are known (-1 is an unknown one). */
+/* True if all numbers are in range and all names are known (-1: unknown). */
 static bool is_possible(const struct coefficients *c)
 {
     const struct shape *shape = &c->shape;
     const int largest = 1 << 30;
+    const int samples = (int)c->samples;
     return shape->width >= 1 && shape->height >= 1 && shape->width <= largest && shape->height <= largest &&
            shape->channels >= 1 && shape->channels <= 4 && shape->levels >= 1 &&
            shape->levels <= dtcwt_max_levels(shape->width, shape->height) && shape->biort >= 0 &&
-           shape->qshift >= 0 && (int)c->samples >= 0 && (!shape->alpha || shape->channels % 2 == 0);
+           shape->qshift >= 0 && samples >= 0 && samples != SAMPLE_COMPLEX &&
+           (!shape->alpha || shape->channels % 2 == 0) && (c->exponent >= 0 || c->exponent == -1);
 }
 
 /* Sets *number to the key's value. Returns false if that is missing or no int. */
@@ -108,7 +111,7 @@ static bool get_int(const json_t *root, const char *key, int *number)
     return json_is_integer(found) && value >= INT_MIN && value <= INT_MAX;
 }
 
-/* Fills in *c. Returns the first key whose value is missing or has the wrong type; NULL if all are right. */
+/* Fills in *c. Returns a key whose value is missing or has the wrong type; NULL if all are right. */
 static const char *parse_description(const json_t *root, struct coefficients *c)
 {
     struct shape *shape = &c->shape;
@@ -140,6 +143,19 @@ static const char *parse_description(const json_t *root, struct coefficients *c)
     return json_is_number(exponent) ? NULL : "exponent";
 }
 
+/* Fails if `info` is not the page `index` of the pyramid. */
+static enum status check_page(const struct shape *shape, int index, const struct image_info *info,
+                              struct error *error)
+{
+    const struct coefficient_page page = coefficients_page(shape, index);
+    if ((int)info->width == page.width && (int)info->height == page.height &&
+        info->channels == shape->channels && info->type == page.type)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "damaged coefficient file: page %d should be %dx%d, %s of %d channel%s",
+                index + 1, page.width, page.height, page.type == SAMPLE_COMPLEX ? "complex" : "float",
+                shape->channels, shape->channels == 1 ? "" : "s");
+}
+
 enum status coefficients_read(const struct image_info *first, struct coefficients *coefficients,
                               struct error *error)
 {
@@ -149,17 +165,19 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
     enum status status = load_json(&first->metadata, &root, error);
     if (status != STATUS_OK)
         return status;
-    const char *lacking =
+    const char *invalid_key =
         get_int(root, "version", &version) ? parse_description(root, coefficients) : "version";
-    if (lacking)
-        status =
-            fail(error, STATUS_FAILED, "damaged coefficient file: its description has no valid %s", lacking);
+    if (invalid_key)
+        status = fail(error, STATUS_FAILED, "damaged coefficient file: its description has no valid %s",
+                      invalid_key);
     else if (version != FORMAT_VERSION)
         status = fail(error, STATUS_FAILED, "coefficient file of version %d; this climg reads version %d",
                       version, FORMAT_VERSION);
     else if (!is_possible(coefficients))
         status = fail(error, STATUS_FAILED, "damaged coefficient file: its description is of no pyramid");
     else
+        status = check_page(&coefficients->shape, 0, first, error);
+    if (status == STATUS_OK)
         coefficients->shape.full = sample_full_scale(coefficients->samples);
     json_decref(root);
     return status;
@@ -178,7 +196,8 @@ enum status coefficients_restore_description(struct metadata *metadata, struct e
     return status;
 }
 
-/* Makes the JSON the description, without blanks and in ASCII. Frees `root`, which may be NULL. */
+/* Replaces the description by the JSON, without blanks and in ASCII. Frees `root`, which is NULL if memory
+ * ran out. */
 static enum status set_description(struct metadata *metadata, json_t *root, struct error *error)
 {
     char *text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
@@ -199,7 +218,7 @@ enum status coefficients_describe(const struct coefficients *coefficients, struc
     char *utf8 = latin1 ? utf8_from_latin1(old, strlen(old), error) : NULL;
     if (latin1 && !utf8)
         return STATUS_FAILED;
-    begin_json();
+    json_begin_use();
     json_t *root = json_pack("{ss si si si si sb si ss ss ss sb sf ss*}", "climg", MARKER, "version",
                              FORMAT_VERSION, "width", shape->width, "height", shape->height, "channels",
                              shape->channels, "alpha", shape->alpha, "levels", shape->levels, "biort",
@@ -228,15 +247,14 @@ uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, cons
 enum status coefficients_check(uint32_t sum, const struct metadata *last, struct error *error)
 {
     json_t *root = NULL;
-    struct error unread;
+    struct error ignored;
     const char *text = metadata_text(last, "Description");
-    if (!text || !strstr(text, SEAL) || load_json(last, &root, &unread) != STATUS_OK)
+    if (!text || !strstr(text, CHECKSUM_MARKER) || load_json(last, &root, &ignored) != STATUS_OK)
         return STATUS_OK;
-    const json_t *seal = json_object_get(root, "crc32");
-    const bool sealed = json_is_integer(seal);
-    const json_int_t wanted = json_integer_value(seal);
+    const json_t *stored = json_object_get(root, "crc32");
+    const bool is_right = !json_is_integer(stored) || json_integer_value(stored) == sum;
     json_decref(root);
-    if (!sealed || wanted == sum)
+    if (is_right)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
                 "damaged coefficient file: its checksum is wrong; where it was changed on purpose, "
@@ -248,132 +266,121 @@ int coefficients_page_count(const struct shape *shape)
     return 1 + ORIENTATIONS * shape->levels;
 }
 
-void coefficients_page(const struct shape *shape, int page, int *width, int *height, char *name)
+struct coefficient_page coefficients_page(const struct shape *shape, int index)
 {
     static const int degrees[ORIENTATIONS] = {15, 45, 75, -75, -45, -15};
-    int level = page == 0 ? shape->levels : 1 + (page - 1) / ORIENTATIONS, halved = page == 0 ? 1 : 2;
-    *width = dtcwt_lowpass_size(shape->width, level) / halved;
-    *height = dtcwt_lowpass_size(shape->height, level) / halved;
-    if (page == 0)
-        snprintf(name, PAGE_NAME_SIZE, "lowpass");
-    else
-        snprintf(name, PAGE_NAME_SIZE, "level %d, %d degrees", level, degrees[(page - 1) % ORIENTATIONS]);
+    if (index == 0)
+        return (struct coefficient_page){.width = dtcwt_lowpass_size(shape->width, shape->levels),
+                                         .height = dtcwt_lowpass_size(shape->height, shape->levels),
+                                         .type = SAMPLE_FLOAT,
+                                         .name = "lowpass"};
+    const int level = 1 + (index - 1) / ORIENTATIONS;
+    struct coefficient_page page = {.level = level,
+                                    .width = dtcwt_lowpass_size(shape->width, level) / 2,
+                                    .height = dtcwt_lowpass_size(shape->height, level) / 2,
+                                    .type = SAMPLE_COMPLEX};
+    snprintf(page.name, sizeof page.name, "level %d, %d degrees", level, degrees[(index - 1) % ORIENTATIONS]);
+    return page;
 }
 
 /* ---------------------------------------------------------------- reading and writing all pages */
 
-/* A page of the file that is being read or written; coefficients_page numbers them by `index`. */
-struct subband_page {
-    int index, width, height;
-    int level; /* 0: the lowpass */
-    char name[PAGE_NAME_SIZE];
-    enum sample_type type;
+/* A page that is being read or written, and its samples. */
+struct page_buffer {
+    int index;
+    struct coefficient_page page;
     struct staging *staging;
     size_t pitch, size; /* bytes from row to row, and of all rows */
 };
 
-/* Fills in *file_page for page `index`, and acquires its staging buffer for the host. The caller releases it,
- * also after a failure. */
-static enum status subband_open(struct subband_page *file_page, const struct page *page,
-                                const struct shape *shape, int index, struct error *error)
+/* Acquires the staging buffer of page `index` for the host. The caller releases it, also after a failure. */
+static enum status buffer_open(struct page_buffer *buffer, const struct page *page, const struct shape *shape,
+                               int index, struct error *error)
 {
-    file_page->index = index;
-    file_page->level = index == 0 ? 0 : 1 + (index - 1) / ORIENTATIONS;
-    file_page->type = index == 0 ? SAMPLE_FLOAT : SAMPLE_COMPLEX;
-    coefficients_page(shape, index, &file_page->width, &file_page->height, file_page->name);
-    file_page->pitch = transfer_pitch(file_page->width, shape->channels, file_page->type);
-    file_page->size = file_page->pitch * (size_t)file_page->height;
-    file_page->staging = staging_acquire(&page->run->stagings, file_page->size, error);
-    if (!file_page->staging)
-        return STATUS_FAILED;
-    return staging_wait(file_page->staging, error);
+    const struct coefficient_page layout = coefficients_page(shape, index);
+    const size_t pitch = transfer_pitch(layout.width, shape->channels, layout.type);
+    *buffer = (struct page_buffer){
+        .index = index, .page = layout, .pitch = pitch, .size = pitch * (size_t)layout.height};
+    page->run->device->event_log->slice = index;
+    buffer->staging = staging_acquire(&page->run->stagings, buffer->size, error);
+    return buffer->staging ? staging_wait(buffer->staging, error) : STATUS_FAILED;
 }
 
 /* Enqueues the conversion of the staging buffer to planes (`to_device`) or back. A subband is two layers of
  * its level's planes. */
-static enum status convert_subband(struct run *run, const struct subband_page *file_page,
-                                   const struct planes *subbands, bool to_device, struct error *error)
+static enum status convert_page(struct run *run, const struct page_buffer *buffer,
+                                const struct planes *planes, bool to_device, struct error *error)
 {
-    if (file_page->index == 0) {
-        const struct conversion plain = {.type = SAMPLE_FLOAT, .channels = subbands->channels};
-        const struct raster lowpass =
-            conversion_raster(&plain, file_page->staging->object, file_page->pitch, 0);
-        return to_device ? unpack_planes(run, &lowpass, subbands, error)
-                         : pack_planes(run, subbands, &lowpass, error);
+    if (buffer->index == 0) {
+        const struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
+        const struct raster lowpass = conversion_raster(&plain, buffer->staging->object, buffer->pitch, 0);
+        return to_device ? unpack_planes(run, &lowpass, planes, error)
+                         : pack_planes(run, planes, &lowpass, error);
     }
-    cl_int subband = (file_page->index - 1) % ORIENTATIONS;
-    cl_int pitch = (cl_int)(file_page->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)subbands->channels);
+    cl_int subband = (buffer->index - 1) % ORIENTATIONS;
+    cl_int pitch = (cl_int)(buffer->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)planes->channels);
     struct kernel_launch work =
-        run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", subbands);
+        run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", planes);
     work.vector_width = VECTOR_SCALAR;
-    work.depth = planes_layer_depth(subbands);
-    define(&work.defines, "CHANNELS", subbands->channels);
+    work.depth = planes_layer_depth(planes);
+    define(&work.defines, "CHANNELS", planes->channels);
     if (to_device)
-        return LAUNCH(run->device, &work, error, ARG_MEMORY(file_page->staging->object), ARG(pitch),
-                      ARG_PLANES(subbands), ARG(subband));
-    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(file_page->staging->object),
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(buffer->staging->object), ARG(pitch),
+                      ARG_PLANES(planes), ARG(subband));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG_MEMORY(buffer->staging->object),
                   ARG(pitch), ARG(subband));
 }
 
-/* Reads the page to the staging buffer and adds it to the checksum, which is compared after the last one. */
-static enum status read_subband(const struct page *page, const struct shape *shape,
-                                struct subband_page *file_page, uint32_t *sum, struct error *error)
+/* Reads the page to the staging buffer, and enqueues its conversion. The first page of a level allocates the
+ * planes of its six subbands. Updates the checksum, which is compared after the last page. */
+static enum status load_page(const struct page *page, struct value *pyramid, struct page_buffer *buffer,
+                             uint32_t *sum, struct error *error)
 {
-    const double since = clock_seconds();
     const struct image_info *info = reader_info(page->reader);
-    enum status status = reader_read(page->reader, file_page->staging->host, file_page->pitch,
-                                     (uint32_t)file_page->height, error);
+    const struct shape *shape = &pyramid->shape;
+    const struct coefficient_page *layout = &buffer->page;
+    const int index = buffer->index;
+    struct planes *planes = &pyramid->planes[layout->level];
+    enum status status = check_page(shape, index, info, error);
+    if (status != STATUS_OK)
+        return status;
+
+    /* Read the page. */
+    const double since = clock_seconds();
+    status = reader_read(page->reader, buffer->staging->host, buffer->pitch, info->height, error);
     if (status == STATUS_OK) {
-        if (file_page->index == 0)
+        if (index == 0)
             *sum = coefficients_sum_description(&info->metadata);
-        *sum = coefficients_sum_rows(*sum, info, file_page->staging->host, file_page->pitch);
-        if (file_page->index + 1 == coefficients_page_count(shape))
+        *sum = coefficients_sum_rows(*sum, info, buffer->staging->host, buffer->pitch);
+        if (index + 1 == coefficients_page_count(shape))
             status = coefficients_check(*sum, &info->metadata, error);
     }
-    timing_add(page->timing, PHASE_DECODE, "decode", file_page->index, since);
-    return status;
-}
+    timing_add(page->timing, PHASE_DECODE, "decode", index, since);
 
-/* Reads a page and enqueues its conversion. The first page of a level allocates the planes of all six. Fails
- * if the page has another size or type than the pyramid's page. */
-static enum status load_subband(const struct page *page, struct value *pyramid,
-                                struct subband_page *file_page, uint32_t *sum, struct error *error)
-{
-    const struct image_info *info = reader_info(page->reader);
-    const int channels = pyramid->shape.channels;
-    struct planes *planes = &pyramid->planes[file_page->level];
-    if ((int)info->width != file_page->width || (int)info->height != file_page->height ||
-        info->channels != channels || info->type != file_page->type)
-        return fail(error, STATUS_FAILED,
-                    "damaged coefficient file: page %d should be %dx%d, %s of %d channels",
-                    file_page->index + 1, file_page->width, file_page->height,
-                    file_page->type == SAMPLE_COMPLEX ? "complex" : "float", channels);
-    if (read_subband(page, &pyramid->shape, file_page, sum, error) != STATUS_OK)
-        return STATUS_FAILED;
-    bool first = file_page->index == 0 || file_page->index % ORIENTATIONS == 1;
-    if (first && run_planes(page->run, file_page->width, file_page->height, rows_full(file_page->height),
-                            file_page->index == 0 ? 1 : SUBBAND_LAYERS, channels, planes, error) != STATUS_OK)
-        return STATUS_FAILED;
-    enum status status = staging_unmap(file_page->staging, file_page->size, error);
+    /* Convert it. */
+    if (status == STATUS_OK && (index == 0 || index % ORIENTATIONS == 1))
+        status = run_planes(page->run, layout->width, layout->height, rows_full(layout->height),
+                            index == 0 ? 1 : SUBBAND_LAYERS, shape->channels, planes, error);
     if (status == STATUS_OK)
-        status = convert_subband(page->run, file_page, planes, true, error);
-    return status == STATUS_OK ? staging_map(file_page->staging, 0, error) : status;
+        status = staging_unmap(buffer->staging, buffer->size, error);
+    if (status == STATUS_OK)
+        status = convert_page(page->run, buffer, planes, true, error);
+    return status == STATUS_OK ? staging_map(buffer->staging, 0, error) : status;
 }
 
 enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error)
 {
-    int pages = coefficients_page_count(&pyramid->shape);
+    const int pages = coefficients_page_count(&pyramid->shape);
     enum status status = STATUS_OK;
     uint32_t sum = 0;
     page->run->device->event_log->owner = UNPACKING;
     for (int i = 0; status == STATUS_OK && i < pages; i++) {
-        struct subband_page file_page = {.index = i};
-        page->run->device->event_log->slice = i;
+        struct page_buffer buffer;
         bool more = true;
-        status = subband_open(&file_page, page, &pyramid->shape, i, error);
+        status = buffer_open(&buffer, page, &pyramid->shape, i, error);
         if (status == STATUS_OK)
-            status = load_subband(page, pyramid, &file_page, &sum, error);
-        staging_release(&page->run->stagings, file_page.staging);
+            status = load_page(page, pyramid, &buffer, &sum, error);
+        staging_release(&page->run->stagings, buffer.staging);
         if (status == STATUS_OK && i + 1 < pages)
             status = reader_next_page(page->reader, &more, error);
         if (status == STATUS_OK && !more)
@@ -383,54 +390,53 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
     return status;
 }
 
-/* Writes the page from the staging buffer. Updates the checksum, which the last page stores. */
-static enum status write_subband(const struct page *page, const struct shape *shape,
-                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
+/* Enqueues the conversion of the planes to the staging buffer, and waits for it. */
+static enum status fetch_page(const struct page *page, const struct value *pyramid,
+                              struct page_buffer *buffer, struct error *error)
 {
-    const bool last = file_page->index + 1 == coefficients_page_count(shape);
-    struct image_info info =
-        file_page->index == 0 ? page->out : (struct image_info){.channels = shape->channels};
-    info.width = (uint32_t)file_page->width;
-    info.height = (uint32_t)file_page->height;
-    info.type = file_page->type;
+    struct event_log *event_log = page->run->device->event_log;
+    enum status status = staging_unmap(buffer->staging, 0, error);
+    if (status == STATUS_OK)
+        status = convert_page(page->run, buffer, &pyramid->planes[buffer->page.level], false, error);
+    if (status == STATUS_OK)
+        status = staging_map(buffer->staging, buffer->size, error);
+    if (status == STATUS_OK)
+        status = staging_wait(buffer->staging, error);
+    return status == STATUS_OK ? event_log_collect(event_log, event_log_mark(event_log), error) : status;
+}
+
+/* Writes the page from the staging buffer. Updates the checksum, which the last page stores. */
+static enum status write_page(const struct page *page, const struct shape *shape, struct page_buffer *buffer,
+                              uint32_t *sum, struct error *error)
+{
+    const double since = clock_seconds();
+    const bool is_first = buffer->index == 0;
+    struct image_info info = is_first ? page->out : (struct image_info){.channels = shape->channels};
+    info.width = (uint32_t)buffer->page.width;
+    info.height = (uint32_t)buffer->page.height;
+    info.type = buffer->page.type;
     info.alpha = info.premultiplied = shape->alpha;
     info.compression = page->out.compression;
-    info.page_name = file_page->name;
-    double since = clock_seconds();
-    if (file_page->index == 0)
+    info.page_name = buffer->page.name;
+    if (is_first)
         *sum = coefficients_sum_description(&info.metadata);
-    *sum = coefficients_sum_rows(*sum, &info, file_page->staging->host, file_page->pitch);
+    *sum = coefficients_sum_rows(*sum, &info, buffer->staging->host, buffer->pitch);
     enum status status = STATUS_OK;
-    if (last) {
-        begin_json();
-        status = set_description(&info.metadata,
-                                 json_pack("{ss sI}", "climg", SEAL, "crc32", (json_int_t)*sum), error);
+    if (buffer->index + 1 == coefficients_page_count(shape)) {
+        json_begin_use();
+        status = set_description(
+            &info.metadata, json_pack("{ss sI}", "climg", CHECKSUM_MARKER, "crc32", (json_int_t)*sum), error);
     }
     if (status == STATUS_OK)
         status = writer_begin_page(page->writer, &info, error);
     if (status == STATUS_OK)
-        status = writer_write(page->writer, file_page->staging->host, file_page->pitch, info.height, error);
+        status = writer_write(page->writer, buffer->staging->host, buffer->pitch, info.height, error);
     if (status == STATUS_OK)
         status = writer_end_page(page->writer, error);
-    if (file_page->index != 0) /* page 0 borrows the metadata of page->out */
+    if (!is_first) /* the first page borrows the metadata of page->out */
         metadata_free(&info.metadata);
-    timing_add(page->timing, PHASE_ENCODE, "encode", file_page->index, since);
+    timing_add(page->timing, PHASE_ENCODE, "encode", buffer->index, since);
     return status;
-}
-
-/* Enqueues the conversion of a subband to the staging buffer, and waits for it. */
-static enum status fetch_subband(const struct page *page, const struct value *pyramid,
-                                 struct subband_page *file_page, struct error *error)
-{
-    struct event_log *event_log = page->run->device->event_log;
-    enum status status = staging_unmap(file_page->staging, 0, error);
-    if (status == STATUS_OK)
-        status = convert_subband(page->run, file_page, &pyramid->planes[file_page->level], false, error);
-    if (status == STATUS_OK)
-        status = staging_map(file_page->staging, file_page->size, error);
-    if (status == STATUS_OK)
-        status = staging_wait(file_page->staging, error);
-    return status == STATUS_OK ? event_log_collect(event_log, event_log_mark(event_log), error) : status;
 }
 
 enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error)
@@ -440,14 +446,13 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
     uint32_t sum = 0;
     page->run->device->event_log->owner = PACKING;
     for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
-        struct subband_page file_page = {.index = i};
-        page->run->device->event_log->slice = i;
-        status = subband_open(&file_page, page, shape, i, error);
+        struct page_buffer buffer;
+        status = buffer_open(&buffer, page, shape, i, error);
         if (status == STATUS_OK)
-            status = fetch_subband(page, pyramid, &file_page, error);
+            status = fetch_page(page, pyramid, &buffer, error);
         if (status == STATUS_OK)
-            status = write_subband(page, shape, &file_page, &sum, error);
-        staging_release(&page->run->stagings, file_page.staging);
+            status = write_page(page, shape, &buffer, &sum, error);
+        staging_release(&page->run->stagings, buffer.staging);
     }
     return status;
 }

@@ -14,19 +14,26 @@
 
 /* The description of a coefficient file. */
 struct coefficients {
-    struct shape shape; /* of the pyramid */
-    enum sample_type
-        samples;     /* of the image that was transformed; --inverse-wavelet writes them by default */
-    bool linear;     /* the transform worked in linear light */
+    struct shape shape;       /* of the pyramid */
+    enum sample_type samples; /* of the image that was transformed; the default of --inverse-wavelet */
+    bool linear;              /* the transform worked in linear light */
     double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: the ICC profile's */
 };
 
-/* True for the first page of a coefficient file. If there is no memory to parse its description, it is true,
- * and coefficients_read fails. */
+/* A page of a coefficient file. */
+struct coefficient_page {
+    int level;             /* 0: the lowpass */
+    int width, height;     /* pixels */
+    enum sample_type type; /* SAMPLE_FLOAT for the lowpass, else SAMPLE_COMPLEX */
+    char name[48];         /* "level 1, 15 degrees" */
+};
+
+/* True if `first` is the first page of a coefficient file; also if there is no memory to parse its
+ * description, as coefficients_read then fails. */
 bool coefficients_recognise(const struct image_info *first);
 
-/* Parses the JSON. Fails if a key is missing or has another type, which the message names, or if the values
- * describe no pyramid. */
+/* Parses the JSON. Fails if a key is missing or has another type, which the message names, if the values
+ * describe no pyramid, or if it is not the pyramid of this page. */
 enum status coefficients_read(const struct image_info *first, struct coefficients *coefficients,
                               struct error *error);
 
@@ -44,14 +51,13 @@ uint32_t coefficients_sum_description(const struct metadata *first);
 uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, const void *rows, size_t pitch);
 enum status coefficients_check(uint32_t sum, const struct metadata *last, struct error *error);
 
-/* Return the number of pages for a pyramid, and the size and name of a page: "level 1, 15 degrees". `name`
- * has PAGE_NAME_SIZE bytes. */
-enum { PAGE_NAME_SIZE = 48 };
+/* Return the number of pages for a pyramid, and a page by its index. */
 int coefficients_page_count(const struct shape *shape);
-void coefficients_page(const struct shape *shape, int page, int *width, int *height, char *name);
+struct coefficient_page coefficients_page(const struct shape *shape, int index);
 
 /* Reads all pages of page->reader, which is at the first one, into a pyramid whose shape is set. Allocates
- * its planes, which the caller releases, also after a failure. Enqueues; waits only for staging buffers. */
+ * its planes, which the caller releases, also after a failure. Waits only for staging buffers, not for the
+ * conversion to planes. */
 enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error);
 
 /* Writes all pages to page->writer, and waits for the device page by page. The first page gets the metadata

@@ -1,12 +1,12 @@
-/* Runs the slices of a page through the chain.
+/* One pass over a page: sends its slices through the chain.
  *
  *     reader thread ─▶ slots ─▶ unpack ─▶ stages ─▶ pack ─▶ slots ─▶ writer thread
  *        ▲               │         └── slice.c ──┘           │             │
  *        └──── idle ─────┘                                   └─── idle ────┘
  *
  * The calling thread only enqueues: upload, unpack, stages, pack and download of a slice are commands in the
- * device's in-order queue. So there is no gap between the kernels of two slices, and memory that one slice
- * releases is used by the next at once. The thread waits in one place, when all slots of a ring are in use.
+ * device's in-order queue. So there is no gap between the kernels of two slices, and the next slice uses the
+ * memory that one slice releases. The thread waits only for slots: the next input, and an idle output slot.
  *
  * If several parts fail, the error that comes first in page order is reported: the writer works on earlier
  * slices than the device, and the device on earlier slices than the reader. */
@@ -15,21 +15,22 @@
 #include "chain/slice.h"
 #include "device/event_log.h"
 
-/* A page or an analysis pass on its way. */
+/* State of a pass. */
 struct flow {
     const struct page *page;
     struct reader_thread reader;
     struct writer_thread writer;
-    int slice;           /* the slice that is being enqueued */
+    int slice;           /* number of the slice that is being enqueued */
     cl_mem clipped;      /* clipping counters; may be NULL */
-    struct slot *source; /* the slot that the device reads; NULL between slices. Samples that are moved stay
-                          * in it until the last slice */
-    struct slot *target; /* the slot that the device writes */
+    struct slot *source; /* slot that the device reads; NULL between slices, except for samples that are
+                          * moved, which stay in the slot until the last slice */
+    struct slot *target; /* slot that the device writes */
 };
 
 /* ---------------------------------------------------------------- samples of a slice (struct slice_io) */
 
-/* Fails without a message if there is no slot: then the thread has the message. */
+/* Waits for the next slot of the reader. If the thread has failed, fails without a message, which the thread
+ * has. */
 static enum status flow_acquire_input(void *context, struct raster *in, struct error *error)
 {
     struct flow *flow = context;
@@ -49,14 +50,13 @@ static enum status flow_release_input(void *context, struct error *error)
 {
     struct flow *flow = context;
     struct slot *slot = flow->source;
-    if (flow->page->plan->moved > 0 && flow->slice + 1 < flow->page->plan->slices)
+    if (flow->page->plan->moved_steps > 0 && flow->slice + 1 < flow->page->plan->slices)
         return STATUS_OK;
     flow->source = NULL;
     return reader_thread_push(&flow->reader, slot, error);
 }
 
-/* Acquires an idle slot of the writer: the one place where the calling thread waits. Fails like
- * flow_acquire_input. */
+/* Waits for an idle slot of the writer. Fails like flow_acquire_input. */
 static enum status flow_acquire_output(void *context, struct raster *out, struct error *error)
 {
     struct flow *flow = context;
@@ -70,7 +70,7 @@ static enum status flow_acquire_output(void *context, struct raster *out, struct
                              slot->rows.begin);
     out->width = plan_output(page->plan)->width;
     out->clipped = flow->clipped;
-    /* The slice that was in this slot has been written, so its commands are done. */
+    /* The slice that was in this slot is written, so its commands have finished. */
     enum status status = event_log_collect(page->run->device->event_log, slot->mark, error);
     return status == STATUS_OK ? staging_unmap(slot->staging, 0, error) : status;
 }
@@ -91,9 +91,10 @@ static enum status flow_store_pyramid(void *context, const struct value *pyramid
     return pyramid_store(((struct flow *)context)->page, pyramid, error);
 }
 
-/* ---------------------------------------------------------------- slices of a page */
+/* ---------------------------------------------------------------- the pass */
 
-/* Starts reader and writer, allocates counters, and compiles all programs of the first page together. */
+/* Starts the reader and writer threads, allocates counters, and compiles all programs of a run's first page
+ * together. */
 static enum status flow_begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
@@ -107,7 +108,7 @@ static enum status flow_begin(struct flow *flow, struct error *error)
     if (status == STATUS_OK)
         status = clipping_begin(page->run, &page->output_conversion, 1, &flow->clipped, error);
     if (status == STATUS_OK && !page->run->prebuilt) {
-        const struct page *whole = page->of ? page->of : page;
+        const struct page *whole = page->analysed_page ? page->analysed_page : page;
         status = prebuild_programs(whole->plan, page->run, &whole->input_conversion,
                                    &whole->output_conversion, error);
     }
@@ -115,8 +116,8 @@ static enum status flow_begin(struct flow *flow, struct error *error)
     return status;
 }
 
-/* Ends the threads and returns the first failure in page order. `device_error` is of enqueueing the slices;
- * it has no text if it only found that a thread had failed. */
+/* Ends the threads and returns the first failure in page order. `device_error` is the failure to enqueue a
+ * slice; it has no text if a thread had failed before. */
 static enum status flow_end(struct flow *flow, enum status device_status, const struct error *device_error,
                             struct error *error)
 {
@@ -125,7 +126,7 @@ static enum status flow_end(struct flow *flow, enum status device_status, const 
     reader_thread_end(&flow->reader, failed);
     writer_thread_end(&flow->writer);
     if (failed)
-        device_finish(flow->page->run->device); /* enqueued commands use memory that is about to be freed */
+        device_finish(flow->page->run->device); /* enqueued commands use memory that will be freed */
     if (flow->writer.io.status != STATUS_OK)
         first = &flow->writer.io.error;
     else if (failed && device_error->text[0] != '\0')
@@ -157,7 +158,7 @@ enum status flow_slices(const struct page *page, struct error *error)
     }
     status = flow_end(&flow, status, &device_error, error);
     if (plan->analysis)
-        device_finish(page->run->device); /* no writer has waited for the last part */
+        device_finish(page->run->device); /* no writer thread has waited for the last part */
     if (status == STATUS_OK)
         status = event_log_collect(event_log, event_log_mark(event_log), error);
     if (status == STATUS_OK)

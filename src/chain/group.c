@@ -1,7 +1,7 @@
-/* Groups: their limits, and their run as one slice whose samples are in two staging buffers (slice.h).
+/* The limits of groups, and their run as one slice (slice.h), whose samples are in two staging buffers.
  *
- * Images of a group are more channels of the same planes. So the stages need no loop over images: kernels see
- * more planes, in the grid's z. */
+ * The channels of all images are planes of one allocation. So the stages need no loop over images: kernels
+ * see more planes, which are the grid's z. */
 #include "chain/group.h"
 
 #include "chain/slice.h"
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits of a group. On CPU devices images of 128x128 pixels gain a quarter and images of 512x512 nothing; a
- * group larger than the caches loses. An H200 takes 0.4 to 0.6 of the time for 128x128. For 512x512 it takes
- * 0.8 of the time if the chain has many launches, as with a large halo, and 1.25 if it has few
- * (docs/performance.md). */
+/* Limits of a group, measured in docs/performance.md. Time of a group relative to the images one by one, on
+ * an H200: 0.4 to 0.6 for 128x128 pixels; for 512x512 0.8 if the chain has many launches, as with a large
+ * halo, and 1.25 if it has few. On CPU devices it is 0.75 for 128x128 and 1 for 512x512, and more than 1 if
+ * the group exceeds the caches. */
 static const struct {
-    int pixels;       /* most pixels of an image */
-    int large_pixels; /* the same if a stage has a large halo */
-    double floats;    /* most floats of the largest value: 4 MB, 16 MB */
+    int pixels;            /* most pixels of an image */
+    int large_halo_pixels; /* most pixels of an image if a stage has a large halo */
+    double floats;         /* most floats of the largest value of the chain: 4 MB, 16 MB */
 } limits[] = {[VARIANT_CPU] = {1 << 16, 1 << 16, 1 << 20}, [VARIANT_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
 bool group_accepts(const struct chain *chain, const struct shape *image, const struct run *run)
@@ -29,15 +29,16 @@ bool group_accepts(const struct chain *chain, const struct shape *image, const s
     for (size_t i = 0; i < chain->count; i++)
         if (!step_caps(&chain->steps[i]).groups)
             return false;
-    const int most = chain_caps(chain).large_halo ? limits[run->device->variant].large_pixels
-                                                  : limits[run->device->variant].pixels;
-    return (double)image->width * image->height <= most;
+    const int max_pixels = chain_caps(chain).large_halo ? limits[run->device->variant].large_halo_pixels
+                                                        : limits[run->device->variant].pixels;
+    return (double)image->width * image->height <= max_pixels;
 }
 
 int group_max_images(const struct plan *plan, const struct run *run)
 {
-    /* Floats of the largest value. A transform takes five times the image: twelve quarters on level 1, a
-     * quarter of that on each further level, and the lowpass. */
+    /* Find the floats of the largest value. The wavelet transforms of stages with a large halo have five
+     * times the floats of the image: 12/4 on level 1, a quarter of that on each further level, and the
+     * lowpass. */
     double largest = 0;
     for (size_t i = 0; i <= plan->chain->count; i++) {
         const struct shape *shape = &plan->shapes[i];
@@ -45,10 +46,10 @@ int group_max_images(const struct plan *plan, const struct run *run)
                               (i < plan->chain->count && step_caps(&plan->chain->steps[i]).large_halo);
         largest = fmax(largest, (is_large ? 5.0 : 1.0) * shape->width * shape->height * shape->channels);
     }
-    const int most = (int)(limits[run->device->variant].floats / largest);
-    if (plan->slices > 1 || most < 1)
+    const int images = (int)(limits[run->device->variant].floats / largest);
+    if (plan->slices > 1 || images < 1)
         return 1;
-    return most < GROUP_IMAGES ? most : GROUP_IMAGES;
+    return images < GROUP_IMAGES ? images : GROUP_IMAGES;
 }
 
 /* Allocates rasters for `room` images. */
@@ -91,20 +92,20 @@ struct group_pass {
     cl_mem clipped; /* clipping counters; may be NULL */
 };
 
-/* Returns all rasters as one, for kernels. */
-static struct raster rasters_raster(const struct rasters *rasters, const struct conversion *conversion)
+/* Returns the rasters of all images as one, for kernels. */
+static struct raster rasters_joined(const struct rasters *rasters, const struct conversion *conversion)
 {
     struct raster raster = conversion_raster(conversion, rasters->staging->object, rasters->pitch, 0);
     raster.rows = rasters->rows;
     return raster;
 }
 
-/* struct slice_io: the device gets the input, and the host gets the output back. */
+/* struct slice_io: the staging buffers go to the device and back to the host. */
 static enum status group_acquire_input(void *context, struct raster *in, struct error *error)
 {
     const struct group_pass *pass = context;
     const struct rasters *rasters = &pass->group->in;
-    *in = rasters_raster(rasters, pass->from);
+    *in = rasters_joined(rasters, pass->from);
     return staging_unmap(rasters->staging, rasters->size * (size_t)pass->images, error);
 }
 
@@ -117,7 +118,7 @@ static enum status group_release_input(void *context, struct error *error)
 static enum status group_acquire_output(void *context, struct raster *out, struct error *error)
 {
     const struct group_pass *pass = context;
-    *out = rasters_raster(&pass->group->out, pass->to);
+    *out = rasters_joined(&pass->group->out, pass->to);
     out->width = pass->width;
     out->clipped = pass->clipped;
     return staging_unmap(pass->group->out.staging, 0, error);

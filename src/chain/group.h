@@ -3,11 +3,12 @@
  *     rasters one after the other ──▶ unpack ─▶ stage … stage ─▶ pack ──▶ rasters one after the other
  *
  * The planes of all images are in one allocation, and each kernel is launched once for all of them. So images
- * share the cost of launches and waits, and together fill a GPU. Each image gets the same bits as alone.
+ * share the cost of launches and waits, and together fill a GPU. The bits of an image do not depend on the
+ * group.
  *
- * The caller decides about a group (group_accepts, group_max_images), opens it, fills group_input of each
- * image, runs the group and reads group_output. A group owns its staging buffers and borrows the run. Thread
- * safety: a group belongs to its worker's thread. */
+ * The caller chooses the images (group_accepts, group_max_images), opens the group, writes each image to
+ * group_input, runs the group and reads group_output. A group owns its staging buffers and borrows the run.
+ * Thread safety: a group belongs to its worker's thread. */
 #ifndef CLIMG_CHAIN_GROUP_H
 #define CLIMG_CHAIN_GROUP_H
 
@@ -24,13 +25,13 @@ struct rasters {
 
 struct group {
     struct run *run;
-    int room;                               /* images that fit; 0: closed */
+    int room;                               /* number of images that fit; 0: closed */
     struct rasters in, out;                 /* mapped for the host except during group_run */
     struct clipping clipping[GROUP_IMAGES]; /* counters of each image, after group_run */
 };
 
-/* True if images of that shape may form groups in that chain: small ones without alpha, in buffers, if every
- * stage supports groups. */
+/* True if images of that shape may form groups in that chain: they are small and have no alpha, planes are in
+ * buffers, and every stage supports groups. */
 bool group_accepts(const struct chain *chain, const struct shape *image, const struct run *run);
 
 /* Returns the largest number of images in a group, at least 1. `plan` is for one image. */
@@ -44,8 +45,8 @@ enum status group_open(struct group *group, struct run *run, const struct plan *
 void *group_input(const struct group *group, int i);
 const void *group_output(const struct group *group, int i);
 
-/* Runs the chain on the first images, whose number is plan->shapes[0].images, and waits for all outputs.
- * Fills in `clipping`. After a failure no command uses the group any more. */
+/* Runs the chain on the first plan->shapes[0].images images, and waits for all outputs. Fills in `clipping`.
+ * Also after a failure no command uses the group any more. */
 enum status group_run(struct group *group, const struct plan *plan, const struct conversion *from,
                       const struct conversion *to, struct error *error);
 

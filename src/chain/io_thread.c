@@ -35,12 +35,12 @@ static enum status io_thread_open(struct io_thread *io, struct staging_pool *poo
     return STATUS_OK;
 }
 
-/* Starts the thread. The calling thread does the work of a single slice, and if the system has no more
- * threads. */
+/* Starts the thread, unless there is a single slice. The calling thread then does its work, and also if the
+ * system refuses a thread. */
 static void io_thread_start(struct io_thread *io, void *(*work)(void *), void *context)
 {
     struct error ignored = {.text = ""};
-    io->threaded = io->slots[1].staging && thread_start(&io->thread, work, context, &ignored) == STATUS_OK;
+    io->is_running = io->slots[1].staging && thread_start(&io->thread, work, context, &ignored) == STATUS_OK;
 }
 
 /* Records a failure and wakes all waiters. */
@@ -55,9 +55,9 @@ static void io_thread_fail(struct io_thread *io, const struct error *error)
 /* Waits for the thread. May be called twice. */
 static void io_thread_join(struct io_thread *io)
 {
-    if (io->threaded)
+    if (io->is_running)
         pthread_join(io->thread, NULL);
-    io->threaded = false;
+    io->is_running = false;
 }
 
 static void io_thread_close(struct io_thread *io)
@@ -73,11 +73,11 @@ static void io_thread_close(struct io_thread *io)
 
 /* ---------------------------------------------------------------- reader */
 
-/* Bytes that are read between two checks if the reader should stop, as input may be slow. */
+/* Bytes that are read at once. After them the reader checks if it should stop, as input may be slow. */
 enum { PIECE_SIZE = 1 << 20 };
 
-/* Reads `rows` rows to `to`, or skips them: skipped rows overwrite each other in `to`. Returns early, without
- * a failure, if the reader should stop. */
+/* Reads `rows` rows to `to`, or skips them: skipped rows overwrite each other in `to`. Returns STATUS_OK
+ * early if the reader should stop. */
 static enum status read_pieces(struct reader_thread *reader, unsigned char *to, int rows, bool skip,
                                struct error *error)
 {
@@ -90,9 +90,9 @@ static enum status read_pieces(struct reader_thread *reader, unsigned char *to, 
     enum status status = STATUS_OK;
     while (status == STATUS_OK && rows > 0 && !queue_stopped(&reader->io.idle)) {
         const int some = rows < piece ? rows : piece;
-        /* Rows that --crop cuts off are not decoded. Other skipped rows are, to find damage. */
-        status = (skip && plan->moved > 0 ? reader_skip : reader_read)(reader->page->reader, to, pitch,
-                                                                       (uint32_t)some, error);
+        /* Rows that --crop cuts off need not be decoded. Others are, to find damage. */
+        status = (skip && plan->moved_steps > 0 ? reader_skip : reader_read)(reader->page->reader, to, pitch,
+                                                                             (uint32_t)some, error);
         reader->next_row += some;
         rows -= some;
         to += skip ? 0 : (size_t)some * pitch;
@@ -101,16 +101,15 @@ static enum status read_pieces(struct reader_thread *reader, unsigned char *to, 
     return status;
 }
 
-/* Returns the number of slices to read. Samples that are moved are read as one slice for all output slices.
- */
+/* Returns the number of slices to read. Samples that are moved are read as one slice. */
 static int slices_to_read(const struct reader_thread *reader)
 {
     const struct plan *plan = reader->page->plan;
-    return plan->moved > 0 ? 1 : plan->slices;
+    return plan->moved_steps > 0 ? 1 : plan->slices;
 }
 
-/* Fills the slot with the input rows of the next slice: rows that the previous slice had, and new ones after
- * rows that no slice needs. Copies the rows that the slice after it needs as well. */
+/* Fills the slot with the input rows of the next slice: copies carried rows, skips rows that no slice needs,
+ * and reads the others. Then carries the rows that the slice after it needs as well. */
 static enum status fill_slot(struct reader_thread *reader, struct slot *slot, struct error *error)
 {
     const struct plan *plan = reader->page->plan;
@@ -120,13 +119,14 @@ static enum status fill_slot(struct reader_thread *reader, struct slot *slot, st
     if (status != STATUS_OK)
         return status;
     unsigned char *host = slot->staging->host;
-    const int have = carried.end > needed.begin ? carried.end - needed.begin : 0;
-    if (have > 0)
-        memcpy(host, reader->carry + (size_t)(needed.begin - carried.begin) * pitch, (size_t)have * pitch);
-    status = read_pieces(reader, host, needed.begin - reader->next_row, true, error);
+    const int copied = carried.end > needed.begin ? carried.end - needed.begin : 0;
+    if (copied > 0)
+        memcpy(host, reader->carry + (size_t)(needed.begin - carried.begin) * pitch, (size_t)copied * pitch);
+    else if (needed.begin > reader->next_row)
+        status = read_pieces(reader, host, needed.begin - reader->next_row, true, error);
     if (status == STATUS_OK)
-        status =
-            read_pieces(reader, host + (size_t)have * pitch, needed.end - needed.begin - have, false, error);
+        status = read_pieces(reader, host + (size_t)copied * pitch, needed.end - needed.begin - copied, false,
+                             error);
     if (status != STATUS_OK)
         return status;
     if (reader->next_slice + 1 < slices_to_read(reader)) {
@@ -135,7 +135,7 @@ static enum status fill_slot(struct reader_thread *reader, struct slot *slot, st
         memcpy(reader->carry, host + (size_t)(reader->carried.begin - needed.begin) * pitch,
                (size_t)(reader->carried.end - reader->carried.begin) * pitch);
     }
-    slot->slice = reader->next_slice++;
+    reader->next_slice++;
     slot->rows = needed;
     return STATUS_OK;
 }
@@ -151,8 +151,8 @@ static struct slot *fill_next(struct reader_thread *reader)
     return NULL;
 }
 
-/* Reads the rows below the last slice, which the chain does not need, to find damage at the file's end. They
- * go to the first slot that is idle. */
+/* Skips the rows below the last slice, which the chain does not need, to find damage at the file's end. Their
+ * buffer is the first idle slot. */
 static void read_rest(struct reader_thread *reader)
 {
     struct error error = {.text = ""};
@@ -160,6 +160,7 @@ static void read_rest(struct reader_thread *reader)
     struct slot *slot = rest > 0 ? queue_pop(&reader->io.idle) : NULL;
     if (!slot)
         return;
+    reader->next_slice = -1; /* for the trace: these rows belong to no slice */
     enum status status = staging_wait(slot->staging, &error);
     if (status == STATUS_OK)
         status = read_pieces(reader, slot->staging->host, rest, true, &error);
@@ -167,7 +168,7 @@ static void read_rest(struct reader_thread *reader)
         io_thread_fail(&reader->io, &error);
 }
 
-/* Fills slots until all slices are read, then reads the rest of the page. */
+/* Fills slots until all slices are read, then skips the rest of the page. */
 static void *reader_thread_run(void *context)
 {
     struct reader_thread *reader = context;
@@ -201,7 +202,7 @@ enum status reader_thread_open(struct reader_thread *reader, const struct page *
 
 struct slot *reader_thread_pop(struct reader_thread *reader)
 {
-    return reader->io.threaded ? queue_pop(&reader->io.ready) : fill_next(reader);
+    return reader->io.is_running ? queue_pop(&reader->io.ready) : fill_next(reader);
 }
 
 enum status reader_thread_push(struct reader_thread *reader, struct slot *slot, struct error *error)
@@ -220,7 +221,7 @@ void reader_thread_end(struct reader_thread *reader, bool failed)
     if (failed) {
         queue_stop(&io->idle);
         queue_stop(&io->ready);
-    } else if (!io->threaded && io->status == STATUS_OK) {
+    } else if (!io->is_running && io->status == STATUS_OK) {
         read_rest(reader);
     }
     io_thread_join(io);
@@ -238,7 +239,7 @@ void reader_thread_close(struct reader_thread *reader)
 static bool write_slot(struct writer_thread *writer, struct slot *slot)
 {
     struct error error = {.text = ""};
-    enum status status = staging_wait(slot->staging, &error); /* for the device */
+    enum status status = staging_wait(slot->staging, &error);
     if (status == STATUS_OK) {
         const double since = clock_seconds();
         status = writer_write(writer->page->writer, slot->staging->host, writer->io.pitch,
@@ -273,7 +274,7 @@ enum status writer_thread_open(struct writer_thread *writer, const struct page *
     timing_add(page->timing, PHASE_ENCODE, "begin", -1, since);
     status = io_thread_open(&writer->io, &page->run->stagings,
                             transfer_pitch(shape->width, shape->channels, page->output_conversion.type),
-                            page->plan->slice, page->plan->slices > 1, error);
+                            page->plan->slice_rows, page->plan->slices > 1, error);
     if (status == STATUS_OK)
         io_thread_start(&writer->io, writer_thread_run, writer);
     return status;
@@ -289,7 +290,7 @@ enum status writer_thread_push(struct writer_thread *writer, struct slot *slot, 
     const size_t rows = (size_t)(slot->rows.end - slot->rows.begin);
     enum status status = staging_map(slot->staging, writer->io.pitch * rows, error);
     slot->mark = event_log_mark(writer->page->run->device->event_log);
-    if (status == STATUS_OK && writer->io.threaded)
+    if (status == STATUS_OK && writer->io.is_running)
         queue_push(&writer->io.ready, slot);
     else if (status == STATUS_OK)
         write_slot(writer, slot); /* writer_thread_end reports a failure */

@@ -18,9 +18,11 @@
 /* A buffer of a ring: the samples of one slice. */
 struct slot {
     struct staging *staging;
-    int slice;            /* number of the slice */
     struct interval rows; /* rows in the buffer */
-    size_t mark; /* once the slot is idle, commands with event records up to this one have finished */
+
+    /* Output slots only. */
+    int slice;   /* number of the slice */
+    size_t mark; /* event_log_mark after the slice's commands */
 };
 
 /* A thread and its ring. Both queues lock themselves. */
@@ -30,7 +32,7 @@ struct io_thread {
     struct queue idle, ready;
     size_t pitch; /* bytes from row to row */
     pthread_t thread;
-    bool threaded; /* `thread` runs; else the calling thread does its work */
+    bool is_running; /* else the calling thread does the work of `thread` */
 
     /* Written by the thread, read after reader_thread_end or writer_thread_end. */
     enum status status;
@@ -43,7 +45,7 @@ struct reader_thread {
     /* Private to the thread. */
     const struct page *page;
     unsigned char *carry;    /* copies of rows that the next slice needs as well */
-    struct interval carried; /* their range */
+    struct interval carried; /* range of the rows in `carry` */
     int next_slice;          /* number of the slice to be read next */
     int next_row;            /* row of the page to be decoded next */
 };
@@ -53,8 +55,8 @@ struct writer_thread {
     const struct page *page;
 };
 
-/* Open a zeroed struct: allocate the ring and start the thread; writer_thread_open begins the output page,
- * too. Call the functions _end and _close also after a failure. */
+/* Allocate the ring of a zeroed struct and start its thread; writer_thread_open also begins the output page.
+ * Call the functions _end and _close also after a failure. */
 enum status reader_thread_open(struct reader_thread *reader, const struct page *page, struct error *error);
 enum status writer_thread_open(struct writer_thread *writer, const struct page *page, struct error *error);
 
@@ -70,10 +72,10 @@ struct slot *writer_thread_pop(struct writer_thread *writer);
 /* Submits a slot to the writer, which waits until the enqueued commands have filled it. */
 enum status writer_thread_push(struct writer_thread *writer, struct slot *slot, struct error *error);
 
-/* Ends the reader: at once if another part has failed, else after the rest of the page. */
+/* Waits for the thread, which reads the rest of the page first; if another part `failed`, it stops. */
 void reader_thread_end(struct reader_thread *reader, bool failed);
 
-/* Ends the writer after all submitted slots. */
+/* Waits for the thread, which writes all submitted slots first. */
 void writer_thread_end(struct writer_thread *writer);
 
 /* Free the ring. No enqueued command may use it. */

@@ -2,9 +2,8 @@
  *
  *     input pages ─▶ memory_reader ─▶ flow_page ─▶ memory_writer ─▶ one array of values
  *
- * A page needs a reader and a writer, so this file implements the callbacks of image/memory_io.h on arrays.
- * The code between them is the same as for files. Shorter code would call slice_run directly, but then
- * --selftest would not test the threads and the staging buffers. */
+ * flow_page needs a reader and a writer, so this file has the callbacks of image/memory_io.h for arrays. It
+ * does not call slice_run directly, so that --selftest tests the threads and the staging buffers, too. */
 #include "chain/memory_run.h"
 
 #include "chain/page.h"
@@ -44,13 +43,13 @@ static enum status samples_add(struct sample_array *values, enum sample_type typ
                                size_t count, struct error *error)
 {
     const size_t unit = sample_size(value_type(type)), used = values->count * unit, size = count * unit;
-    if (used + size > values->room) {
-        size_t room = used + size < 2 * values->room ? 2 * values->room : used + size;
-        unsigned char *bytes = realloc(values->bytes, room);
+    if (used + size > values->capacity) {
+        size_t capacity = used + size < 2 * values->capacity ? 2 * values->capacity : used + size;
+        unsigned char *bytes = realloc(values->bytes, capacity);
         if (!bytes)
             return fail_memory(error, "out of memory for rows of samples");
         values->bytes = bytes;
-        values->room = room;
+        values->capacity = capacity;
     }
     memcpy(values->bytes + used, rows, size);
     values->type = value_type(type);
@@ -110,7 +109,7 @@ struct memory_run {
     struct sample_array *values;
 };
 
-/* Copies the rows that are present; others stay undefined. */
+/* Copies the rows that are present; other rows remain undefined. */
 static enum status memory_run_read_rows(void *context, void *rows, size_t pitch, uint32_t count,
                                         struct error *error)
 {
@@ -176,7 +175,7 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
     again.reader = NULL;
     again.writer = NULL;
     again.clipping = &clipping;
-    again.watch = NULL; /* progress belongs to the original page */
+    again.watch = NULL; /* the progress bar counts only rows of the original page */
     enum status status = memory_reader(name, &inputs[0].info, &source, &again.reader, error);
     if (status == STATUS_OK)
         status = memory_writer(name, &sink, &again.writer, error);

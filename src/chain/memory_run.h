@@ -1,9 +1,9 @@
 /* Runs of a chain on samples in memory, with the code that processes files. --selftest compares the output
  * with known answers, --verify compares it with the rows that are about to be written, and --warm compiles
- * programs this way.
+ * programs by such runs.
  *
- * Callers own input pages and sample arrays and free them; a run only reads the inputs. Thread safety:
- * as flow_page, a run belongs to its worker's thread. */
+ * Callers own input pages and sample arrays, and free them. Thread safety: a run belongs to its worker's
+ * thread. */
 #ifndef CLIMG_CHAIN_MEMORY_RUN_H
 #define CLIMG_CHAIN_MEMORY_RUN_H
 
@@ -17,8 +17,7 @@ struct input_page {
 };
 
 /* Allocates the samples. Fails if memory runs out. input_page_free is safe after a failure and on a zeroed
- * page.
- */
+ * page. */
 enum status input_page_init(struct input_page *input, const struct image_info *info, struct interval rows,
                             struct error *error);
 void input_page_free(struct input_page *input);
@@ -30,7 +29,8 @@ size_t row_values(const struct image_info *info);
 struct sample_array {
     enum sample_type type; /* SAMPLE_FLOAT for complex samples */
     unsigned char *bytes;
-    size_t count, room; /* count in values, room in bytes */
+    size_t count;    /* number of values */
+    size_t capacity; /* bytes */
 };
 
 /* Returns a value; full scale of integers is 1. */
@@ -42,9 +42,9 @@ void samples_free(struct sample_array *values);
 struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
                         double exponent);
 
-/* Runs the inputs through page->plan and appends the values of all output pages to `values`. There is one
- * input, or `count` of them for the pages of a pyramid. Rows that an input does not have are undefined; the
- * plan must not need them. `name` begins messages. */
+/* Sends the inputs, one image or all `count` pages of a pyramid, through page->plan, and appends the values
+ * of all output pages to `values`. The plan must not need rows that an input does not have. `name` begins
+ * messages. */
 enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
                           size_t count, struct sample_array *values, struct error *error);
 

@@ -1,9 +1,10 @@
-/* The passes over a page: the analysis passes of its chain, then its slices.
+/* The passes over a page: the analysis passes of its chain, then the pass that writes the output.
  *
- *     reader ─▶ pass 1 ─▶ spool ─▶ pass 2 … ─▶ slices ─▶ writer        (flow.c does each pass)
+ *     reader ─▶ first pass ─▶ spool ─▶ second pass … ─▶ last pass ─▶ writer        (flow.c does each pass)
  *
- * An analysis pass (struct analysis of engine/stage.h) reads the page before its slices. A file whose rows
- * need no decoding is read again. Decoded rows of other files are spooled to a temporary file. */
+ * A stage has an analysis pass (struct analysis of engine/stage.h) if its result depends on the whole page. A
+ * file whose rows need no decoding is read again in each pass. Decoded rows of other files are spooled: the
+ * first pass writes them to a temporary file, and the others read that. */
 #include "chain/page.h"
 
 #include "base/files.h"
@@ -18,13 +19,12 @@
 /* Decoded rows of a page in a temporary file, without padding, for the passes after the first. */
 struct spool {
     struct reader *reader; /* the source of the first pass */
-    const char *folder;
-    FILE *file;
-    bool is_full; /* has all rows: the first pass is done */
-    bool is_last; /* no further pass will read it */
-    uint32_t row; /* next row to be read */
-    /* Buffer of `file`. With stdio's 4 KiB each row is a system call. */
-    char buffer[1 << 16];
+    const char *folder;    /* for temporary files */
+    FILE *file;            /* NULL before the first pass and after the last row of the last pass */
+    bool is_full;          /* has all rows: the first pass is done */
+    bool is_last;          /* no further pass will read it */
+    uint32_t row;          /* next row to be read */
+    char buffer[1 << 16];  /* of `file`: with stdio's 4 KiB each row would be a system call */
 };
 
 /* Fails for all files, as they share the folder. `what` is "read" or "write". */
@@ -38,9 +38,9 @@ static enum status spool_fail(const struct spool *spool, const char *what, struc
     return STATUS_FAILED;
 }
 
-/* Reads rows of the file and appends them to the spool, or reads them from the full spool. Closes it after
- * the last row of the last pass: the reader thread has time for that, while deleting 35 MB after the last
- * slice took 10 ms of a page's 500. */
+/* Reads rows from the page's reader and appends them to the spool, or reads them from the full spool. Closes
+ * it after the last row of the last pass, in the reader thread, which is ahead of the others: deleting 35 MB
+ * after the last slice took 10 ms of a page's 500. */
 static enum status spool_read(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
     struct spool *spool = context;
@@ -63,7 +63,7 @@ static enum status spool_read(void *context, void *rows, size_t pitch, uint32_t 
     return STATUS_OK;
 }
 
-/* Runs flow_slices with the rows of spool_read. */
+/* Runs a pass whose input are the rows of spool_read. */
 static enum status flow_spooled(const struct page *page, struct spool *spool, struct error *error)
 {
     const struct memory_source source = {.context = spool, .read = spool_read};
@@ -82,26 +82,24 @@ static enum status flow_spooled(const struct page *page, struct spool *spool, st
 
 /* ---------------------------------------------------------------- passes */
 
-/* Frees the memory of a pass before the next one needs larger pieces. */
+/* Frees the memory of a pass, as the next pass needs allocations of other sizes. */
 static void free_pass_memory(struct run *run)
 {
     device_finish(run->device);
     run_clear(run);
 }
 
-/* Runs the analysis pass of a step. `spool` is NULL if the page's reader is to be read. */
+/* Runs the analysis pass of a step. Its input is the spool, or the page's reader if `spool` is NULL. */
 static enum status analyse_step(const struct page *page, size_t step, struct spool *spool,
                                 struct error *error)
 {
     struct chain before;
     struct plan plan;
     struct page analysis = *page;
-    struct clipping ignored = {0};
     plan_analysis(page->plan, step, &before, &plan);
     analysis.plan = &plan;
-    analysis.of = page;
+    analysis.analysed_page = page;
     analysis.output_conversion.counts_clipping = false;
-    analysis.clipping = &ignored;
     analysis.watch = NULL;
     enum status status = analysis_begin(&plan, page->run, error);
     if (status == STATUS_OK)
@@ -127,10 +125,9 @@ enum status analyse_page(const struct page *page, size_t step, struct error *err
 enum status flow_page(const struct page *page, struct error *error)
 {
     const struct plan *plan = page->plan;
-    /* The rows of the first pass are spooled, unless the reader can go back. */
     struct spool spool = {.reader = page->reader, .folder = page->run->device->environment->spool};
     enum status status = STATUS_OK;
-    const bool rereads = reader_go_back(page->reader);
+    const bool rereads = reader_go_back(page->reader); /* else the rows are spooled */
     run_begin_page(page->run);
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
         if (!plan_needs_analysis(plan, i))

@@ -1,4 +1,4 @@
-/* Row arithmetic of a plan: the rows of every value that a slice needs, from the output back to the reader.
+/* Row arithmetic of a plan: the rows of every value that a slice needs, from its output back to its input.
  *
  *     input   |-------------------|         stage->rows adds the halo of each stage,
  *     value      |-------------|            the border rule moves or clips rows outside of the image
@@ -34,7 +34,7 @@ const struct shape *plan_output(const struct plan *plan)
 /* Replaces rows beyond the border by the rows that the border rule reads instead. */
 static struct interval rows_with_border(struct interval rows, int height, enum edge edge)
 {
-    int above = -rows.begin, below = rows.end - height;
+    const int above = -rows.begin, below = rows.end - height;
     if (edge == EDGE_WRAP && (above > 0 || below > 0))
         return rows_full(height);
     if (edge == EDGE_MIRROR && below > 0 && height - below < rows.begin)
@@ -55,27 +55,27 @@ void plan_rows(const struct plan *plan, struct interval out, struct interval *ro
     for (size_t i = plan->chain->count; i > 0; i--) {
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
-        /* Samples are moved before the first slice, so all of them are needed. */
-        const struct interval made = (int)i <= plan->moved ? rows_full(plan->shapes[i].height) : rows[i];
-        rows[i - 1] = rows_with_border(step->stage->rows(step->params, in, made), in->height, plan->edge);
+        /* Samples are moved before the first slice, and all at once. */
+        const struct interval needed = i <= plan->moved_steps ? rows_full(plan->shapes[i].height) : rows[i];
+        rows[i - 1] = rows_with_border(step->stage->rows(step->params, in, needed), in->height, plan->edge);
     }
 }
 
-struct interval plan_slice(const struct plan *plan, int slice)
+struct interval plan_slice(const struct plan *plan, int index)
 {
-    int begin = plan->made.begin + slice * plan->slice, left = plan->made.end - begin;
-    return (struct interval){begin, begin + (left < plan->slice ? left : plan->slice)};
+    const int begin = plan->output_rows.begin + index * plan->slice_rows,
+              left = plan->output_rows.end - begin;
+    return (struct interval){begin, begin + (left < plan->slice_rows ? left : plan->slice_rows)};
 }
 
-struct interval plan_slice_input(const struct plan *plan, int slice)
+struct interval plan_slice_input(const struct plan *plan, int index)
 {
     struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
-    plan_rows(plan, plan_slice(plan, slice), rows);
+    plan_rows(plan, plan_slice(plan, index), rows);
     return rows[0];
 }
 
-/* True if the step needs an analysis pass unless a slice has all of its input. Images of a group are whole.
- */
+/* True if the step needs an analysis pass when the image is sliced. Groups are never sliced. */
 static bool may_need_analysis(const struct plan *plan, size_t step)
 {
     const struct step *at = &plan->chain->steps[step];
@@ -102,23 +102,23 @@ bool plan_needs_analysis(const struct plan *plan, size_t step)
 
 void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, struct plan *analysis)
 {
-    int height = plan->shapes[step].height;
-    double scale = (double)height / plan_output(plan)->height;
+    const int height = plan->shapes[step].height;
+    const double scale = (double)height / plan_output(plan)->height;
     *chain = *plan->chain;
     chain->count = step;
     *analysis = *plan;
     analysis->chain = chain;
     analysis->analysis = &plan->chain->steps[step];
     analysis->opponent_out = false;
-    analysis->made = rows_full(height);
-    /* A part has about as many rows of this value as a slice of the page needs, and at most a third of its
-     * input is halo, unless the slices have a large halo, too. */
+    analysis->output_rows = rows_full(height);
+    /* A part covers about as many rows of the picture as a slice of the page. At most a third of its input is
+     * halo, unless the slices have a large halo, too. */
     const struct step *at = analysis->analysis;
     const struct interval middle = {height / 2, height / 2 + 1},
-                          around = at->stage->analysis->rows(at->params, &plan->shapes[step], middle);
-    const int least = plan_has_large_halo(plan) ? 1 : 2 * (around.end - around.begin - 1);
-    int slice = plan->slices > 1 ? (int)fmin(fmax(ceil(plan->slice * scale), least), height) : height;
-    plan_set_slice(analysis, slice);
+                          needed = at->stage->analysis->rows(at->params, &plan->shapes[step], middle);
+    const int least = plan_has_large_halo(plan) ? 1 : 2 * (needed.end - needed.begin - 1);
+    const double part_rows = fmin(fmax(ceil(plan->slice_rows * scale), least), height);
+    plan_set_slice(analysis, plan->slices > 1 ? (int)part_rows : height);
 }
 
 bool plan_has_large_halo(const struct plan *plan)
@@ -128,61 +128,56 @@ bool plan_has_large_halo(const struct plan *plan)
 
 bool plan_outgrows(const struct plan *plan, const struct interval *rows, int *most)
 {
-    int count = rows[plan->moved].end - rows[plan->moved].begin;
-    bool outgrows = *most > 0 && count > plan->headroom * *most;
+    const int count = rows[plan->moved_steps].end - rows[plan->moved_steps].begin;
+    const bool outgrows = *most > 0 && count > plan->headroom * *most;
     *most = count > *most ? count : *most;
     return outgrows;
 }
 
-void plan_set_slice(struct plan *plan, int slice)
+void plan_set_slice(struct plan *plan, int slice_rows)
 {
-    int held = 0;            /* end of the rows that the previous slice needed */
     int first = 0, most = 0; /* rows that enter the stages: in the first slice, and most in a slice */
-    plan->slice = slice;
-    plan->overlap_rows = plan->tallest = 0;
-    plan->slices = (plan->made.end - plan->made.begin - 1) / plan->slice + 1;
+    int previous_end = 0;    /* end of the rows that entered the stages in the previous slice */
+    plan->slice_rows = slice_rows;
+    plan->slices = ceil_div(plan->output_rows.end - plan->output_rows.begin, slice_rows);
+    plan->input_rows = plan->overlap_rows = plan->tallest = 0;
     for (int i = 0; i < plan->slices; i++) {
-        struct interval steps[MAX_CHAIN + 1] = {{0, 0}}, rows;
-        plan_rows(plan, plan_slice(plan, i), steps);
-        for (size_t k = (size_t)plan->moved; k <= plan->chain->count; k++)
-            if (steps[k].end - steps[k].begin > plan->tallest)
-                plan->tallest = steps[k].end - steps[k].begin;
-        rows = steps[plan->moved];
-        int count = rows.end - rows.begin, overlap = held - rows.begin;
+        struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
+        plan_rows(plan, plan_slice(plan, i), rows);
+        for (size_t k = plan->moved_steps; k <= plan->chain->count; k++)
+            if (rows[k].end - rows[k].begin > plan->tallest)
+                plan->tallest = rows[k].end - rows[k].begin;
+        const struct interval entering = rows[plan->moved_steps];
+        const int count = entering.end - entering.begin, overlap = previous_end - entering.begin;
         first = i == 0 ? count : first;
         most = count > most ? count : most;
-        plan->overlap_rows = overlap > plan->overlap_rows ? overlap : plan->overlap_rows;
-        held = rows.end;
-    }
-    plan->input_rows = most;
-    if (plan->moved > 0) { /* read as one slice */
-        struct interval steps[MAX_CHAIN + 1] = {{0, 0}};
-        plan_rows(plan, plan->made, steps);
-        plan->input_rows = steps[0].end - steps[0].begin;
-        plan->overlap_rows = 0;
+        /* Samples that are moved are read once, for all slices. */
+        plan->input_rows = plan->moved_steps > 0 ? rows[0].end - rows[0].begin : most;
+        if (plan->moved_steps == 0 && overlap > plan->overlap_rows)
+            plan->overlap_rows = overlap;
+        previous_end = entering.end;
     }
     plan->headroom = plan->slices > 1 && plan_has_large_halo(plan) ? 1.01 : (double)most / first;
 }
 
 void plan_set_part(struct plan *plan, struct interval part)
 {
-    int rows = part.end - part.begin;
-    plan->made = part;
-    plan_set_slice(plan, plan->slice < rows ? plan->slice : rows);
+    const int rows = part.end - part.begin;
+    plan->output_rows = part;
+    plan_set_slice(plan, plan->slice_rows < rows ? plan->slice_rows : rows);
 }
 
-/* Returns the map from positions in the step's output to positions in its input. If the stage does not say
- * it, that is the scaling between two shapes. If a power of two with sizes rounded up explains both sizes, as
- * for --scale, that is the factor: the ratio of rounded sizes would shift the last pixels. Else their ratio.
- */
+/* Returns the map from positions in the step's output to positions in its input: what the stage says, or else
+ * a scaling. Its factor is a power of two if that explains both sizes, rounded up, as for --scale: the ratio
+ * of rounded sizes would shift the last pixels. Else it is the ratio of the sizes. */
 static struct affine step_inverse_map(const struct step *step, const struct shape *in,
                                       const struct shape *out)
 {
     const int largest = 30;
     if (step->stage->inverse_map)
         return step->stage->inverse_map(step->params, in);
-    for (int power = 0; power <= largest; power = power > 0 ? -power : 1 - power) {
-        double factor = ldexp(1, power);
+    for (int power = 0; power <= largest; power = power > 0 ? -power : 1 - power) { /* 0, 1, -1, 2, ... */
+        const double factor = ldexp(1, power);
         if (ceil(in->width * factor) == out->width && ceil(in->height * factor) == out->height)
             return affine_scaling(1 / factor, 1 / factor);
     }
@@ -225,7 +220,7 @@ struct affine plan_inverse_map(const struct plan *plan)
     struct affine all = affine_scaling(1, 1);
     for (size_t i = 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
-        if (step_caps(step).new_geometry) /* positions have no meaning for another picture */
+        if (step_caps(step).new_geometry)
             continue;
         const struct shape in = shape_full(&plan->shapes[i]), out = shape_full(&plan->shapes[i + 1]);
         const struct affine one = step_inverse_map(step, &in, &out);
@@ -240,6 +235,7 @@ void plan_set_images(struct plan *plan, int images)
         plan->shapes[i].images = images;
 }
 
+/* Returns the number of samples of an image. */
 static double shape_samples(const struct shape *shape)
 {
     return (double)shape->width * shape->height * shape->channels;
@@ -255,7 +251,7 @@ struct workload chain_workload(const struct chain *chain, const struct shape *sh
         struct error ignored = {.text = ""};
         struct shape out = in;
         const double cost = step_caps(step).relative_cost;
-        /* A stage that does not take the shape works on a coefficient file, or the job will fail. */
+        /* If a stage refuses the shape, the file contains coefficients, or the job will fail. */
         if (step->stage->in != in.kind ||
             (step->stage->shape && step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK))
             out = in;

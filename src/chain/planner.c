@@ -1,14 +1,13 @@
-/* Makes the plan for one image: shapes, memory and the height of its slices.
+/* Makes the plan for one image: the shapes after each step, and the rows of a slice.
  *
- * Shapes follow the input through the chain. How many rows go through at once is found by one loop
- * (plan_slices): lower the slice until what it takes fits. What a slice takes is not modelled by formulas: a
- * dry run of the stages counts their allocations (slice.h).
+ * plan_slices begins with the whole image, or what a GPU needs to overlap copies with kernels, and reduces
+ * the rows of a slice until its memory fits. No formula models that memory: a dry run of the stages counts
+ * their allocations (slice.h). A rough estimate, which takes less time, comes first.
  *
- * A slice of a CPU device should fit the caches; on devices with memory of their own copies and kernels of
- * different slices overlap. Each slice computes its halo again, so a chain with a large halo has high slices
- * and a larger budget. Tried and lost: a search by bisection for the largest slice that fits gains nothing
- * over steps of a quarter. Processing such chains whole on a CPU is slower, too: the first access to fresh
- * memory pages costs more than computing the halo's rows twice. */
+ * A slice on a CPU device should fit the caches. Each slice computes its halo again, so a chain with a large
+ * halo has higher slices and a larger budget. Tried and lost: a search by bisection for the largest slice
+ * that fits gains nothing over steps of a quarter. Processing such chains whole on a CPU is slower, too: the
+ * first access to fresh memory pages costs more than computing the halo's rows twice. */
 #include "chain/planner.h"
 
 #include "chain/coefficients.h"
@@ -18,50 +17,42 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SIZE_TEXT = 32 };
+enum { SIZE_TEXT = 32 };      /* bytes of a size in a message */
+enum { LEVEL_PADDING = 8 };   /* rows by which the levels of a wavelet transform are padded */
+enum { DRY_RUN_SLICES = 32 }; /* slices in a dry run in addition to the first one */
 
-/* Slice heights are multiples of this many rows. With a large halo of 64, so that every slice begins at the
- * same phase of the first six levels of a wavelet transform. */
-enum { SLICE_UNIT = 16, LARGE_UNIT = 64 };
+/* Slices have a multiple of this number of rows. With a large halo that is 64, so that all slices begin at
+ * the same phase of the first six levels of a wavelet transform. */
+enum { SLICE_UNIT = 16, LARGE_HALO_UNIT = 64 };
 
-/* Rows by which levels of a transform are padded. */
-enum { LEVEL_PADDING = 8 };
-
-/* Slices in a dry run besides the first one. */
-enum { DRY_SLICES = 32 };
-
-/* Bytes of a slice on a CPU device: a share of the caches of two cores (docs/performance.md). */
-static const double CACHE_BUDGET = 40e6;
-
-/* Bytes of the host's memory for a slice whose halo is large. */
-static const double LARGE_BUDGET = 0.3e9;
+/* Most bytes of a slice on a CPU device: a share of the caches of two cores (docs/performance.md), or, with a
+ * large halo, of the host's memory. */
+static const double CACHE_BUDGET = 40e6, LARGE_HALO_BUDGET = 0.3e9;
 
 /* ---------------------------------------------------------------- memory */
 
 /* Most memory that a plan with its present slices needs at one time, in bytes. */
-struct need {
-    uint64_t planes;  /* of the stages, on the device */
-    uint64_t largest; /* the largest allocation of `planes` */
-    uint64_t staging; /* staging buffers */
-    uint64_t moved;   /* the part of `staging` for input that is kept whole, for a lossless move */
-    uint64_t codecs;  /* reader and writer, and input rows that are kept for the next slice (io_thread.c) */
+struct memory_need {
+    uint64_t planes;     /* of the stages, on the device */
+    uint64_t largest;    /* largest allocation of `planes` */
+    uint64_t staging;    /* staging buffers */
+    uint64_t kept_input; /* part of `staging`: the whole input, if the first step moves samples */
+    uint64_t codecs; /* reader and writer, and input rows that are kept for the next slice (io_thread.c) */
 };
 
 /* Returns the bytes of the staging buffers at one end of the chain: for `rows` rows of an image, or for the
  * largest page of a pyramid. */
-static uint64_t count_samples(const struct shape *shape, enum sample_type type, int rows, int slices)
+static uint64_t staging_bytes(const struct shape *shape, enum sample_type type, int rows, int slices)
 {
     if (shape->kind == KIND_IMAGE)
         return (uint64_t)transfer_pitch(shape->width, shape->channels, type) * (uint64_t)rows *
                (uint64_t)shape->images * (slices > 1 ? PLAN_SLOTS : 1);
-    int width, height;
-    char name[PAGE_NAME_SIZE];
-    coefficients_page(shape, 1, &width, &height, name);
-    return (uint64_t)transfer_pitch(width, shape->channels, SAMPLE_COMPLEX) * (uint64_t)height;
+    const struct coefficient_page page = coefficients_page(shape, 1);
+    return (uint64_t)transfer_pitch(page.width, shape->channels, page.type) * (uint64_t)page.height;
 }
 
-/* Returns the bytes that the writer needs to compress. */
-static uint64_t count_written(const struct plan *plan, const struct plan_request *request)
+/* Returns the bytes of the writer, mostly for compression. */
+static uint64_t writer_bytes(const struct plan *plan, const struct plan_request *request)
 {
     const struct shape *out = plan_output(plan);
     struct image_info info = {.width = (uint32_t)out->width,
@@ -73,93 +64,112 @@ static uint64_t count_written(const struct plan *plan, const struct plan_request
     return request->writer.format ? writer_memory(&request->writer, &info) : 0;
 }
 
-/* Finds the need by a dry run. */
-static enum status find_need(const struct plan *plan, const struct plan_request *request,
-                             const struct run *run, struct need *need, struct error *error)
+/* Finds the memory need by a dry run. */
+static enum status find_memory_need(const struct plan *plan, const struct plan_request *request,
+                                    const struct run *run, struct memory_need *need, struct error *error)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
-    const uint64_t read = count_samples(in, plan->in, plan->input_rows, plan->moved > 0 ? 1 : plan->slices);
+    const uint64_t read =
+        staging_bytes(in, plan->in, plan->input_rows, plan->moved_steps > 0 ? 1 : plan->slices);
     const struct conversion from = {.type = plan->in,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
-                                    .has_range = request->converted}, /* any conversion of samples */
+                                    .has_range = request->converted}, /* or another conversion */
         to = {.type = plan->out,
               .channels = out->channels,
               .alpha = out->alpha,
               .has_range = request->converted};
-    need->staging = read + count_samples(out, plan->out, plan->slice, plan->slices);
-    need->moved = plan->moved > 0 ? read : 0;
-    need->codecs = request->reader_memory + count_written(plan, request);
+    need->staging = read + staging_bytes(out, plan->out, plan->slice_rows, plan->slices);
+    need->kept_input = plan->moved_steps > 0 ? read : 0;
+    need->codecs = request->reader_memory + writer_bytes(plan, request);
     if (in->kind == KIND_IMAGE)
         need->codecs +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
-    struct dry_run dry;
-    enum status status = slice_dry_run(plan, run, &from, &to, DRY_SLICES, NULL, &dry, error);
+    struct dry_run_memory dry;
+    enum status status = slice_dry_run(plan, run, &from, &to, DRY_RUN_SLICES, NULL, &dry, error);
     need->planes = dry.planes;
     need->largest = dry.largest;
     return status;
 }
 
 /* Returns the bytes of the host's memory that a need takes. */
-static uint64_t host_bytes(const struct run *run, const struct need *need)
+static uint64_t host_bytes(const struct run *run, const struct memory_need *need)
 {
     return need->staging + need->codecs + (run->device->shares_memory ? need->planes : 0);
 }
 
 /* Returns the bytes of the device's memory that a slice takes: planes and staging buffers, and if the device
  * shares the host's memory what reader and writer need. */
-static uint64_t device_bytes(const struct run *run, const struct need *need)
+static uint64_t device_bytes(const struct run *run, const struct memory_need *need)
 {
-    return need->planes + need->staging - need->moved + (run->device->shares_memory ? need->codecs : 0);
+    return need->planes + need->staging - need->kept_input + (run->device->shares_memory ? need->codecs : 0);
 }
 
-/* Prints the size in KiB below 10 MiB, else in MiB, rounded up. */
-static void write_size(char *text, uint64_t bytes)
+/* Returns the size in whole KiB below 10 MiB, else in whole MiB, rounded up. */
+static uint64_t round_size(uint64_t bytes)
 {
-    if (bytes < 10 << 20)
-        snprintf(text, SIZE_TEXT, "%llu KiB", (unsigned long long)((bytes + 1023) >> 10));
-    else
-        snprintf(text, SIZE_TEXT, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+    const uint64_t unit = bytes < 10 << 20 ? 1 << 10 : 1 << 20;
+    return (bytes + unit - 1) / unit * unit;
 }
 
-/* Fails: the need exceeds --memory-limit. */
-static enum status fail_limit(const struct plan *plan, const struct run *run, const struct need *need,
-                              struct error *error)
+/* Writes the size, rounded like round_size. */
+static void size_text(char *text, uint64_t bytes)
 {
-    char needed[SIZE_TEXT], limit[SIZE_TEXT];
-    write_size(needed, host_bytes(run, need));
-    write_size(limit, run->limits.host_halved ? 2 * run->limits.host : run->limits.host);
-    return fail_memory(error, "needs %s of memory%s, and --memory-limit is %s%s; raise it", needed,
+    const bool is_small = bytes < 10 << 20;
+    snprintf(text, SIZE_TEXT, "%llu %s", (unsigned long long)(round_size(bytes) >> (is_small ? 10 : 20)),
+             is_small ? "KiB" : "MiB");
+}
+
+/* Fails: the need exceeds --memory-limit. The message names a limit that is enough. */
+static enum status fail_limit(const struct plan *plan, const struct plan_request *request,
+                              const struct run *run, const struct memory_need *need, struct error *error)
+{
+    /* With a higher limit the writer takes more, too. */
+    const uint64_t runs = run->limits.host_halved ? 2 : 1, present = runs * run->limits.host,
+                   others = host_bytes(run, need) - writer_bytes(plan, request);
+    struct plan_request raised = *request;
+    uint64_t needed = host_bytes(run, need), limit = 0;
+    while (runs * needed > limit) {
+        limit = round_size(runs * needed);
+        raised.writer.memory =
+            1 + (uint64_t)((double)request->writer.memory * (double)limit / (double)present);
+        needed = others + writer_bytes(plan, &raised);
+    }
+    char limit_text[SIZE_TEXT], present_text[SIZE_TEXT];
+    size_text(limit_text, limit);
+    size_text(present_text, present);
+    return fail_memory(error, "needs %s of memory%s%s, and --memory-limit is %s; raise it", limit_text,
+                       runs > 1 ? " with --verify" : "",
                        plan->sliceable ? " even in the smallest slices"
                                        : " as the image cannot be processed in slices",
-                       limit, run->limits.host_halved ? ", half of it for --verify" : "");
+                       present_text);
 }
 
 /* ---------------------------------------------------------------- slices */
 
-/* Returns the halo of value `index`: its rows, scaled to output rows, that one output row in the middle of
- * the image needs. */
+/* Returns the number of rows of value `index` that one output row in the middle of the image needs, scaled to
+ * output rows. */
 static int find_halo(const struct plan *plan, size_t index)
 {
     struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
-    int height = plan_output(plan)->height, middle = height / 2;
+    const int height = plan_output(plan)->height, middle = height / 2;
     plan_rows(plan, (struct interval){middle, middle + 1}, rows);
     return (int)((double)(rows[index].end - rows[index].begin) * height / plan->shapes[index].height);
 }
 
-/* Estimates the bytes on the device for `slice` rows in the middle of the image: twice the bytes of every
- * value, for scratch memory. *largest receives the bytes of the largest value. */
-static double estimate_bytes(const struct plan *plan, const struct run *run, int slice, double *largest)
+/* Estimates the bytes on the device for a slice in the middle of the image. Every value counts twice, for
+ * scratch memory. *largest receives the bytes of the largest value. */
+static double estimate_bytes(const struct plan *plan, const struct run *run, int slice_rows, double *largest)
 {
     struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
-    int height = plan_output(plan)->height, begin = (height - slice) / 2;
+    const int begin = (plan_output(plan)->height - slice_rows) / 2;
     double sum = 0;
     *largest = 0;
-    plan_rows(plan, (struct interval){begin, begin + slice}, rows);
-    for (size_t i = (size_t)plan->moved; i <= plan->chain->count; i++) {
+    plan_rows(plan, (struct interval){begin, begin + slice_rows}, rows);
+    for (size_t i = plan->moved_steps; i <= plan->chain->count; i++) {
         const struct shape *shape = &plan->shapes[i];
-        int channels = run->memory == MEMORY_IMAGE ? 4 : shape->channels;
-        double bytes = 2 * 4.0 * shape->width * channels * (rows[i].end - rows[i].begin);
+        const int channels = run->memory == MEMORY_IMAGE ? 4 : shape->channels;
+        const double bytes = 2 * 4.0 * shape->width * channels * (rows[i].end - rows[i].begin);
         sum += bytes;
         *largest = fmax(*largest, bytes);
     }
@@ -172,7 +182,7 @@ static double estimate_bytes(const struct plan *plan, const struct run *run, int
  * Larger slices gain nothing, and pinning costs 0.37 ms a MB, as much as a pinned MB saves in five uses. */
 static int transfer_rows(const struct plan *plan)
 {
-    const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
+    const struct shape *in = &plan->shapes[plan->moved_steps], *out = plan_output(plan);
     const double row =
         fmax(4.0 * in->width * in->channels * in->height / out->height, 4.0 * out->width * out->channels);
     const double rows = fmin(fmax(row * out->height / 12, 16e6), 64e6) / row;
@@ -181,113 +191,115 @@ static int transfer_rows(const struct plan *plan)
 
 /* Bounds of the loops in plan_slices. */
 struct slice_bounds {
-    bool large;    /* the halo is large: count bytes by a dry run */
-    double budget; /* most bytes of a slice, unless it would become lower than `least` */
-    int least;     /* rows */
-    int unit;      /* slices are multiples of this many rows */
+    bool has_large_halo; /* then bytes are counted by dry runs */
+    double budget;       /* most bytes of a slice that has more than `least` rows */
+    int least;           /* fewest rows of a slice, unless memory is short */
+    int unit;            /* slices have a multiple of this number of rows */
 };
 
-/* Chooses the bounds. At least two thirds of a slice's input rows are not halo. 30% are enough if the halo is
- * large, or if the first stage gathers: then its halo costs little (struct stage_caps). */
+/* Chooses the bounds. At most a third of a slice's input rows are halo, or 70% if the halo is large or the
+ * first stage gathers, whose halo costs little (struct stage_caps). */
 static struct slice_bounds find_bounds(const struct plan *plan, const struct run *run)
 {
     const struct device *device = run->device;
-    const size_t first = (size_t)plan->moved;
+    const size_t first = plan->moved_steps;
     const int halo = find_halo(plan, first);
     double largest;
     struct slice_bounds bounds = {.budget = 0.5 * (double)run->limits.device};
-    bounds.large =
+    bounds.has_large_halo =
         plan_has_large_halo(plan) ||
-        (device->shares_memory && estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_BUDGET / 2);
-    if (bounds.large && device->shares_memory)
-        bounds.budget = fmin(bounds.budget, LARGE_BUDGET);
-    else if (!bounds.large && device->variant == VARIANT_CPU)
+        (device->shares_memory && estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_HALO_BUDGET / 2);
+    if (bounds.has_large_halo && device->shares_memory)
+        bounds.budget = fmin(bounds.budget, LARGE_HALO_BUDGET);
+    else if (!bounds.has_large_halo && device->variant == VARIANT_CPU)
         bounds.budget = fmin(bounds.budget, CACHE_BUDGET);
-    if (bounds.large && device->shares_memory && run->limits.host > 0)
+    if (bounds.has_large_halo && device->shares_memory && run->limits.host > 0)
         bounds.budget = fmin(bounds.budget, (double)run->limits.host);
-    bounds.least = bounds.large ? halo * 3 / 7 : 2 * halo;
-    if (!bounds.large && plan->chain->count > first && step_caps(&plan->chain->steps[first]).gathers) {
+    bounds.least = bounds.has_large_halo ? halo * 3 / 7 : 2 * halo;
+    if (!bounds.has_large_halo && plan->chain->count > first &&
+        step_caps(&plan->chain->steps[first]).gathers) {
         const int rest = 2 * find_halo(plan, first + 1);
         bounds.least = rest > halo * 3 / 7 ? rest : halo * 3 / 7;
     }
-    bounds.unit = bounds.large ? LARGE_UNIT : SLICE_UNIT;
+    bounds.unit = bounds.has_large_halo ? LARGE_HALO_UNIT : SLICE_UNIT;
     return bounds;
 }
 
-/* Returns the next height to try: half, or three quarters if the halo is large. With halves, --denoise had
- * 256 rows where 320 fit, and computed 9% more rows. Rounded up to the unit, unless that would not be lower.
- */
+/* Returns the next smaller number of rows to try: half, or three quarters with a large halo, rounded up to
+ * the unit if that is smaller than `slice`. With halves, --denoise had 256 rows where 320 fit, and computed
+ * 9% more rows. */
 static int lower_slice(int slice, const struct slice_bounds *bounds)
 {
-    const int lower = bounds->large && slice > LARGE_UNIT ? slice - slice / 4 : (slice + 1) / 2;
+    const int lower = bounds->has_large_halo && slice > LARGE_HALO_UNIT ? slice - slice / 4 : (slice + 1) / 2;
     const int rounded = ceil_div(lower, bounds->unit) * bounds->unit;
     return rounded < slice ? rounded : lower;
 }
 
-/* True if images of the present slices are so high that the device has no such images. */
+/* True if a slice has more rows than an image of the device can have. */
 static bool exceeds_image_height(const struct plan *plan, const struct run *run)
 {
     return run->memory == MEMORY_IMAGE && (size_t)plan->tallest + LEVEL_PADDING > run->device->image_height;
 }
 
-/* True if the estimate is so far below all limits that a dry run, which takes longer than the kernels of a
- * small image, is not needed. */
+/* True if the estimate is so far below all limits that no dry run is needed, which takes longer than the
+ * kernels of a small image. */
 static bool surely_fits(const struct run *run, const struct slice_bounds *bounds, double bytes,
                         double largest)
 {
     return run->limits.host == 0 && largest < 0.25 * (double)run->device->max_allocation &&
-           bytes < 0.1 * (bounds->large ? bounds->budget : (double)run->limits.device);
+           bytes < 0.1 * (bounds->has_large_halo ? bounds->budget : (double)run->limits.device);
 }
 
-/* Chooses the slices: lowers them until they fit the budget, the device and --memory-limit. Fails if the
- * smallest does not fit --memory-limit; an allocation that the device refuses fails later. */
+/* Chooses the rows of a slice: reduces them until a slice fits the budget, the device and --memory-limit.
+ * Fails if one row does not fit --memory-limit; an allocation that the device refuses fails later. */
 static enum status plan_slices(struct plan *plan, const struct plan_request *request, struct run *run,
                                struct error *error)
 {
     const int height = plan_output(plan)->height, forced = run->device->environment->slice;
-    const uint64_t most = run->limits.host > 0 ? run->limits.host : UINT64_MAX;
+    const uint64_t host_limit = run->limits.host > 0 ? run->limits.host : UINT64_MAX;
     const struct slice_bounds bounds = find_bounds(plan, run);
-    const bool is_free = plan->sliceable && forced == 0; /* the budget counts */
+    const bool has_budget = plan->sliceable && forced == 0;
     const struct device *device = run->device;
     double largest, bytes;
 
-    /* The first slice to try: the image, or less if a test or the device wants it. */
+    /* Start with the whole image, or with what CLIMG_SLICE or a GPU needs. */
     int slice = height;
     if (plan->sliceable && forced > 0)
         slice = forced;
-    else if (is_free && !bounds.large && device->variant != VARIANT_CPU)
+    else if (has_budget && !bounds.has_large_halo && device->variant != VARIANT_CPU)
         slice = transfer_rows(plan);
-    if (is_free && !bounds.large && slice < bounds.least)
+    if (has_budget && !bounds.has_large_halo && slice < bounds.least)
         slice = bounds.least;
     if (plan->sliceable && run->limits.slice > 0 && slice > run->limits.slice)
         slice = run->limits.slice;
     slice = slice < height ? slice : height;
     if (run->limits.host > 0)
-        run_clear(run); /* no memory of earlier pages should stay */
+        run_clear(run); /* free memory of earlier pages */
 
-    /* Lower it by the estimate, which takes no time. */
+    /* Reduce it by the estimate. */
     for (;; slice = lower_slice(slice, &bounds)) {
         plan_set_slice(plan, slice);
         bytes = estimate_bytes(plan, run, slice, &largest);
-        const bool is_over_budget = is_free && !bounds.large && slice / 2 >= bounds.least &&
+        const bool is_over_budget = has_budget && !bounds.has_large_halo && slice / 2 >= bounds.least &&
                                     (bytes > bounds.budget || largest > (double)device->max_allocation);
         if (!plan->sliceable || slice == 1 || (!is_over_budget && !exceeds_image_height(plan, run)))
             break;
     }
 
-    /* Lower it until a dry run fits. */
+    /* Reduce it until a dry run fits. */
     while (!surely_fits(run, &bounds, bytes, largest)) {
-        struct need need;
-        if (find_need(plan, request, run, &need, error) != STATUS_OK)
+        struct memory_need need;
+        if (find_memory_need(plan, request, run, &need, error) != STATUS_OK)
             return STATUS_FAILED;
         const int lower = lower_slice(slice, &bounds);
-        const bool is_smallest = !plan->sliceable || slice == 1, fits_host = host_bytes(run, &need) <= most,
+        const bool is_smallest = !plan->sliceable || slice == 1,
+                   fits_host = host_bytes(run, &need) <= host_limit,
                    fits = fits_host && need.largest <= device->max_allocation &&
                           device_bytes(run, &need) <= run->limits.device - run->limits.device / 8,
-                   is_over_budget = is_free && bounds.large && lower >= bounds.least &&
+                   is_over_budget = has_budget && bounds.has_large_halo && lower >= bounds.least &&
                                     (double)device_bytes(run, &need) > bounds.budget;
         if (is_smallest && !fits_host)
-            return fail_limit(plan, run, &need, error);
+            return fail_limit(plan, request, run, &need, error);
         if (is_smallest || (fits && !is_over_budget))
             break;
         slice = lower;
@@ -297,21 +309,21 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     return STATUS_OK;
 }
 
-/* True if planes of that shape at an end of the chain, with that step, are in opponent colours. */
+/* True if the step, at an end of the chain, reads or writes planes of that shape in opponent colours. */
 static bool is_opponent(const struct step *step, const struct shape *shape)
 {
     return step_caps(step).opponent && shape->kind == KIND_IMAGE && shape_is_colour(shape) && !shape->floats;
 }
 
-/* True if the chain can work in slices: their halos never wrap around to the other end of the image, groups
- * are small, and coefficient files have pages, not rows. */
+/* True if the image can be processed in slices. Not with --edge wrap, as the halo of the first slice would be
+ * the last rows; nor groups, which are small; nor coefficient files, whose pages are whole subbands. */
 static bool is_sliceable(const struct plan *plan, const struct run *run)
 {
     if (run->edge == EDGE_WRAP || plan->shapes[0].images > 1 || plan->shapes[0].kind == KIND_PYRAMID ||
         plan_output(plan)->kind == KIND_PYRAMID)
         return false;
     size_t analyses = 0;
-    for (size_t i = (size_t)plan->moved; i < plan->chain->count; i++) {
+    for (size_t i = plan->moved_steps; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
         analyses += step->stage->analysis != NULL;
         if (analyses > MAX_ANALYSIS_RESULTS || step->stage->rows == rows_all ||
@@ -343,14 +355,15 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
             plan->shapes[i + 1].floats = true;
     }
     if (status == STATUS_OK) {
-        plan->moved = chain->count > 0 && request->input.kind == KIND_IMAGE &&
-                      step_caps(&chain->steps[0]).lossless_move;
-        if (chain->count > (size_t)plan->moved) {
-            plan->opponent_in = is_opponent(&chain->steps[plan->moved], &plan->shapes[plan->moved]);
+        plan->moved_steps = chain->count > 0 && request->input.kind == KIND_IMAGE &&
+                            step_caps(&chain->steps[0]).lossless_move;
+        if (chain->count > plan->moved_steps) {
+            plan->opponent_in =
+                is_opponent(&chain->steps[plan->moved_steps], &plan->shapes[plan->moved_steps]);
             plan->opponent_out = is_opponent(&chain->steps[chain->count - 1], plan_output(plan));
         }
         plan->sliceable = is_sliceable(plan, run);
-        plan->made = rows_full(plan_output(plan)->height);
+        plan->output_rows = rows_full(plan_output(plan)->height);
         status = plan_slices(plan, request, run, error);
     }
     if (status != STATUS_OK)

@@ -5,25 +5,25 @@
 #include "chain/plan.h"
 #include "image/format.h"
 
-/* Input of plan_make. Fields that a caller does not need are zero. */
+/* Input of plan_make. Unknown fields are zero. */
 struct plan_request {
     const struct chain *chain;    /* lives as long as the plan */
     struct shape input;           /* of the page */
     enum sample_type in, out;     /* samples of the input and output files */
-    bool converted;               /* values are not the samples times a factor: linear light, --range */
-    uint64_t reader_memory;       /* bytes that reading takes */
-    struct writer_options writer; /* bytes of writing are counted if it names a format */
-    int compression;              /* of the input, which a writer may follow */
-    bool lossless;                /* so may it: see struct image_info */
+    bool converted;               /* values are not just the samples times a factor: linear light, --range */
+    uint64_t reader_memory;       /* bytes of the reader */
+    struct writer_options writer; /* without a format, no bytes are counted for the writer */
+    int compression;              /* of the input; the writer may use the same (struct image_info) */
+    bool lossless;                /* the input's compression is lossless */
 };
 
-/* Follows the input's shape through the chain and chooses the slices. On CPU devices a slice fits the caches;
- * on GPUs, copies and kernels of different slices overlap. Chains with a large halo are sliced only if the
- * whole image takes much memory. The whole image is one slice if a stage must see all of it, for --edge wrap,
- * and for a group. The run's memory limit and the device's memory make slices lower.
+/* Computes the shape after each step, and chooses the slices. On CPU devices a slice fits the caches; on
+ * GPUs, copies and kernels of different slices overlap. Chains with a large halo are sliced only if the whole
+ * image takes much memory. The whole image is one slice if a stage must see all of it, for --edge wrap, and
+ * for a group. Slices get fewer rows until they fit the run's memory limit and the device's memory.
  *
- * Fails if a stage does not take the shape, or if the smallest slice does not fit the memory limit. Frees
- * unused memory of the run if that has a limit. The caller frees the plan with plan_free after success. */
+ * Fails if a stage refuses the shape, or if the smallest slice does not fit the memory limit. Frees unused
+ * memory of the run if it has a limit. The caller frees the plan with plan_free after success. */
 enum status plan_make(struct plan *plan, const struct plan_request *request, struct run *run,
                       struct error *error);
 

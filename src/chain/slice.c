@@ -1,25 +1,19 @@
-/* One slice through the chain, for real or as a dry run.
+/* Runs one slice through the chain, for real or as a dry run.
  *
- * The memory of the stages' planes is not estimated by formulas: the stages themselves run on an imaginary
- * device (device_init_dry_run), whose allocations are counted and whose launches only collect the names of
- * programs. So a stage that allocates more scratch memory needs no second description of it. A dry run of
- * one slice takes some 10 to 50 µs a stage; the planner runs 32 slices of a tall image, as halos repeat. */
+ * A dry run finds the memory of the planes: the stages themselves run on a device that only counts
+ * allocations (device_init_dry_run), so no formula has to follow a stage's scratch memory. A dry run of one
+ * slice takes 10 to 50 µs a stage. The planner runs 33 slices of a tall image, as the others have the same
+ * halos. */
 #include "chain/slice.h"
 
 #include "chain/coefficients.h"
 #include "device/event_log.h"
 #include "device/program.h"
 
-/* True if a stage converts samples of this shape tile by tile. */
-static bool converts_tiles(const struct run *run, const struct stage_caps *caps, const struct shape *shape)
-{
-    return caps->tiles && shape->images == 1 && run_is_cpu(run);
-}
-
 bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *from,
                              const struct conversion *to)
 {
-    return plan->moved > 0 && plan->chain->count == (size_t)plan->moved && !plan->analysis &&
+    return plan->moved_steps > 0 && plan->chain->count == plan->moved_steps && !plan->analysis &&
            conversion_keeps_samples(from, to);
 }
 
@@ -27,7 +21,7 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                          const struct conversion *to, const struct slice_io *io, void *context)
 {
     const struct chain *chain = plan->chain;
-    const size_t moved = (size_t)plan->moved;
+    const size_t moved = plan->moved_steps;
     struct slice slice = {.run = run,
                           .plan = plan,
                           .from = from,
@@ -35,20 +29,18 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                           .only_moves_samples = plan_keeps_file_samples(plan, from, to),
                           .io = io,
                           .context = context,
-                          .out = plan->made};
-    /* The shortcuts of the plan. Images of a group are always unpacked and packed. */
+                          .out = plan->output_rows};
+    /* Stages at the ends may read or write samples instead of planes, but not for a group. */
     if (chain->count == moved || plan->shapes[0].images > 1)
         return slice;
     const bool raw_in = conversion_allows_raw_samples(run, from),
                raw_out = conversion_allows_raw_samples(run, to);
     const struct stage_caps first = step_caps(&chain->steps[moved]);
-    slice.first_reads_samples =
-        converts_tiles(run, &first, &plan->shapes[moved]) || (raw_in && first.reads_samples);
+    slice.first_reads_samples = (run_is_cpu(run) && first.tiles) || (raw_in && first.reads_samples);
     if (plan->analysis)
         return slice;
     const struct stage_caps last = step_caps(&chain->steps[chain->count - 1]);
-    slice.last_writes_samples =
-        converts_tiles(run, &last, plan_output(plan)) || (raw_out && last.writes_samples);
+    slice.last_writes_samples = (run_is_cpu(run) && last.tiles) || (raw_out && last.writes_samples);
     /* A single stage that maps samples to samples needs no planes at all. */
     if (chain->count == moved + 1 && plan->in == plan->out && raw_in && raw_out && first.maps_samples)
         slice.first_reads_samples = slice.last_writes_samples = true;
@@ -66,8 +58,7 @@ static enum status end_step(struct run *run, const struct step *step, enum statu
     return status;
 }
 
-/* Enqueues the first step on samples: `in` has all input samples; rows[1] of shapes[1] are written to `out`.
- */
+/* Enqueues the first step on samples: from `in`, all input samples, to `out`, rows[1] of shapes[1]. */
 static enum status move_samples(const struct slice *slice, const struct interval *rows,
                                 const struct raster *in, const struct raster *out, struct error *error)
 {
@@ -80,8 +71,8 @@ static enum status move_samples(const struct slice *slice, const struct interval
     return end_step(run, step, step->stage->run(run, step->params, &before, &after, error), error);
 }
 
-/* Moves samples into memory of the pool, *moved, which the caller releases. *raster is the input samples and
- * becomes the moved ones. */
+/* Moves samples into memory of the pool, *moved, which the caller releases. *raster, the input samples,
+ * becomes the moved samples. */
 static enum status move_aside(const struct slice *slice, const struct interval *rows, struct raster *raster,
                               struct planes *moved, struct error *error)
 {
@@ -113,7 +104,7 @@ static enum status run_stages(const struct slice *slice, const struct interval *
     struct run *run = slice->run;
     enum status status = STATUS_OK;
     value->opponent = plan->opponent_in;
-    for (size_t i = (size_t)plan->moved; status == STATUS_OK && i < plan->chain->count; i++) {
+    for (size_t i = plan->moved_steps; status == STATUS_OK && i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
         const bool last = i + 1 == plan->chain->count;
         struct value next = {.shape = plan->shapes[i + 1],
@@ -128,7 +119,7 @@ static enum status run_stages(const struct slice *slice, const struct interval *
     return status;
 }
 
-/* Returns the step that an analysis pass is for, and makes it the owner of the next event records. */
+/* Returns the step that an analysis pass is for, and makes it the owner of new event records. */
 static const struct step *analysis_owner(const struct plan *analysis, struct run *run)
 {
     run->device->event_log->owner =
@@ -165,8 +156,8 @@ enum status analysis_end(const struct plan *analysis, struct run *run, struct er
                     error);
 }
 
-/* Sets *value to the input of the stages: a pyramid from its pages, the input's samples if the first stage
- * reads them, else planes. Moved samples are in *moved, which the caller releases. */
+/* Sets *value to the input of the stages: a pyramid, the raster `in` if the first stage reads samples, or
+ * planes. Samples that are moved are in *moved, which the caller releases. */
 static enum status load_input(const struct slice *slice, const struct interval *rows, struct raster *in,
                               struct value *value, struct planes *moved, struct error *error)
 {
@@ -174,7 +165,7 @@ static enum status load_input(const struct slice *slice, const struct interval *
     if (value->shape.kind == KIND_PYRAMID)
         return slice->io->load_pyramid(slice->context, value, error);
     enum status status = slice->io->acquire_input(slice->context, in, error);
-    if (status == STATUS_OK && slice->plan->moved > 0)
+    if (status == STATUS_OK && slice->plan->moved_steps > 0)
         status = move_aside(slice, rows, in, moved, error);
     if (slice->first_reads_samples) {
         value->raster = in;
@@ -192,7 +183,7 @@ static enum status store_output(const struct slice *slice, const struct value *v
 {
     struct raster out;
     if (value->shape.kind == KIND_PYRAMID)
-        return slice->io->store_pyramid(slice->context, value, error);
+        return slice->io->store_pyramid ? slice->io->store_pyramid(slice->context, value, error) : STATUS_OK;
     if (!slice->last_writes_samples) {
         enum status status = slice->io->acquire_output(slice->context, &out, error);
         if (status == STATUS_OK)
@@ -226,11 +217,11 @@ enum status slice_run(struct slice *slice, struct error *error)
     struct planes moved = {.object = NULL};
     plan_rows(plan, slice->out, rows);
     if (plan_outgrows(plan, rows, &slice->most_rows))
-        pool_clear(&run->pool); /* the pieces of earlier slices are too small */
+        pool_clear(&run->pool); /* the allocations of earlier slices are too small */
     if (slice->only_moves_samples)
         return run_move(slice, rows, error);
-    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
-    /* The input. If the first stage reads samples, they are released after the stages. */
+    struct value value = {.shape = plan->shapes[plan->moved_steps], .rows = rows[plan->moved_steps]};
+    /* If the first stage reads samples, they are released after the stages. */
     enum status status = load_input(slice, rows, &in, &value, &moved, error);
     if (status == STATUS_OK && slice->last_writes_samples)
         status = slice->io->acquire_output(slice->context, &out, error);
@@ -277,20 +268,13 @@ static enum status dry_load_pyramid(void *context, struct value *pyramid, struct
     const struct slice *slice = context;
     enum status status = STATUS_OK;
     for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
-        int width, height;
-        char name[PAGE_NAME_SIZE];
-        coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
-                          name);
-        status = run_planes(slice->run, width, height, rows_full(height), level == 0 ? 1 : SUBBAND_LAYERS,
-                            pyramid->shape.channels, &pyramid->planes[level], error);
+        const struct coefficient_page page =
+            coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS);
+        status = run_planes(slice->run, page.width, page.height, rows_full(page.height),
+                            level == 0 ? 1 : SUBBAND_LAYERS, pyramid->shape.channels, &pyramid->planes[level],
+                            error);
     }
     return status;
-}
-
-static enum status dry_store_pyramid(void *context, const struct value *pyramid, struct error *error)
-{
-    (void)pyramid;
-    return dry_done(context, error);
 }
 
 /* Runs the first slice and at most `slices` others, evenly spread, with the last one. */
@@ -301,8 +285,7 @@ static enum status dry_run_slices(const struct plan *plan, struct run *run, cons
                                        .release_input = dry_done,
                                        .acquire_output = dry_output,
                                        .submit_output = dry_done,
-                                       .load_pyramid = dry_load_pyramid,
-                                       .store_pyramid = dry_store_pyramid};
+                                       .load_pyramid = dry_load_pyramid};
     struct slice slice = slice_begin(plan, run, from, to, &io, &slice);
     const int last = plan->slices - 1, others = last < slices ? last : slices;
     enum status status = STATUS_OK;
@@ -314,9 +297,9 @@ static enum status dry_run_slices(const struct plan *plan, struct run *run, cons
     return status;
 }
 
-/* Updates the result by the pool's allocations and frees them, as memory of an analysis pass is freed before
- * the slices. */
-static void dry_run_note(struct run *run, struct dry_run *result)
+/* Updates the result by the pool's allocations, and frees them: real runs free the memory of an analysis pass
+ * before the next pass, too. */
+static void dry_run_record(struct run *run, struct dry_run_memory *result)
 {
     result->planes = run->pool.allocated > result->planes ? run->pool.allocated : result->planes;
     result->largest = run->pool.largest > result->largest ? run->pool.largest : result->largest;
@@ -326,7 +309,7 @@ static void dry_run_note(struct run *run, struct dry_run *result)
 /* Runs the analysis pass of a step: its parts, and its end, whose memory is counted separately. */
 static enum status dry_run_analysis(const struct plan *plan, size_t step, struct run *run,
                                     const struct conversion *from, const struct conversion *to, int slices,
-                                    struct dry_run *result, struct error *error)
+                                    struct dry_run_memory *result, struct error *error)
 {
     struct chain before;
     struct plan analysis;
@@ -334,17 +317,17 @@ static enum status dry_run_analysis(const struct plan *plan, size_t step, struct
     enum status status = analysis_begin(&analysis, run, error);
     if (status == STATUS_OK)
         status = dry_run_slices(&analysis, run, from, to, slices, error);
-    dry_run_note(run, result);
+    dry_run_record(run, result);
     run->pool.headroom = 1;
     if (status == STATUS_OK)
         status = analysis_end(&analysis, run, error);
-    dry_run_note(run, result);
+    dry_run_record(run, result);
     return status;
 }
 
 enum status slice_dry_run(const struct plan *plan, const struct run *run, const struct conversion *from,
                           const struct conversion *to, int slices, struct program_list *programs,
-                          struct dry_run *result, struct error *error)
+                          struct dry_run_memory *result, struct error *error)
 {
     struct device imaginary;
     struct event_log event_log = {0};
@@ -353,14 +336,14 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     imaginary.event_log = &event_log;
     imaginary.needed_programs = programs;
     run_init(&dry, &imaginary, run->memory, run->edge);
-    *result = (struct dry_run){0};
+    *result = (struct dry_run_memory){0};
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++)
         if (plan_needs_analysis(plan, i))
             status = dry_run_analysis(plan, i, &dry, from, to, slices, result, error);
     if (status == STATUS_OK)
         status = dry_run_slices(plan, &dry, from, to, slices, error);
-    dry_run_note(&dry, result);
+    dry_run_record(&dry, result);
     run_free_analysis_results(&dry);
     run_free(&dry);
     return status;
@@ -370,7 +353,7 @@ enum status prebuild_programs(const struct plan *plan, struct run *run, const st
                               const struct conversion *to, struct error *error)
 {
     struct program_list programs = {.count = 0};
-    struct dry_run ignored;
+    struct dry_run_memory ignored;
     enum status status = slice_dry_run(plan, run, from, to, 0, &programs, &ignored, error);
     if (status == STATUS_OK)
         programs_build(run->device, &programs);

@@ -1,8 +1,8 @@
 /* Launches of kernels/samples.cl.
  *
- * The usual sample types (8 and 16 bit, float) have a short program each. The others share one program, since
- * compiling a program for each would take longer than its branches. Everything else of a conversion is an
- * argument, except the transfer curve, whose code is long, and the plain case without any step. */
+ * The usual sample types (8 and 16 bit, float) have a short program each. The others share one program, whose
+ * branches take less time than compiling a program for each. The steps of a conversion are arguments, except
+ * the transfer curve, whose code is long. Without any step there is a program, too (PLAIN). */
 #include "chain/transfer.h"
 
 #include "image/colour/colour.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of clipping counters for each image, used by its rows in turn: atomic additions to one counter would
- * wait for each other. */
+/* Pairs of clipping counters of an image. Row y uses pair y % COUNTED_ROWS: atomic additions to a single pair
+ * would wait for each other. */
 enum { COUNTED_ROWS = 64 };
 
 const struct event_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
@@ -23,7 +23,7 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
     return padded * (size_t)channels * sample_size(type);
 }
 
-/* Arguments of the kernels; kernels/samples.cl has the same structs, and explains their fields. */
+/* Arguments of the kernels: struct curve and struct conversion of kernels/samples.cl, which explains them. */
 struct curve {
     cl_float toe, toe_back, slope, offset, scale, exponent;
 };
@@ -38,7 +38,7 @@ struct sample_conversion {
 /* Returns the arguments that both directions share: the range of the samples, and of the values.
  * `first_rounding` makes the kernel round 8-bit samples to multiples of 2^-12 first (1.5 * 2^23 * 2^-12), so
  * that exact halves stay exact (ROUND_SHORT). */
-static struct sample_conversion transfer_describe(const struct conversion *conversion)
+static struct sample_conversion describe_conversion(const struct conversion *conversion)
 {
     const enum sample_type type = conversion->type;
     const double span = conversion->high - conversion->low, full = sample_full_scale(type);
@@ -70,23 +70,24 @@ static struct sample_conversion transfer_describe(const struct conversion *conve
  * Colour is multiplied only if the chain needs it (conversion->multiply). */
 static struct sample_conversion describe_unpacking(const struct conversion *conversion)
 {
-    struct sample_conversion how = transfer_describe(conversion);
-    how.unit = 1 / how.unit; /* a factor of samples, in `pack` of values */
-    how.divide =
+    struct sample_conversion arguments = describe_conversion(conversion);
+    arguments.unit = 1 / arguments.unit; /* `unpack` multiplies samples by it, `pack` values */
+    arguments.divide =
         conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->has_range);
-    how.multiply = conversion->alpha && conversion->multiply && (how.divide || !conversion->premultiplied);
-    how.opponent = conversion->opponent_in;
-    return how;
+    arguments.multiply =
+        conversion->alpha && conversion->multiply && (arguments.divide || !conversion->premultiplied);
+    arguments.opponent = conversion->opponent_in;
+    return arguments;
 }
 
 /* Returns the arguments of the kernel `pack`. */
 static struct sample_conversion describe_packing(const struct conversion *conversion)
 {
-    struct sample_conversion how = transfer_describe(conversion);
-    how.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
-    how.flushes_alpha = conversion->alpha && conversion->rounded;
-    how.opponent = conversion->opponent_out;
-    return how;
+    struct sample_conversion arguments = describe_conversion(conversion);
+    arguments.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
+    arguments.flushes_alpha = conversion->alpha && conversion->rounded;
+    arguments.opponent = conversion->opponent_out;
+    return arguments;
 }
 
 void conversion_set_curves(struct conversion *conversion, const struct shape *shape)
@@ -96,10 +97,10 @@ void conversion_set_curves(struct conversion *conversion, const struct shape *sh
     conversion->space = conversion->exponent < 0 ? space : NULL;
 }
 
-/* Uploads the tables of the colours' curves, if the conversion needs some; else *memory is NULL. Equal tables
- * are one. */
+/* Uploads the tables of the transfer curves, one for each colour channel, or one if they are equal. *memory
+ * is NULL if the conversion needs none. `encodes`: from values to samples. */
 static enum status upload_curves(struct run *run, const struct conversion *conversion, bool encodes,
-                                 struct sample_conversion *how, cl_mem *memory, struct error *error)
+                                 struct sample_conversion *arguments, cl_mem *memory, struct error *error)
 {
     const struct colour_space *space = conversion->space;
     *memory = NULL;
@@ -119,7 +120,7 @@ static enum status upload_curves(struct run *run, const struct conversion *conve
             memcpy(tables + c * CURVE_TABLE_SIZE, table, CURVE_TABLE_SIZE * sizeof *table);
         are_equal = are_equal && table != NULL && curve_tables_equal(tables, table);
     }
-    how->table_step = are_equal ? 0 : CURVE_TABLE_SIZE;
+    arguments->table_step = are_equal ? 0 : CURVE_TABLE_SIZE;
     if (status == STATUS_OK)
         status = run_constants(run, tables, (size_t)(are_equal ? 1 : space->channels) * CURVE_TABLE_SIZE,
                                memory, error);
@@ -179,7 +180,7 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
     return status;
 }
 
-/* Returns the launch of a kernel of samples.cl over all pixels. The grid's z counts the images of a group. */
+/* Returns the launch of a kernel of samples.cl over all pixels. The grid's z is the image of a group. */
 static struct kernel_launch make_work(const struct run *run, const char *kernel,
                                       const struct conversion *conversion, const struct raster *raster,
                                       const struct planes *planes)
@@ -202,24 +203,24 @@ static struct kernel_launch make_work(const struct run *run, const char *kernel,
     return work;
 }
 
-/* The callbacks of struct transfer (engine/run.h): enqueue the conversion of samples to planes, whose first
- * column is `column` of the raster, and of some columns of planes to samples. The event log counts the time
- * as unpacking and packing, not as the stage that calls. */
+/* The callbacks of struct transfer (engine/run.h). Enqueue the conversion of samples, from column `column` of
+ * the raster on, to planes; and of some columns of planes to samples. The event log counts the time as
+ * unpacking and packing, not as time of the calling stage. */
 static enum status unpack_columns(struct run *run, const struct raster *raster, int column,
                                   const struct planes *planes, struct error *error)
 {
     const struct conversion *conversion = raster->conversion;
-    struct sample_conversion how = describe_unpacking(conversion);
+    struct sample_conversion arguments = describe_unpacking(conversion);
     const cl_int bytes_a_pixel = (cl_int)raster->pixel, first = column;
     struct event_owner *owner = &run->device->event_log->owner;
     const struct event_owner caller = *owner;
     cl_mem curves;
-    if (upload_curves(run, conversion, false, &how, &curves, error) != STATUS_OK)
+    if (upload_curves(run, conversion, false, &arguments, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = make_work(run, "unpack", conversion, raster, planes);
     *owner = UNPACKING;
     enum status status = LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes),
-                                ARG(how), ARG(bytes_a_pixel), ARG(first), ARG_MEMORY(curves));
+                                ARG(arguments), ARG(bytes_a_pixel), ARG(first), ARG_MEMORY(curves));
     *owner = caller;
     return status;
 }
@@ -228,18 +229,18 @@ static enum status pack_columns(struct run *run, const struct planes *planes, st
                                 const struct raster *raster, struct error *error)
 {
     const struct conversion *conversion = raster->conversion;
-    struct sample_conversion how = describe_packing(conversion);
+    struct sample_conversion arguments = describe_packing(conversion);
     const cl_int bytes_a_pixel = (cl_int)raster->pixel;
     struct event_owner *owner = &run->device->event_log->owner;
     const struct event_owner caller = *owner;
     cl_mem curves;
-    if (upload_curves(run, conversion, true, &how, &curves, error) != STATUS_OK)
+    if (upload_curves(run, conversion, true, &arguments, &curves, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = make_work(run, "pack", conversion, raster, planes);
     work.width = columns.count;
     *owner = PACKING;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_WRITE_RASTER(raster),
-                                ARG(how), ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
+                                ARG(arguments), ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
     *owner = caller;
     return status;
 }
@@ -279,10 +280,10 @@ struct raster raster_without_memory(const struct conversion *conversion, const s
                              transfer_pitch(shape->width, shape->channels, conversion->type), 0);
 }
 
-/* Unpacks the sample in the staging buffer to planes of one pixel, clears the buffer, packs the planes, and
- * waits. */
-static enum status carry_pixel(struct run *run, struct staging *staging, struct planes *planes,
-                               struct error *error)
+/* Unpacks the sample in the staging buffer to planes of one pixel, clears the buffer, packs the planes into
+ * it, and waits. */
+static enum status round_trip_pixel(struct run *run, struct staging *staging, struct planes *planes,
+                                    struct error *error)
 {
     const struct conversion plain = {.type = SAMPLE_UINT8, .channels = 1};
     size_t size = transfer_pitch(1, 1, SAMPLE_UINT8);
@@ -317,8 +318,8 @@ bool transfer_works(struct run *run)
         return false;
     unsigned char *pixel = staging->host;
     *pixel = VALUE;
-    bool works =
-        carry_pixel(run, staging, &planes, &ignored) == STATUS_OK && *(unsigned char *)staging->host == VALUE;
+    bool works = round_trip_pixel(run, staging, &planes, &ignored) == STATUS_OK &&
+                 *(unsigned char *)staging->host == VALUE;
     planes_release(&run->pool, &planes);
     staging_release(&run->stagings, staging);
     return works;

@@ -3,8 +3,8 @@
  *     samples ─▶ 0 to 1 ─▶ (divide by alpha) ─▶ (linear light) ─▶ (multiply by alpha) ─▶ (opponent) ─▶ planes
  *
  * and the reverse on output. struct conversion selects the steps; both ends of a chain have one. Rasters
- * refer to their conversion, which must live until they are no longer used. Everything is enqueued unless a
- * comment says that it waits. Thread safety: like struct run. */
+ * refer to their conversion, which must outlive them. Functions enqueue and do not wait, unless their comment
+ * says so. Thread safety: like struct run. */
 #ifndef CLIMG_CHAIN_TRANSFER_H
 #define CLIMG_CHAIN_TRANSFER_H
 
@@ -12,7 +12,7 @@
 #include "engine/run.h"
 #include "image/image.h"
 
-/* Returns the bytes from row to row: a multiple of 16 pixels, since the kernels' vectors may run past the
+/* Returns the bytes from row to row: PITCH_UNIT pixels or a multiple, as vectors of kernels may exceed the
  * width. */
 size_t transfer_pitch(int width, int channels, enum sample_type type);
 
@@ -57,14 +57,15 @@ struct clipping {
     uint64_t not_numbers; /* NaN, written as 0 */
 };
 
-/* True if a stage may read or write such samples itself (reads_samples of struct stage_caps). */
+/* True if stages may read and write samples with this conversion (reads_samples of struct stage_caps), as
+ * values are the samples times a factor. */
 bool conversion_allows_raw_samples(const struct run *run, const struct conversion *conversion);
 
 /* True if samples that no stage changes have the same bits in the output. */
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to);
 
 /* Allocates clipping counters for `images` images on the device, all zero. *counters is NULL if the
- * conversion does not count. The caller frees them with memory_release, which takes NULL. */
+ * conversion does not count. The caller frees them with memory_release. */
 enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,
                            struct error *error);
 
@@ -83,11 +84,11 @@ struct raster raster_without_memory(const struct conversion *conversion, const s
 /* Owners of the time of these kernels in an event log. */
 extern const struct event_owner UNPACKING, PACKING;
 
-/* Enqueues the conversion of samples to planes with some of their rows, for all images of a group. */
+/* Enqueues the conversion of samples to all rows of the planes, which the raster contains. */
 enum status unpack_planes(struct run *run, const struct raster *raster, const struct planes *planes,
                           struct error *error);
 
-/* Enqueues the conversion of planes to samples. The first rows of both are the same. */
+/* Enqueues the conversion of all rows of the planes to samples. Raster and planes begin at the same row. */
 enum status pack_planes(struct run *run, const struct planes *planes, const struct raster *raster,
                         struct error *error);
 

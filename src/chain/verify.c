@@ -4,12 +4,12 @@
  *             └─▶ copy ─▶ chain, second time ──────┘
  *
  * A piece is a range of output rows of one slice, with the input rows that it needs. The reader thread copies
- * these input rows as they pass. The writer thread runs the piece when its first row arrives, since the slice
- * has all of its inputs by then, and compares each row before it is written. A pyramid is one piece, and so
- * is an image whose rows depend on the whole input.
+ * these input rows when they are read. The writer thread runs the piece before it writes the piece's first
+ * row, when all input rows of the slice were read, and compares each row before it is written. A pyramid is
+ * one piece, and so is an image whose rows depend on the whole input.
  *
- * If the halo is small, pieces are small, so that they spread over the image. Chains with a large halo
- * would compute hundreds of additional rows for each piece, so they get fewer, larger ones. */
+ * If the halo is small, pieces are small, and spread over the image. Chains with a large halo would compute
+ * hundreds of additional rows for each piece, so they get fewer and larger pieces. */
 #include "chain/verify.h"
 
 #include "base/timing.h"
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { LEAST_ROWS = 16 }; /* output rows of a piece, as its halo is computed, too */
+enum { MIN_ROWS = 16 }; /* least output rows of a piece, as its halo is computed, too */
 
 enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
                           const struct verify_option *verify, bool force, struct error *error)
@@ -65,13 +65,13 @@ void verifier_close(struct verifier *verifier)
 }
 
 struct piece {
-    struct interval in, out;   /* rows of an image; for a pyramid all */
+    struct interval in, out;   /* input and output rows; all rows for a pyramid */
     struct input_page *inputs; /* one page, or all pages of a pyramid; empty until their first row is read */
-    struct sample_array again; /* result of the second computation */
+    struct sample_array recomputed; /* result of the second computation */
 };
 
-/* State of verify_page. The functions tap_* are a reader and a writer around those of the page: they copy
- * rows for the pieces, and compare rows with them. */
+/* State of verify_page. The functions tap_* are callbacks of a reader and a writer that call the page's
+ * reader and writer. They copy input rows for the pieces, and compare output rows with them. */
 struct page_tap {
     struct verifier *verifier;
     const struct page *page;
@@ -79,7 +79,7 @@ struct page_tap {
 
     struct piece *pieces; /* in the order of their rows */
     size_t count;
-    int in_pages; /* input pages of a piece */
+    int in_pages; /* number of input pages: 1, or all pages of a pyramid */
 
     /* Owned by the reader thread. */
     int in_page, in_row; /* next row to be read */
@@ -88,7 +88,7 @@ struct page_tap {
     struct image_info out; /* current output page */
     int out_row;           /* next row to be written */
     size_t current;        /* index of the first piece that is not complete */
-    size_t position;       /* index of the next value to compare in `again` of that piece */
+    size_t position;       /* index of the next value to compare in `recomputed` of that piece */
 };
 
 static void piece_free(struct piece *piece, int in_pages)
@@ -96,24 +96,24 @@ static void piece_free(struct piece *piece, int in_pages)
     for (int i = 0; piece->inputs && i < in_pages; i++)
         input_page_free(&piece->inputs[i]);
     free(piece->inputs);
-    samples_free(&piece->again);
+    samples_free(&piece->recomputed);
     piece->inputs = NULL;
 }
 
-/* Draws the pieces by selection sampling (D. Knuth, TAOCP 2, 3.4.2, algorithm S): a given number out of
- * all, in order. */
+/* Draws a number of pieces out of all, in order, by selection sampling (D. Knuth, TAOCP 2, 3.4.2, algorithm
+ * S). */
 static enum status draw_pieces(struct page_tap *tap, struct error *error)
 {
     const struct plan *plan = tap->page->plan;
     const double share = tap->verifier->share;
     const int height = plan_output(plan)->height;
-    const bool is_whole = !plan->sliceable || plan->moved > 0 || plan_may_need_analysis(plan);
-    const int slice = is_whole ? height : plan->slice;
+    const bool has_one_piece = !plan->sliceable || plan->moved_steps > 0 || plan_may_need_analysis(plan);
+    const int slice = has_one_piece ? height : plan->slice_rows;
     /* A piece has 1% of the rows, or with a large halo the whole share; at most a slice. */
-    const bool has_small_pieces = !is_whole && share < 1 && !plan_has_large_halo(plan);
-    const double rows = height * (is_whole ? 1 : has_small_pieces ? fmin(share, 0.01) : share);
-    const int piece_rows = (int)fmin(slice, fmax(ceil(rows), LEAST_ROWS));
-    /* Slices are divided separately. */
+    const bool has_small_pieces = !has_one_piece && share < 1 && !plan_has_large_halo(plan);
+    const double rows = height * (has_one_piece ? 1 : has_small_pieces ? fmin(share, 0.01) : share);
+    const int piece_rows = (int)fmin(slice, fmax(ceil(rows), MIN_ROWS));
+    /* Each slice is divided into pieces separately. */
     int pieces_left = height / slice * ceil_div(slice, piece_rows) + ceil_div(height % slice, piece_rows);
     const double wanted = ceil(share * height / piece_rows - 0.5);
     int pieces_to_draw = wanted < 1 ? 1 : wanted > pieces_left ? pieces_left : (int)wanted;
@@ -192,7 +192,7 @@ static enum status run_piece(struct page_tap *tap, struct piece *piece, struct e
     page.timing = &tap->verifier->timing;
     page.output_conversion.counts_clipping = false;
     enum status status =
-        run_in_memory("--verify", &page, piece->inputs, (size_t)tap->in_pages, &piece->again, error);
+        run_in_memory("--verify", &page, piece->inputs, (size_t)tap->in_pages, &piece->recomputed, error);
     timing_add_within(tap->page->timing, PHASE_VERIFY, PHASE_ENCODE, "verify", since);
     return status;
 }
@@ -205,22 +205,22 @@ static const char *variant_text(const struct run *run)
 }
 
 /* Compares a row with its second computation. Two NaN are equal: no device promises their bits. */
-static enum status compare_row(struct page_tap *tap, const struct sample_array *again, int y,
+static enum status compare_row(struct page_tap *tap, const struct sample_array *recomputed, int y,
                                const unsigned char *row, struct error *error)
 {
     const struct image_info *out = &tap->out;
-    const size_t count = row_values(out), size = sample_size(again->type);
-    const unsigned char *expected = again->bytes + tap->position * size;
+    const size_t count = row_values(out), size = sample_size(recomputed->type);
+    const unsigned char *expected = recomputed->bytes + tap->position * size;
     const size_t parts = out->type == SAMPLE_COMPLEX ? 2 : 1, channels = (size_t)out->channels;
     const bool is_pyramid = plan_output(tap->page->plan)->kind == KIND_PYRAMID;
-    const double scale = sample_full_scale(again->type);
+    const double scale = sample_full_scale(recomputed->type);
     const struct run *first = tap->page->run, *second = &tap->verifier->run;
     tap->position += count;
     if (memcmp(row, expected, count * size) == 0)
         return STATUS_OK;
     for (size_t i = 0; i < count; i++) {
-        const double value = sample_value(again->type, row, i),
-                     other = sample_value(again->type, expected, i);
+        const double value = sample_value(recomputed->type, row, i),
+                     other = sample_value(recomputed->type, expected, i);
         if (memcmp(row + i * size, expected + i * size, size) == 0 || (isnan(value) && isnan(other)))
             continue;
         return fail(error, STATUS_FAILED,
@@ -251,9 +251,10 @@ static enum status tap_write(void *context, const void *rows, size_t pitch, uint
         struct piece *piece = &tap->pieces[tap->current];
         if (tap->current == tap->count || (is_image && y < piece->out.begin))
             continue;
-        if (!piece->again.bytes && run_piece(tap, piece, error) != STATUS_OK)
+        if (!piece->recomputed.bytes && run_piece(tap, piece, error) != STATUS_OK)
             return STATUS_FAILED;
-        if (compare_row(tap, &piece->again, y, (const unsigned char *)rows + i * pitch, error) != STATUS_OK)
+        if (compare_row(tap, &piece->recomputed, y, (const unsigned char *)rows + i * pitch, error) !=
+            STATUS_OK)
             return STATUS_FAILED;
         if (is_image && y + 1 == piece->out.end) {
             piece_free(piece, tap->in_pages);
@@ -281,6 +282,9 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
     struct page tapped = *page;
     tapped.reader = NULL;
     tapped.writer = NULL;
+    /* --align and --stack treat the input of a merge differently. */
+    verifier->run.is_merged = page->run->is_merged;
+    verifier->run.input = page->run->input;
     tap.in_pages = plan->shapes[0].kind == KIND_IMAGE ? 1 : coefficients_page_count(&plan->shapes[0]);
     enum status status =
         plan_make(&tap.plan,

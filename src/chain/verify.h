@@ -1,7 +1,7 @@
 /* --verify: computes random rows of every output again and compares them before they are written.
  *
- * The second computation uses the other kernel variant, in buffers, or another device. All of them give
- * the same bits (kernels/exact.h), so any difference is an error.
+ * The second computation uses the other kernel variant, with planes in buffers, or another device. All of
+ * them give the same bits (kernels/exact.h), so any difference is an error.
  *
  * A verifier owns its device and run. Thread safety: it belongs to one worker; verify_page uses it in the
  * page's writer thread. */
@@ -22,8 +22,9 @@ struct verifier {
     struct timing timing;
 };
 
-/* Opens the verifier for pages of `run`, whose device is `opened`. Another device named by --verify must
- * not have failed --selftest, unless `force`. Call verifier_close also after a failure. */
+/* Opens the verifier for pages of `run`. `opened` is a copy of the run's device. If --verify names another
+ * device, this must not have failed --selftest, unless `force` is set. Call verifier_close also after a
+ * failure. */
 enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
                           const struct verify_option *verify, bool force, struct error *error);
 

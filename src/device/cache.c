@@ -7,12 +7,11 @@
  *
  * A file with another header or checksum is ignored.
  *
- * PoCL has a cache, too, but it finds a compiled program by a hash of the preprocessed text. Of 33 to 55 ms
- * for a small picture, clang's preprocessor takes 6 to 16; a program that is loaded as a binary needs no
- * clang. Such a binary contains each kernel for work-groups of any size, which doubles the compilation time.
- * Only --warm writes binaries; `make install` and the Debian package run it for all users, into a directory
- * that climg only reads. Kernels for work-groups of any size are as fast (4096² blur, denoise, median,
- * resize, wavelet: within 2%). */
+ * PoCL has a cache, too, but it finds a compiled program by a hash of the preprocessed text. Of the 33 to 55
+ * ms for a small picture, clang's preprocessor takes 6 to 16. A program that is loaded as a binary needs no
+ * clang. PoCL compiles each kernel of such a binary for work-groups of any size, which takes twice the time.
+ * Therefore only --warm writes binaries, and `make install` and the Debian package run it for all users. The
+ * kernels are as fast as those for one size (4096² blur, denoise, median, resize, wavelet: within 2%). */
 #include "device/cache.h"
 
 #include "base/files.h"
@@ -29,7 +28,7 @@
 
 enum { HEADER_SIZE = 1280 }; /* bytes; four names of at most 255 and the rest */
 
-/* Writes the first line of the file of an entry; `name` is the entry's: "selftest-gpu". */
+/* Writes the header of the entry `name`, such as "selftest-gpu". */
 static void entry_header(const struct device *device, const char *name, char line[HEADER_SIZE])
 {
     snprintf(line, HEADER_SIZE, "climg %s, %s, %s, %s, %s, kernels %s\n", name, device->platform_name,
@@ -49,14 +48,15 @@ static char *entry_path(const struct device *device, const char *base, const cha
 
 enum { CHECKSUM_SIZE = 22 }; /* bytes of the last line, with NUL */
 
-/* Writes the last line: a checksum of the header and the data. */
-static void entry_checksum(const char *begin, size_t size, char line[CHECKSUM_SIZE])
+/* Writes the last line: a checksum of the `size` bytes of header and data. */
+static void entry_checksum(const char *bytes, size_t size, char line[CHECKSUM_SIZE])
 {
-    snprintf(line, CHECKSUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, begin, size));
+    snprintf(line, CHECKSUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, bytes, size));
 }
 
-/* Returns the data of an entry, followed by a NUL; the caller frees it. NULL if the file is missing,
- * damaged, or of another device, driver or version of the kernels. */
+/* Returns the data of an entry, with a NUL at the end; the caller frees them. NULL if the file is missing or
+ * damaged, or was written for another device, driver or version of the kernels. `base` and `home` are
+ * arguments of cache_path. */
 static char *entry_load(const struct device *device, const char *base, const char *home, const char *name,
                         size_t *size)
 {
@@ -146,8 +146,8 @@ enum status selftest_result_check(const struct device *device, struct error *err
 
 /* ---------------------------------------------------------------- programs */
 
-/* Returns the first line of a program's data, "FILE.cl OPTIONS\n"; the caller frees it. `name` receives the
- * name of the entry. */
+/* Returns the first line of the data of a program's entry, "FILE.cl OPTIONS\n"; the caller frees it. `name`
+ * receives the name of the entry. */
 static char *program_line(const char *file, const char *options, char name[32])
 {
     struct error ignored;
@@ -166,9 +166,9 @@ cl_program program_cache_load(const struct device *device, const char *file, con
     if (!line)
         return NULL;
 
-    /* Read the entry from the system's cache, or else from the user's. */
+    /* Read the entry from the cache for all users, or else from the user's own. */
     char *data = entry_load(device, environment->system_cache, NULL, name, &size);
-    const bool is_shared = data;
+    const bool is_for_all_users = data;
     if (!data)
         data = entry_load(device, environment->cache, environment->home, name, &size);
 
@@ -179,8 +179,8 @@ cl_program program_cache_load(const struct device *device, const char *file, con
         const unsigned char *binary = (const unsigned char *)data + line_size;
         cl_int code;
         size -= line_size;
-        /* Copy the linked kernels to the user's PoCL cache, or PoCL links them again. */
-        if (is_shared)
+        /* Copy the linked kernels to the user's PoCL cache, so that PoCL need not link them again. */
+        if (is_for_all_users)
             pocl_copy_program(environment, binary, size);
         program = clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, NULL, &code);
         if (code != CL_SUCCESS)

@@ -1,8 +1,8 @@
 /* climg's own cache: for each device, the result of --selftest and programs that --warm compiled.
  *
- * Entries are files under climg/ of XDG_CACHE_HOME or ~/.cache; programs for all users are under
- * /var/cache/climg and only read. An entry is valid for one device, driver and version of the kernels. A
- * missing or damaged cache is never an error. Returned programs belong to the caller.
+ * Entries are files in climg/ below XDG_CACHE_HOME or ~/.cache. Programs for all users are in
+ * /var/cache/climg, which is only read. An entry is valid for one device, driver and version of the kernels.
+ * A missing or damaged entry is no error. Returned programs belong to the caller.
  *
  * Thread safety: any thread may call; files are replaced atomically. */
 #ifndef CLIMG_DEVICE_CACHE_H
@@ -12,7 +12,7 @@
 
 struct selftest_result {
     bool known;     /* false: --selftest was not run with this driver; the other fields are unset */
-    bool passed;    /* all answers were right */
+    bool passed;    /* all results were right */
     double error;   /* largest error; full scale is 1 */
     char stage[32]; /* first stage that failed: "--blur" */
     char date[16];  /* of the self-test: 2026-01-31 */
@@ -28,8 +28,8 @@ enum status selftest_result_save(const struct device *device, const struct selft
 /* Returns STATUS_FAILED, with advice, if the device failed --selftest. */
 enum status selftest_result_check(const struct device *device, struct error *error);
 
-/* Returns the cached program of kernels/FILE.cl with these options, from the system's cache or else the
- * user's. Only for PoCL. NULL if no entry exists or the driver refuses it. */
+/* Returns the cached program of kernels/FILE.cl with these options, from the cache for all users or else the
+ * user's own. NULL if there is no entry, if the driver refuses it, or if the driver is not PoCL. */
 cl_program program_cache_load(const struct device *device, const char *file, const char *options);
 
 /* Writes a compiled program to the user's cache, for PoCL only. Failures are ignored. */

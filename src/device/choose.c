@@ -20,7 +20,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +33,7 @@ struct device_table {
 
 /* Set by device_select_drivers, read afterwards by any thread. */
 static struct {
-    bool trusts_all;      /* --force or --selftest: also use devices that failed --selftest */
+    bool allows_failed;   /* --force or --selftest: also use devices that failed --selftest */
     bool verbose;         /* -v without -q */
     bool quiet;           /* -q */
     bool cpu_only;        /* only the CPU's driver is loaded */
@@ -56,12 +55,6 @@ static cl_ulong device_number(cl_device_id id, cl_device_info what)
     cl_ulong value = 0; /* little-endian: a shorter result leaves the upper bytes zero */
     clGetDeviceInfo(id, what, sizeof value, &value, NULL);
     return value;
-}
-
-/* Replaces 0, an unknown value, by 1, which every device has. */
-static cl_ulong at_least_one(cl_ulong number)
-{
-    return number == 0 ? 1 : number;
 }
 
 /* Reads the properties of a device, and applies CLIMG_CLASS and CLIMG_OWN_MEMORY. */
@@ -87,17 +80,21 @@ static void read_properties(struct device *device, const struct environment *env
     device->image_width = device_number(id, CL_DEVICE_IMAGE2D_MAX_WIDTH);
     device->image_height = device_number(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
     device->image_layers = device_number(id, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
-    device->group_size = at_least_one(device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    device->group_size = device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    device->compute_units = (cl_uint)device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+    if (device->group_size == 0) /* the query failed; every device has 1 */
+        device->group_size = 1;
+    if (device->compute_units == 0)
+        device->compute_units = 1;
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->max_allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->fp_config = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
-    /* The query failed. Assume what exact.h needs: if the device lacks it, the build fails, instead of giving
-     * other bits silently. */
+    /* If the query failed, assume what exact.h needs: a device without it then rejects the build options,
+     * instead of computing other bits. */
     if (device->fp_config == 0 && !device->simulator)
         device->fp_config = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
-    device->compute_units = (cl_uint)at_least_one(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
 /* Kinds of devices, the best one last. */
@@ -118,6 +115,9 @@ static void add_platform(struct device_table *table, const struct environment *e
 {
     cl_device_id ids[MAX_DEVICES];
     cl_uint found = 0;
+    for (int i = 0; i < table->count; i++)
+        if (table->entries[i].platform == platform)
+            return; /* a loader lists a platform twice if two .icd files name its library */
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &found) != CL_SUCCESS)
         return;
     for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
@@ -162,15 +162,15 @@ static const char *short_name(const struct device *device)
     return (device->type & CL_DEVICE_TYPE_CPU) != 0 ? "the CPU" : device->name;
 }
 
-/* Sets allowed[i] for the devices that "auto" may use: all that did not fail --selftest. If all failed, all
- * are allowed, and opening one reports the failure. Returns the index of the first excluded device, for a
- * message, or -1. A single device is always allowed, so its selftest result is not read. */
+/* Sets allowed[i] for the devices that "auto" may use: those that did not fail --selftest. If all failed, all
+ * are allowed, and opening one reports the failure. Returns the index of the first device that is not
+ * allowed, for a message, or -1. A single device is always allowed, so its selftest result is not read. */
 static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVICES])
 {
     int skipped = -1, count = 0;
     for (int i = 0; i < table->count; i++) {
         struct selftest_result result = {.known = false};
-        if (!startup.trusts_all && table->count > 1)
+        if (!startup.allows_failed && table->count > 1)
             selftest_result_load(&table->entries[i], &result);
         allowed[i] = !result.known || result.passed;
         count += allowed[i];
@@ -182,9 +182,19 @@ static int find_allowed(const struct device_table *table, bool allowed[MAX_DEVIC
     return count == 0 ? -1 : skipped;
 }
 
-/* Returns the index of the device for "auto", or -1 if the table is empty. It is the allowed CPU or GPU that
- * is expected to finish first. If there is neither, or if the work is unknown, it is the first device of the
- * best kind. */
+/* Returns the index of the allowed CPU or GPU that is expected to finish first, except `other`; or -1. */
+static int fastest_index(const struct device_table *table, const bool *allowed, int other)
+{
+    int first = -1;
+    for (int i = 0; i < table->count; i++)
+        if (allowed[i] && i != other && device_rank(&table->entries[i]) >= RANK_CPU &&
+            (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])))
+            first = i;
+    return first;
+}
+
+/* Returns the index of the device for "auto", or -1 if the table is empty: the fastest one. If the work is
+ * unknown, or if there is no CPU or GPU, it is the first allowed device of the best kind. */
 static int choose_automatically(const struct device_table *table)
 {
     bool allowed[MAX_DEVICES];
@@ -194,27 +204,12 @@ static int choose_automatically(const struct device_table *table)
     if (skipped >= 0 && !startup.quiet)
         fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
                 table->entries[skipped].name);
-
-    /* Find the fastest device and the runner-up, which -v prints. */
-    int first = -1, second = -1;
-    double first_cost = INFINITY, second_cost = INFINITY;
-    for (int i = 0; startup.has_work && i < table->count; i++) {
-        if (!allowed[i] || device_rank(&table->entries[i]) < RANK_CPU)
-            continue;
-        const double cost = device_cost(&table->entries[i]);
-        if (cost < first_cost) {
-            second = first;
-            second_cost = first_cost;
-            first = i;
-            first_cost = cost;
-        } else if (cost < second_cost) {
-            second = i;
-            second_cost = cost;
-        }
-    }
+    const int first = startup.has_work ? fastest_index(table, allowed, -1) : -1;
+    const int second = first >= 0 ? fastest_index(table, allowed, first) : -1;
     if (startup.verbose && second >= 0)
         fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
-                first_cost, short_name(&table->entries[second]), second_cost);
+                device_cost(&table->entries[first]), short_name(&table->entries[second]),
+                device_cost(&table->entries[second]));
     return first >= 0 ? first : best_index(table, allowed);
 }
 
@@ -238,8 +233,8 @@ static int match_device(const struct device_table *table, const char *name)
     return best_index(table, fits);
 }
 
-/* Reports that there is no platform; returns STATUS_FAILED. clGetPlatformIDs does not tell the cause, so it
- * is taken from errno (`code`) and from the last error of dlopen (`loading`, may be NULL). */
+/* Fails, as OpenCL has no platform. clGetPlatformIDs does not return the cause, so the message is based on
+ * errno (`code`) or the last error of dlopen (`loading`, may be NULL). */
 static enum status fail_no_platform(int code, const char *loading, struct error *error)
 {
     if (code == EMFILE || code == ENFILE)
@@ -253,20 +248,6 @@ static enum status fail_no_platform(int code, const char *loading, struct error 
     return fail(error, STATUS_FAILED,
                 "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and check "
                 "that `clinfo -l` lists it");
-}
-
-/* Fails if a driver cannot start because the process is confined. Otherwise "auto" would use another device
- * silently. */
-static enum status check_denied(const struct environment *environment, struct error *error)
-{
-    if (!confine_is_on() || startup.cpu_only)
-        return STATUS_OK;
-    const struct driver_denial denial = drivers_find_denied(environment);
-    if (!denial.text[0])
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "an OpenCL driver cannot start, as climg is confined: %s; --no-confine keeps all rights",
-                denial.text);
 }
 
 /* Finds all devices of the loaded drivers, in the order of their numbers. */
@@ -284,15 +265,20 @@ static enum status find_devices(struct device_table *table, const struct environ
     char loading[1024] = ""; /* a copy, as drivers_find_denied may call dlopen */
     if (failure)
         snprintf(loading, sizeof loading, "%s", failure);
-    if (check_denied(environment, error) != STATUS_OK)
-        return STATUS_FAILED;
+
+    /* Without this check "auto" would silently use another device if a driver cannot start. */
+    if (confine_is_on() && !startup.cpu_only) {
+        const struct driver_denial denial = drivers_find_denied(environment);
+        if (denial.text[0])
+            return fail(
+                error, STATUS_FAILED,
+                "an OpenCL driver cannot start, as climg is confined: %s; --no-confine keeps all rights",
+                denial.text);
+    }
     if (code != CL_SUCCESS || found == 0)
         return fail_no_platform(cause, failure ? loading : NULL, error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
-        if (i == 0 ||
-            platforms[i] !=
-                platforms[i - 1]) /* ocl-icd lists a platform twice if two .icd files name its library */
-            add_platform(table, environment, platforms[i]);
+        add_platform(table, environment, platforms[i]);
     if (table->count == 0)
         return fail(
             error, STATUS_FAILED,
@@ -300,14 +286,14 @@ static enum status find_devices(struct device_table *table, const struct environ
     return STATUS_OK;
 }
 
-static const char gpu_drivers[] = "a GPU needs its OpenCL driver: nvidia-opencl-icd, intel-opencl-icd or "
-                                  "mesa-opencl-icd on Debian and Ubuntu, ROCm for AMD";
+static const char gpu_advice[] = "a GPU needs its OpenCL driver: nvidia-opencl-icd, intel-opencl-icd or "
+                                 "mesa-opencl-icd on Debian and Ubuntu, ROCm for AMD";
 
 /* Fails: no device has this name. */
 static enum status fail_no_device(const char *name, struct error *error)
 {
     return fail(error, STATUS_FAILED, "no OpenCL device fits \"%s\"; %s", name,
-                strcasecmp(name, "gpu") == 0 ? gpu_drivers : "see --list-devices");
+                strcasecmp(name, "gpu") == 0 ? gpu_advice : "see --list-devices");
 }
 
 bool device_needs_workload(const struct settings *settings)
@@ -320,7 +306,7 @@ bool device_needs_workload(const struct settings *settings)
 void device_select_drivers(const struct settings *settings, const struct workload *work)
 {
     struct drivers drivers;
-    startup.trusts_all = settings->force || settings->selftest;
+    startup.allows_failed = settings->force || settings->selftest;
     startup.quiet = settings->quiet;
     startup.verbose = settings->verbose;
     startup.has_work = work;
@@ -517,7 +503,7 @@ enum status device_list(const struct environment *environment, bool json, FILE *
         json_end(&writer, ']');
         fputc('\n', out);
     } else if (status == STATUS_OK && device_rank(&table->entries[best_index(table, NULL)]) < RANK_GPU) {
-        fprintf(out, "no GPU: %s\n", gpu_drivers);
+        fprintf(out, "no GPU: %s\n", gpu_advice);
     }
     free(table);
     return status;

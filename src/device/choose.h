@@ -1,10 +1,10 @@
-/* Choice of the OpenCL device: loading of drivers, "auto", names, and --list-devices.
+/* Choice of the OpenCL device: which drivers are loaded, --device, and --list-devices.
  *
- * A chosen device has no context yet (device_open opens it), so it need not be closed. It refers to
- * `environment`, which must outlive it.
+ * A chosen device has no context (device_open creates it) and need not be closed. It refers to `environment`,
+ * which must outlive it.
  *
  * Thread safety: device_select_drivers sets state of the process that the other functions read; call it once,
- * before there are threads. After that any thread may call. */
+ * before there are threads. After that any thread may call the others. */
 #ifndef CLIMG_DEVICE_CHOOSE_H
 #define CLIMG_DEVICE_CHOOSE_H
 
@@ -12,26 +12,26 @@
 #include "device/device.h"
 #include "settings/settings.h"
 
-/* True if device_select_drivers needs the work, because several drivers are installed. Otherwise the caller
- * need not compute the work, which opens a file. */
+/* True if device_select_drivers needs to know the work, as several drivers are installed. Computing the work
+ * opens an input, which the caller can save otherwise. */
 bool device_needs_workload(const struct settings *settings);
 
-/* Selects the drivers to load. --device cpu loads only the CPU's, and so does "auto" if the CPU is expected
- * to finish `work` before a GPU has started (cost.h). All other commands load all drivers. `work` is copied;
- * NULL means unknown. Call it once, before the first OpenCL call and before there are threads. */
+/* Selects the drivers to load: only the CPU's for --device cpu, and for "auto" if the CPU is expected to
+ * finish `work` before a GPU has started (cost.h); otherwise all. `work` is copied; NULL means unknown. Call
+ * it once, before the first OpenCL call and before there are threads. */
 void device_select_drivers(const struct settings *settings, const struct workload *work);
 
-/* Finds a device by `name`: "auto" or "", "gpu", "cpu", a number of device_list, or a part of its name,
- * platform or version, ignoring case. "auto" is the CPU or GPU that is expected to finish the work of
- * device_select_drivers first. If the work is unknown, it prefers GPUs to CPUs and these to simulators. It
- * skips devices that failed --selftest, unless all did, or with --force or --selftest. Fails, with advice, if
- * there is no platform or no such device. */
+/* Finds a device by `name`: "auto" or "", "gpu", "cpu", a number of device_list, or a part of a device's
+ * name, platform or version, ignoring case. "auto" is the CPU or GPU that is expected to finish the work of
+ * device_select_drivers first; if the work is unknown, the first GPU, or else the first CPU. "auto" skips
+ * devices that failed --selftest, unless all did, and except with --force or --selftest. Fails, with advice,
+ * if there is no platform or no such device. */
 enum status device_choose(const char *name, const struct environment *environment, struct device *device,
                           struct error *error);
 
-/* Resolves a list of names of device_choose, separated by commas, or "all". "all" means every GPU, or else
- * every CPU: of both, the slower devices would delay the end. *numbers receives the devices' numbers in
- * --list-devices; the caller frees it. */
+/* Resolves a list of names of device_choose, separated by commas, or "all", which means every GPU, or every
+ * CPU if there is no GPU: a CPU next to a GPU would finish its share last. *numbers receives the devices'
+ * numbers in the list that --list-devices prints; the caller frees it. */
 enum status device_resolve_list(const char *name, const struct environment *environment, int **numbers,
                                 int *count, struct error *error);
 

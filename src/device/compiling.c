@@ -1,12 +1,12 @@
-/* Periods in which threads compile: overlapping calls count as one. */
+/* Periods in which threads compile. Overlapping calls of several threads are one period. */
 #include "device/compiling.h"
 
 #include "base/timing.h"
 
 #include <pthread.h>
 
-/* Seconds. In a shorter period, calls only launched kernels or loaded programs from a cache. Calls of several
- * threads that overlap are one period, so calls that wait for a full queue may count as compilation. */
+/* Seconds. A shorter period does not count as compilation: calls only launched kernels or loaded programs
+ * from a cache. */
 static const double MIN_COMPILATION = 0.05;
 
 static struct {

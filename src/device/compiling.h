@@ -8,8 +8,8 @@
 void compiling_begin(void);
 void compiling_end(void);
 
-/* Sets a function that is called when compilation begins and ends, once for concurrent calls: when the first
- * begins, and when the last ends. `spent`: seconds of compilation so far. The function runs under a lock, so
+/* Sets a function that is called when compilation begins and ends; for concurrent calls, when the first
+ * begins and the last ends. `spent` is the seconds of compilation so far. The function runs under a lock, so
  * it must not compile. NULL removes it. */
 void compiling_watch(void (*watch)(bool begins, double spent));
 

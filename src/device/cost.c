@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* Measured with 4096² RGB on 16 cores (PoCL 5.0) and an H200 with PCI Express. A unit of a GPU with its own
- * memory is taken to be half as fast as the H200's, since most GPUs have less memory bandwidth per unit. GPUs
- * that share the host's memory are estimated, not measured: 24 units at 40 GB/s in total, no transfer. */
+/* Measured with 4096² RGB on 16 cores (PoCL 5.0) and an H200 with PCI Express. For GPUs with their own memory
+ * a compute unit is half as fast as the H200's, since most have less memory bandwidth per unit. GPUs that
+ * share the host's memory are estimated: 24 units with 40 GB/s in total, and no transfer. */
 static const struct {
     double start;       /* seconds to start the driver and to close it at the end */
     double unit_sample; /* seconds of one compute unit for one sample of --blur 2 */
@@ -20,8 +20,8 @@ static const struct {
 /* Seconds to read or write a byte of a file: 20000² RGB TIFF takes 0.5 s on 16 cores. */
 static const double FILE_BYTE = 0.2e-9;
 
-/* Conversion between samples and floats costs half of --blur 2. On a CPU device, kernels and file formats
- * compete for the processors, so their times add up. A GPU works while files are read and written. */
+/* Conversion between samples and floats takes half the time of --blur 2. On a CPU device, kernels and codecs
+ * use the same processors, so their times add up. A GPU computes while files are read and written. */
 double cost_total(enum cost_class class, unsigned units, const struct workload *work)
 {
     const double samples = work->stage_samples + work->file_samples / 2;

@@ -1,6 +1,6 @@
-/* The cost model: expected seconds of a command on a device, computed from the work alone. --device auto
- * compares devices by it. Nothing is measured at run time and nothing is stored, so the same command
- * always runs on the same device of a machine. Pure functions; any thread may call. */
+/* The cost model of --device auto: expected seconds of a command on a device. They depend only on the work
+ * and the kind of device. Nothing is measured at run time or stored, so on one machine a command always runs
+ * on the same device. Pure functions; any thread may call. */
 #ifndef CLIMG_DEVICE_COST_H
 #define CLIMG_DEVICE_COST_H
 

@@ -1,11 +1,12 @@
-/* Properties and memory of a device, and the texts of OpenCL's errors. open.c opens and closes devices.
+/* Properties and memory of a device, and the names of OpenCL's errors. open.c opens and closes devices.
  *
- * Buffers of CPU devices are created on top of host memory in huge pages. The driver itself would use malloc
- * with pages of 4 KiB, whose first touch costs more than a small image's kernels. */
+ * Buffers of CPU devices are created on top of host memory in huge pages. A driver would allocate pages of
+ * 4 KiB, whose first touch costs more than the kernels of a small image. */
 #include "device/device.h"
 
 #include "base/error.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ void device_finish(const struct device *device)
             clFinish(queues[i]);
 }
 
-/* Pages that belong to a buffer, freed by its destructor callback. */
+/* Memory of a buffer, freed by the buffer's destructor callback. */
 struct host_memory {
     void *pages;
     size_t size;
@@ -73,7 +74,7 @@ cl_mem device_host_buffer(const struct device *device, size_t size, void **host,
                                          memory->pages, code)
                         : NULL;
 
-    /* Pass the ownership of the pages to the buffer. */
+    /* From now on the buffer owns the pages. */
     if (buffer && *code == CL_SUCCESS) {
         *code = clSetMemObjectDestructorCallback(buffer, free_host_memory, memory);
         if (*code == CL_SUCCESS) {
@@ -103,8 +104,14 @@ enum status device_out_of_memory(const struct device *device, size_t bytes, cl_i
         (size_t)(device->max_allocation >> 20));
 }
 
-enum status cl_failed(cl_int code, struct error *error)
+enum status fail_opencl(struct error *error, cl_int code, const char *format, ...)
 {
+    char text[sizeof error->text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fail(error, STATUS_FAILED, "%s: %s", text, cl_error_name(code));
     error->is_out_of_memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
     return STATUS_FAILED;
 }

@@ -18,12 +18,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The two variants of the kernels. The same source cannot serve both: the GPU variants are 10 to 30 times
- * slower on a CPU than the CPU variants (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead
- * of 23), and the CPU variants 40 to 100 times slower on an H200 than the GPU variants. */
+/* The two variants of the kernels. A single variant would be too slow: on a CPU the GPU variants take 10 to
+ * 30 times as long as the CPU variants (13 taps over 4096² RGB with PoCL 3.1: 262 to 667 ms a pass instead of
+ * 23), and on an H200 the CPU variants take 40 to 100 times as long as the GPU variants. */
 enum kernel_variant {
     VARIANT_CPU, /* explicit vectors along x, no local memory */
-    VARIANT_GPU, /* many narrow work-items */
+    VARIANT_GPU, /* short vectors or none, local memory */
 };
 
 enum { OPTIONS_SIZE = 512 }; /* bytes of a program's build options, with NUL */
@@ -60,14 +60,13 @@ struct device {
     cl_command_queue upload, download; /* copies; NULL if the device shares the host's memory */
 
     struct device_program *programs; /* programs that this device has used, with its own kernel objects */
-    struct program_store *store;     /* compiled programs of the context, common to all its devices */
-    struct event_log *event_log;     /* of launches and copies; set by the caller, may be NULL */
+    struct program_store *store;     /* compiled programs, shared by all devices of the context */
+    struct event_log *event_log;     /* of launches and copies; set by the caller before them, not owned */
     struct program_list *needed_programs; /* dry run: launches add their programs here; may be NULL */
 };
 
-/* Makes `device` a dry-run device with the original's properties. Allocations on it are only counted, and
- * launches only add their programs to needed_programs. A dry run thus measures its memory and finds its
- * programs in advance. The device owns nothing: do not close it. */
+/* Makes `device` a dry-run device with the original's properties: allocations are only counted, and launches
+ * only add their programs to needed_programs. The device owns nothing: do not close it. */
 void device_init_dry_run(const struct device *original, struct device *device);
 
 /* True if the device is a dry-run device. */
@@ -92,13 +91,14 @@ cl_mem device_host_buffer(const struct device *device, size_t size, void **host,
 /* Returns the number of MiB, rounded up. */
 size_t whole_mebibytes(size_t bytes);
 
-/* Reports that an allocation of `bytes` failed with `code`: CL_OUT_OF_HOST_MEMORY means host memory, other
- * codes mean device memory. Sets error->is_out_of_memory and returns STATUS_FAILED. */
+/* Fails, as an allocation of `bytes` failed with `code`: CL_OUT_OF_HOST_MEMORY means host memory, other codes
+ * mean device memory. Sets error->is_out_of_memory. */
 enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);
 
-/* Sets error->is_out_of_memory if `code` means out of memory. Call it after fail() of any OpenCL call, since
- * some drivers allocate lazily. Returns STATUS_FAILED. */
-enum status cl_failed(cl_int code, struct error *error);
+/* Like fail, for an OpenCL call that returned `code`: the message ends with its name. Sets
+ * error->is_out_of_memory if `code` means that, as some drivers allocate memory at its first use. */
+enum status fail_opencl(struct error *error, cl_int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Returns the name of an OpenCL error code: "CL_OUT_OF_RESOURCES". */
 const char *cl_error_name(cl_int code);

@@ -1,11 +1,11 @@
-/* Finds the installed OpenCL drivers in the way the loader does. ocl-icd and the Khronos loader read
- * OCL_ICD_FILENAMES (a list of libraries) and the .icd files of a directory, each of which names a
- * library in its first line.
+/* Finds the installed OpenCL drivers like the loader, libOpenCL, which is ocl-icd or Khronos's. Both read
+ * OCL_ICD_FILENAMES (a list of libraries) and the .icd files of a directory, whose first line is the name of
+ * a library.
  *
- * Two variables are needed to make either loader load a single library. ocl-icd accepts a library in
- * OCL_ICD_VENDORS, which the Khronos loader ignores unless it is a directory. The Khronos loader accepts it
- * in OCL_ICD_FILENAMES, which ocl-icd reads only since 2.3.2. With both set, a platform may be listed twice;
- * choose.c skips the second. */
+ * To make either loader load a single library, two variables are set. ocl-icd accepts a library in
+ * OCL_ICD_VENDORS, which Khronos's loader ignores unless it is a directory. Khronos's loader accepts it in
+ * OCL_ICD_FILENAMES, which ocl-icd reads only since 2.3.2. If a loader reads both, it lists the platform
+ * twice; choose.c skips the second. */
 #include "device/drivers.h"
 
 #include "base/confine.h"
@@ -28,8 +28,8 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Finds the directory of .icd files: etc/OpenCL/vendors of the Conda environment that the loader belongs to,
- * or else the system's. */
+/* Finds the directory of .icd files: etc/OpenCL/vendors of the Conda environment that contains the loader, or
+ * else /etc/OpenCL/vendors. */
 static void find_icd_directory(char directory[PATH_MAX])
 {
     Dl_info loader;
@@ -43,8 +43,8 @@ static void find_icd_directory(char directory[PATH_MAX])
     strcpy(directory, "/etc/OpenCL/vendors");
 }
 
-/* Calls `visit` with the library of each driver that the loader would load. If OCL_ICD_VENDORS is a file, it
- * is the only driver; then visits none. */
+/* Calls `visit` with the library of each driver that the loader would load. Calls it for no driver if
+ * OCL_ICD_VENDORS is a file, which then is the only driver. */
 static void each_library(const struct environment *environment,
                          void (*visit)(void *context, const char *library), void *context)
 {
@@ -111,12 +111,12 @@ bool drivers_load_only(const char *library)
 
 enum { ALL_RIGHTS = CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE };
 
-/* Folders in which drivers cache compiled kernels. */
+/* Directories in which drivers cache compiled kernels. */
 static const struct {
-    const char *library;  /* part of the driver's file name */
-    const char *variable; /* environment variable with the folder */
-    const char *folder;   /* default: below HOME if `below_home` is set, else relative to climg's cache */
-    bool below_home;
+    const char *library;   /* part of the driver's file name */
+    const char *variable;  /* environment variable with the directory */
+    const char *directory; /* its default value */
+    bool below_home;       /* `directory` is relative to HOME, else to climg's cache */
 } caches[] = {
     {"nvidia", "CUDA_CACHE_PATH", ".nv", true},
     {"amdocl", "AMD_COMGR_CACHE_DIR", "../comgr", false},
@@ -133,8 +133,8 @@ static void allow_joined(const char *folder, const char *name, unsigned rights)
         confine_allow(path, rights);
 }
 
-/* Allows reading the folder of a driver's library and its data in the same prefix, running its linker, and
- * writing its cache. */
+/* Allows reading the directory of a driver's library, and data in the same installation prefix; running the
+ * linker; and writing the driver's cache. */
 static void allow_library(void *context, const char *library)
 {
     const struct environment *environment = context;
@@ -156,11 +156,11 @@ static void allow_library(void *context, const char *library)
         if (chosen)
             cache = copy_text(chosen, &ignored);
         else if (!caches[i].below_home)
-            cache = cache_path(environment->cache, home, caches[i].folder, &ignored);
+            cache = cache_path(environment->cache, home, caches[i].directory, &ignored);
         else if (home)
-            cache = text_print(&ignored, "%s/%s", home, caches[i].folder);
+            cache = text_print(&ignored, "%s/%s", home, caches[i].directory);
         if (cache) {
-            make_folders_above(cache); /* also climg's own, if the path contains it */
+            make_folders_above(cache); /* climg's own, too, if the path contains it */
             mkdir(cache, 0700);
             confine_allow(cache, ALL_RIGHTS);
         }
@@ -170,11 +170,12 @@ static void allow_library(void *context, const char *library)
 
 void drivers_allow(const struct environment *environment)
 {
+    void *context = (void *)(uintptr_t)environment; /* allow_library does not change it */
     struct error ignored = {.text = ""};
     Dl_info loader;
 
     /* Allow climg's caches for this user and for all users, and PoCL's cache, which pocl_cache_open has
-     * chosen. A rule needs an existing folder, but climg's own is created only to store programs. */
+     * chosen. A rule needs an existing directory; climg's own is created only if programs will be stored. */
     char *own = cache_path(environment->cache, environment->home, "", &ignored);
     if (own && environment->stores_programs)
         make_folders_above(own);
@@ -192,13 +193,13 @@ void drivers_allow(const struct environment *environment)
 
     /* Allow the loader, its list of drivers, and the drivers. */
     if (dladdr((void *)(uintptr_t)clGetPlatformIDs, &loader) != 0)
-        allow_library((void *)(uintptr_t)environment, loader.dli_fname);
+        allow_library(context, loader.dli_fname);
     if (environment->icd_directory) {
         confine_allow(environment->icd_directory, CONFINE_READ);
         if (!is_directory(environment->icd_directory))
-            allow_library((void *)(uintptr_t)environment, environment->icd_directory);
+            allow_library(context, environment->icd_directory);
     }
-    each_library(environment, allow_library, (void *)(uintptr_t)environment);
+    each_library(environment, allow_library, context);
 
     /* Allow the folders and libraries of the dynamic loader's variables, which also apply to the linker. */
     static const struct {
@@ -215,7 +216,7 @@ void drivers_allow(const struct environment *environment)
     }
 }
 
-/* Describes the denial of the first driver that has one. */
+/* Sets the text of *denial, a struct driver_denial, if it is empty and this driver cannot start. */
 static void find_denied(void *context, const char *library)
 {
     struct driver_denial *denial = context;

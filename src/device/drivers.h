@@ -1,6 +1,6 @@
-/* Selection of the OpenCL drivers that the loader loads. By default it loads every installed driver, even to
- * list devices: 0.1 s for NVIDIA's, 0.03 s for PoCL's. Small commands save time if only the CPU's driver is
- * loaded.
+/* Selection of the OpenCL drivers, and their rights in a confined process (base/confine.h). By default the
+ * OpenCL loader, libOpenCL, loads every installed driver: 0.1 s for NVIDIA's, 0.03 s for PoCL's. Small
+ * commands save time if only the CPU's driver is loaded.
  *
  * Thread safety: drivers_load_only changes environment variables, which the loader reads at the first OpenCL
  * call. Call it before that call and before there are threads. */
@@ -23,17 +23,17 @@ void drivers_find(const struct environment *environment, struct drivers *drivers
  * cannot be loaded; then the loader loads all drivers. */
 bool drivers_load_only(const char *library);
 
-/* Adds the rules of drivers to the confinement (base/confine.h): libraries and data that they read, and the
- * caches that they and climg write. Creates missing folders of the drivers' caches. */
+/* Allows a process that will be confined to read the drivers' libraries and data, and to write their caches
+ * and climg's. Creates missing directories of caches. */
 void drivers_allow(const struct environment *environment);
 
-/* A file to which a driver has no access, with the reason; "" if there is none. */
+/* The reason why a driver cannot start in a confined process; "" if all can. */
 struct driver_denial {
     char text[PATH_MAX + 128];
 };
 
-/* Returns why a driver cannot start in this confined process: a library cannot be read (dlopen's message), or
- * NVIDIA's device files are missing, which otherwise a setuid program of the driver creates. */
+/* Returns dlopen's message if the library of a driver cannot be read, or says that NVIDIA's device files are
+ * missing, which a setuid program of the driver would create in a process that is not confined. */
 struct driver_denial drivers_find_denied(const struct environment *environment);
 
 #endif

@@ -66,11 +66,9 @@ static enum status collect_one(struct event_log *event_log, const struct event_r
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     clReleaseEvent(record->event);
-    if (state < 0) {
-        fail(error, STATUS_FAILED, "%s%s failed on the device: %s", is_kernel ? "kernel " : "", record->name,
-             cl_error_name(state));
-        return cl_failed(state, error);
-    }
+    if (state < 0)
+        return fail_opencl(error, state, "%s%s failed on the device", is_kernel ? "kernel " : "",
+                           record->name);
     if (!event_log->timing)
         return STATUS_OK;
 
@@ -96,11 +94,12 @@ size_t event_log_mark(const struct event_log *event_log)
 
 enum status event_log_collect(struct event_log *event_log, size_t mark, struct error *error)
 {
+    struct error later = {.text = ""};
     enum status status = STATUS_OK;
     size_t done = mark > event_log->collected ? mark - event_log->collected : 0;
     done = done < event_log->count ? done : event_log->count;
     for (size_t i = 0; i < done; i++)
-        if (collect_one(event_log, &event_log->records[i], error) != STATUS_OK)
+        if (collect_one(event_log, &event_log->records[i], status == STATUS_OK ? error : &later) != STATUS_OK)
             status = STATUS_FAILED;
     if (done > 0)
         memmove(event_log->records, event_log->records + done,

@@ -59,14 +59,14 @@ enum status event_log_add(struct event_log *event_log, enum phase phase, const c
 /* Returns a mark for event_log_collect: the number of records so far. */
 size_t event_log_mark(const struct event_log *event_log);
 
-/* Moves the records before the mark to the timing. Their commands must have finished. Fails if one of
- * them failed. */
+/* Adds the records before the mark to the timing, and removes them. Their commands must have finished. Fails
+ * if one of them failed; the message is of the first, as its failure may have caused the others. */
 enum status event_log_collect(struct event_log *event_log, size_t mark, struct error *error);
 
-/* Drops all records, after a failure. */
+/* Removes all records without adding them, after a failure. */
 void event_log_discard(struct event_log *event_log);
 
-/* Drops all records and frees the memory. */
+/* Removes all records and frees the memory. */
 void event_log_free(struct event_log *event_log);
 
 #endif

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Seconds. A longer enqueue counts as build time: PoCL generates native code for a work-group size at its
+/* Seconds. A longer enqueue is timed as compilation: PoCL generates native code for a work-group size at the
  * first launch. */
 static const double COMPILING_ENQUEUE = 5e-3;
 
@@ -103,9 +103,8 @@ static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const s
     return code;
 }
 
-/* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call. An
- * exclusive launch has finished on return; for it *seconds is the time until then without the kernel's
- * execution, which is compilation. */
+/* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call, which may
+ * compile. An exclusive launch has finished on return, so its execution is not counted. */
 static cl_int enqueue_serialized(const struct device *device, const char *name, cl_kernel kernel,
                                  const size_t grid[3], const size_t group[3], cl_event *event,
                                  double *seconds)
@@ -118,7 +117,7 @@ static cl_int enqueue_serialized(const struct device *device, const char *name, 
     if (code == CL_SUCCESS)
         code = enqueue_now(device, kernel, grid, group, event, seconds);
     code = serializer_end(programs_serializer(device), &request, device->queue, code);
-    if (code != CL_SUCCESS || !request.exclusive)
+    if (code != CL_SUCCESS || !request.is_exclusive)
         return code;
 
     cl_ulong began = 0, ended = 0;
@@ -134,7 +133,7 @@ static struct launch_config work_launch_config(const struct device *device, cons
     return work->config.outputs > 0 ? work->config : device_launch_config(device, work->memory, NULL);
 }
 
-/* True if one work-item loops over the positions of a whole group (NOINLINE in kernels/planes.h). */
+/* True if one work-item loops over a whole work-group (NOINLINE in kernels/planes.h). */
 static bool loops_over_group(const struct device *device, const struct kernel_launch *work)
 {
     return work->calls_noinline && device->variant == VARIANT_CPU && work->memory == MEMORY_BUFFER;
@@ -163,25 +162,19 @@ static enum status enqueue_kernel(struct device *device, const struct kernel_lau
                       : enqueue_now(device, kernel, grid, group, &event, &seconds);
     if (code != CL_SUCCESS && event)
         clReleaseEvent(event);
-    if (code != CL_SUCCESS) {
-        fail(error, STATUS_FAILED, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s: %s",
-             work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));
-        return cl_failed(code, error);
-    }
+    if (code != CL_SUCCESS)
+        return fail_opencl(error, code, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s",
+                           work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name);
 
     /* A long call has compiled the kernel. */
-    if (seconds > COMPILING_ENQUEUE && device->event_log && device->event_log->timing)
+    if (seconds > COMPILING_ENQUEUE && device->event_log->timing)
         timing_add(device->event_log->timing, PHASE_BUILD, "build at the first launch", -1,
                    clock_seconds() - seconds);
 
-    /* Record the event. The log releases it. */
-    if (device->event_log)
-        return event_log_add(device->event_log, PHASE_STAGES, work->kernel, bytes, event, error);
-    clReleaseEvent(event);
-    return STATUS_OK;
+    return event_log_add(device->event_log, PHASE_STAGES, work->kernel, bytes, event, error);
 }
 
-/* Appends text. If it does not fit, only the size grows, and the launch fails. */
+/* Appends text. If it does not fit, only `used` grows, and the launch fails. */
 static void launch_append(struct defines *defines, const char *text)
 {
     size_t used = defines->used < OPTIONS_SIZE ? defines->used : OPTIONS_SIZE;
@@ -244,9 +237,7 @@ enum status launch(struct device *device, const struct kernel_launch *work, cons
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;
     cl_int code = set_arguments(kernel, arguments, count, &bytes);
-    if (code != CL_SUCCESS) {
-        fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel, cl_error_name(code));
-        return cl_failed(code, error);
-    }
+    if (code != CL_SUCCESS)
+        return fail_opencl(error, code, "kernel %s: setting its arguments", work->kernel);
     return enqueue_kernel(device, work, kernel, bytes, error);
 }

@@ -1,8 +1,7 @@
-/* Kernel launches: one call builds the program if necessary, sets the arguments and enqueues the kernel.
+/* Kernel launches: one call compiles the program if necessary, sets the arguments and enqueues the kernel.
  *
- * A caller fills in a struct kernel_launch (run_work of engine/run.h) and calls LAUNCH. The call copies the
- * arguments, and OpenCL retains memory objects until the kernel has finished, so both may be released as soon
- * as it returns.
+ * A caller fills in a struct kernel_launch (run_work of engine/run.h) and calls LAUNCH. Arguments are copied,
+ * and OpenCL retains memory objects until the kernel has finished, so the caller may release both at once.
  *
  * Thread safety: a device belongs to one thread, so its launches come from that thread. */
 #ifndef CLIMG_DEVICE_LAUNCH_H
@@ -16,8 +15,8 @@ enum argument_kind { ARGUMENT_VALUE, ARGUMENT_MEMORY, ARGUMENT_PLANES, ARGUMENT_
 /* Argument of a kernel. Use the macros below. */
 struct argument {
     enum argument_kind kind;
-    size_t size;       /* bytes, as for clSetKernelArg */
-    const void *value; /* address of the value; NULL for __local memory */
+    size_t size;       /* bytes of *value; of __local memory if `value` is NULL */
+    const void *value; /* for clSetKernelArg, or a struct planes or weights */
 };
 
 /* Weights of a filter in device memory. */
@@ -44,13 +43,12 @@ struct weights {
 
 /* Outputs per work-item and size of the work-groups. */
 struct launch_config {
-    int outputs;  /* outputs of a work-item along the filtered axis, not counting the elements of its vector:
-                     -DOUTPUTS */
+    int outputs;  /* vectors that a work-item computes along the filtered axis (-DOUTPUTS) */
     int group[2]; /* work-group size along x and y */
 };
 
-/* Launch configurations of a kernel, by device class and kind of memory. Defined next to the code that
- * launches the kernel. `outputs` 0 selects the default. */
+/* Launch configurations of a kernel, by kernel variant and kind of memory. Defined next to the code that
+ * launches the kernel. `outputs` 0 selects the default configuration. */
 struct kernel_configs {
     const char *kernel;
     struct launch_config cpu, cpu_images, gpu, gpu_images;
@@ -61,15 +59,17 @@ struct kernel_configs {
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs);
 
-/* Floats along x that a work-item processes as a vector. The kernels get their number as -DLANES, the width
- * of `vec`. */
+/* Number of floats along x that a work-item processes as a vector, by kernel variant: -DLANES, the width of
+ * `vec` in kernels. It is 1 for images, whose texel has up to four channels. */
 enum vector_width {
-    VECTOR_FULL,   /* 16 on CPU devices, 4 on others */
-    VECTOR_WINDOW, /* 16 on CPU devices, 1 on others: their kernels keep a window of floats in registers */
-    VECTOR_SCALAR  /* 1 everywhere */
+    VECTOR_FULL,   /* CPU_LANES, GPU_LANES */
+    VECTOR_WINDOW, /* CPU_LANES, 1: the GPU variant keeps a window of floats in registers */
+    VECTOR_SCALAR  /* 1, 1 */
 };
 
-/* Build options, -DNAME=VALUE. A zeroed list is empty. The launch fails if options do not fit. */
+enum { CPU_LANES = 16, GPU_LANES = 4 };
+
+/* Build options, -DNAME=VALUE. Zeroed it is empty. The launch fails if the options do not fit. */
 struct defines {
     size_t used; /* bytes of the text; more than OPTIONS_SIZE if it did not fit */
     char text[OPTIONS_SIZE];
@@ -78,25 +78,22 @@ struct defines {
 /* Appends an option. */
 void define(struct defines *defines, const char *name, long value);
 
-/* Description of a launch. */
+/* A launch: kernel, grid and build options. The arguments come with LAUNCH. */
 struct kernel_launch {
     const char *file;   /* kernels/FILE.cl */
     const char *kernel; /* a string literal: the event log keeps the pointer */
-    enum memory memory; /* kind of its planes' memory */
+    enum memory memory; /* kind of memory of the planes */
     int edge;           /* the border rule, for files that include edge.h */
     enum vector_width vector_width;
     bool calls_noinline;         /* the kernel calls a NOINLINE function (kernels/planes.h) */
     struct launch_config config; /* {0}: the default configuration */
-    int width;                   /* floats along x, usually pixels; the launch divides by the vector width */
+    int width;                   /* floats along x: launch_lanes of them make a work-item */
     int height, depth;           /* work-items along y and z */
-    uint64_t bytes;              /* memory traffic in addition to the planes, for --timing */
-    struct defines defines;      /* build options in addition to memory kind, vector width and border rule */
+    uint64_t bytes;              /* bytes read and written in addition to the planes, for --timing */
+    struct defines defines;      /* build options in addition to those of the fields above */
 };
 
-enum { CPU_LANES = 16, GPU_LANES = 4 }; /* floats of VECTOR_FULL */
-
-/* Returns the number of floats that a work-item processes as a vector. It is 1 for images: a work-item
- * processes one texel of up to four channels. */
+/* Returns the number of floats of a vector (enum vector_width). */
 int launch_lanes(const struct device *device, enum memory memory, enum vector_width vector_width);
 
 /* Enqueues the kernel and records its event in device->event_log. Compiles the program if this is its first

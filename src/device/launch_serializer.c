@@ -1,10 +1,9 @@
-/* A reader-writer lock around clEnqueueNDRangeKernel, and a list of the grids that each kernel was
- * launched over.
+/* A reader-writer lock around clEnqueueNDRangeKernel, and a list of the largest grid of each kernel.
  *
- * A launch whose grid is known enqueues under the read lock, so such launches run concurrently. A launch that
- * makes PoCL create a cache entry takes the write lock: it waits until all registered queues are empty,
- * enqueues, and waits for itself. The list is searched linearly: it has one element per program, kernel and
- * group size, some tens in a long batch. */
+ * A launch over a grid that is not larger enqueues under the read lock, so such launches run concurrently. A
+ * launch that makes PoCL create a cache entry takes the write lock: it waits until all registered queues are
+ * empty, enqueues, and waits for its own end. The list has one element per program, kernel and group size,
+ * some tens in a long batch, so it is searched linearly. */
 #include "device/launch_serializer.h"
 
 #include <stdlib.h>
@@ -100,15 +99,17 @@ cl_int serializer_begin(struct launch_serializer *serializer, struct launch_requ
 {
     /* A known grid: hold the read lock until serializer_end. */
     pthread_rwlock_rdlock(&serializer->lock);
-    request->exclusive = !is_known(serializer, request);
-    if (!request->exclusive)
+    request->is_exclusive = !is_known(serializer, request);
+    if (!request->is_exclusive)
         return serializer->failure;
 
     /* Otherwise hold the write lock, and wait until all queues are empty. */
     pthread_rwlock_unlock(&serializer->lock);
     pthread_rwlock_wrlock(&serializer->lock);
-    request->exclusive = !is_known(serializer, request); /* another thread may have launched it meanwhile */
-    for (const struct serializer_queue *one = serializer->queues; request->exclusive && one; one = one->next)
+    request->is_exclusive =
+        !is_known(serializer, request); /* another thread may have launched it meanwhile */
+    for (const struct serializer_queue *one = serializer->queues; request->is_exclusive && one;
+         one = one->next)
         wait_for(serializer, one->queue);
     return serializer->failure;
 }
@@ -116,13 +117,13 @@ cl_int serializer_begin(struct launch_serializer *serializer, struct launch_requ
 cl_int serializer_end(struct launch_serializer *serializer, const struct launch_request *request,
                       cl_command_queue queue, cl_int code)
 {
-    if (request->exclusive)
+    if (request->is_exclusive)
         wait_for(serializer, queue);
     if (code == CL_SUCCESS)
         code = serializer->failure;
 
     /* Record the grid. Without memory for it, the next launch over it is exclusive, too. */
-    if (request->exclusive && code == CL_SUCCESS) {
+    if (request->is_exclusive && code == CL_SUCCESS) {
         struct largest_grid *one = find_largest(serializer, request);
         if (!one && (one = malloc(sizeof *one))) {
             *one = (struct largest_grid){.next = serializer->largest,

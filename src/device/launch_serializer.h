@@ -1,10 +1,10 @@
-/* Serializes launches on CPU devices that would crash PoCL.
+/* Serializes those launches on CPU devices that would otherwise crash PoCL.
  *
  * PoCL has a cache entry for each kernel and work-group size, and adds another one when a grid is larger than
  * all before. Up to version 5.0 a launch that finishes releases the newest entry instead of its own, and the
  * process aborts if that entry is not in use (pocl_release_dlhandle_cache: ref_count > 0). Therefore a launch
- * that creates an entry runs alone: it starts after all others have finished, and others start after it. This
- * includes each kernel's first launch, which compiles.
+ * that creates an entry, such as each kernel's first one, runs alone: it begins after all others have
+ * finished, and no other begins before it has finished.
  *
  * One serializer serves all queues of a context. Thread safety: any thread may call, except init and
  * free. */
@@ -22,7 +22,7 @@ struct launch_serializer {
     pthread_rwlock_t lock;           /* guards everything below */
     struct serializer_queue *queues; /* registered queues */
     struct largest_grid *largest;    /* largest grid so far by program, kernel and group size */
-    cl_int failure; /* error of a wait; then all launches fail, since it is unknown which ones still run */
+    cl_int failure; /* error of a wait. Then all launches fail, as it is unknown which ones still run */
 };
 
 void serializer_init(struct launch_serializer *serializer);
@@ -40,7 +40,7 @@ struct launch_request {
     const char *kernel; /* a string literal */
     size_t group[2];    /* work-group size along x and y */
     size_t grid;        /* larger side of the grid, in work-items */
-    bool exclusive;     /* the launch runs alone; set by serializer_begin */
+    bool is_exclusive;  /* the launch runs alone; set by serializer_begin */
 };
 
 /* Waits until the kernel may be enqueued. Call serializer_end afterwards, and enqueue only if the result is

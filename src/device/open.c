@@ -1,4 +1,4 @@
-/* Opens devices: context, queues, compiled programs; and installs the handler for crashes of drivers.
+/* Opens devices, that is, creates their context and queues, and installs the handler for crashes of drivers.
  *
  * A device with its own memory has three queues, so that copies in both directions run while kernels do. A
  * device that shares the host's memory has one, since nothing is copied. Kernel queues are registered with
@@ -17,7 +17,7 @@ static const int crashes[] = {SIGABRT}; /* AddressSanitizer reports the others *
 static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 #endif
 
-static struct sigaction on_crash; /* set by crashes_handle, before there are threads */
+static struct sigaction crash_action; /* set by crashes_handle, before there are threads */
 
 bool crashes_are_handled(int number)
 {
@@ -32,13 +32,13 @@ bool crashes_are_handled(int number)
  * code. */
 static void install_handler(void)
 {
-    for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
-        sigaction(crashes[i], &on_crash, NULL);
+    for (size_t i = 0; crash_action.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
+        sigaction(crashes[i], &crash_action, NULL);
 }
 
 void crashes_handle(void (*handler)(int), const sigset_t *blocked)
 {
-    on_crash = (struct sigaction){.sa_handler = handler, .sa_mask = *blocked};
+    crash_action = (struct sigaction){.sa_handler = handler, .sa_mask = *blocked};
     install_handler();
 }
 

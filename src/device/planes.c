@@ -23,9 +23,9 @@ struct pool_entry {
     bool is_recent;          /* acquired since the last pool_trim */
 };
 
-/* Returns the distance between planes, in rows. Planes at a distance of a large power of two share cache
- * sets, which slows kernels that read many planes at one place. An odd distance spreads them
- * (inverse_columns in huge pages: 200 ms instead of 650). */
+/* Returns the number of rows from plane to plane: an odd number. If the distance of planes is a multiple of a
+ * large power of two, the same pixel of all planes is in the same cache set, which slows kernels that read
+ * many planes (inverse_columns in huge pages: 650 ms instead of 200). */
 static int plane_rows(const struct planes *planes)
 {
     return planes->rows | 1;
@@ -61,31 +61,29 @@ int planes_depth(const struct planes *planes)
  * line). */
 enum { GPU_PITCH_UNIT = 32 };
 
-/* Returns the distance between rows, in floats. In a CPU's caches a pitch of a large power of two maps a
- * column to few sets; one more cache line spreads it. */
+/* Returns the number of floats from row to row. With a multiple of 512, a column would be in few sets of a
+ * CPU's caches, so one more cache line is added. */
 static int choose_pitch(const struct device *device, int width)
 {
-    int unit = device->variant == VARIANT_CPU ? PITCH_UNIT : GPU_PITCH_UNIT;
-    int pitch = (width + unit - 1) / unit * unit;
-    if (device->variant != VARIANT_CPU)
-        return pitch;
-    return pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
+    const bool is_cpu = device->variant == VARIANT_CPU;
+    const int unit = is_cpu ? PITCH_UNIT : GPU_PITCH_UNIT, pitch = (width + unit - 1) / unit * unit;
+    return is_cpu && pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
 }
 
 /* True if the allocation is free, large enough, and at most four times the request: larger ones remain free
  * for larger requests. */
-static bool fits(const struct pool_entry *entry, const struct planes *planes)
+static bool entry_fits(const struct pool_entry *entry, const struct planes *planes)
 {
     if (entry->is_acquired || entry->memory != planes->memory)
         return false;
     if (planes->memory == MEMORY_IMAGE &&
         (entry->width < planes->width || entry->rows < planes->rows || entry->layers < planes->layers))
         return false;
-    size_t need = planes_bytes(planes);
-    return entry->size >= need && entry->size / 4 <= need;
+    const size_t bytes = planes_bytes(planes);
+    return entry->size >= bytes && entry->size / 4 <= bytes;
 }
 
-/* Checks the planes against the device's limits of images. */
+/* Fails if planes in an image would exceed the device's limits. */
 static enum status check_image_limits(const struct device *device, const struct planes *planes,
                                       struct error *error)
 {
@@ -155,7 +153,7 @@ static enum status pool_allocate(struct pool *pool, const struct planes *planes,
 }
 
 /* Fills the planes with NaN (CLIMG_POISON). */
-static enum status poison(const struct pool *pool, const struct planes *planes, struct error *error)
+static enum status fill_with_nan(const struct pool *pool, const struct planes *planes, struct error *error)
 {
     static const cl_uint nan[4] = {0x7fc00000, 0x7fc00000, 0x7fc00000, 0x7fc00000};
     size_t origin[3] = {0}, region[3] = {(size_t)planes->width, (size_t)planes->rows, (size_t)planes->layers};
@@ -164,10 +162,7 @@ static enum status poison(const struct pool *pool, const struct planes *planes, 
             ? clEnqueueFillImage(pool->device->queue, planes->object, nan, origin, region, 0, NULL, NULL)
             : clEnqueueFillBuffer(pool->device->queue, planes->object, nan, sizeof nan[0], 0,
                                   planes_bytes(planes), 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        return STATUS_OK;
-    fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
-    return cl_failed(code, error);
+    return code == CL_SUCCESS ? STATUS_OK : fail_opencl(error, code, "poisoning device memory");
 }
 
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error)
@@ -177,7 +172,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
     /* Find the smallest free allocation that fits. */
     struct pool_entry *entry = NULL;
     for (struct pool_entry *other = pool->entries; other; other = other->next)
-        if (fits(other, planes) && (!entry || other->size < entry->size))
+        if (entry_fits(other, planes) && (!entry || other->size < entry->size))
             entry = other;
 
     /* Otherwise allocate one. */
@@ -196,7 +191,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
     }
     entry->is_acquired = entry->is_recent = true;
     planes->object = entry->object;
-    if (!pool->poison || device_is_dry_run(pool->device) || poison(pool, planes, error) == STATUS_OK)
+    if (!pool->poison || device_is_dry_run(pool->device) || fill_with_nan(pool, planes, error) == STATUS_OK)
         return STATUS_OK;
     planes_release(pool, planes);
     return STATUS_FAILED;
@@ -264,17 +259,14 @@ enum status planes_read(struct device *device, const struct planes *planes, void
                                            0, NULL, NULL)
                       : clEnqueueReadBuffer(device->queue, planes->object, CL_TRUE, 0, planes_bytes(planes),
                                             host, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        return STATUS_OK;
-    fail(error, STATUS_FAILED, "%s: copying planes: %s", device->name, cl_error_name(code));
-    return cl_failed(code, error);
+    return code == CL_SUCCESS ? STATUS_OK : fail_opencl(error, code, "%s: copying planes", device->name);
 }
 
 /* ---------------------------------------------------------------- constants */
 
 /* Limits of cached constants. A batch of images of many sizes adds tables for each size, so the least
- * recently used constants beyond MAX_CONSTANT_BYTES are freed. The last MIN_CONSTANTS remain, since the
- * current stage may use them. */
+ * recently used constants beyond MAX_CONSTANT_BYTES are freed. MIN_CONSTANTS are never freed, as the current
+ * stage may use them. */
 enum { MAX_CONSTANT_BYTES = 32 << 20, MIN_CONSTANTS = 8 };
 
 /* An element of the cache's list, which begins with the most recently used one. */
@@ -286,8 +278,9 @@ struct constant {
     unsigned char key_copy[]; /* bytes of the key */
 };
 
-/* Reports that constants or counters could not be allocated; returns STATUS_FAILED. */
-static enum status no_memory(const struct device *device, const char *what, cl_int code, struct error *error)
+/* Fails, as constants or counters could not be allocated. */
+static enum status fail_allocation(const struct device *device, const char *what, cl_int code,
+                                   struct error *error)
 {
     return fail_memory(error, "%s: no memory for %s (%s)", device->name, what, cl_error_name(code));
 }
@@ -339,7 +332,7 @@ enum status constants_add(struct constants *constants, const struct device *devi
                                       (void *)(uintptr_t)values, &code);
     if (code != CL_SUCCESS) {
         free(constant);
-        return no_memory(device, key->what, code, error);
+        return fail_allocation(device, key->what, code, error);
     }
     constant->next = constants->first;
     constants->first = constant;
@@ -371,12 +364,11 @@ enum status counters_create(const struct device *device, size_t count, cl_mem *m
         return STATUS_OK;
     cl_mem counters = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
     if (code != CL_SUCCESS)
-        return no_memory(device, "counters", code, error);
+        return fail_allocation(device, "counters", code, error);
     code = clEnqueueFillBuffer(device->queue, counters, &zero, sizeof zero, 0, size, 0, NULL, NULL);
     if (code != CL_SUCCESS) {
         clReleaseMemObject(counters);
-        fail(error, STATUS_FAILED, "%s: clearing counters: %s", device->name, cl_error_name(code));
-        return cl_failed(code, error);
+        return fail_opencl(error, code, "%s: clearing counters", device->name);
     }
     *memory = counters;
     return STATUS_OK;
@@ -390,10 +382,7 @@ enum status words_read(const struct device *device, cl_mem memory, size_t first,
         return STATUS_OK;
     cl_int code =
         clEnqueueReadBuffer(device->queue, memory, wait, first * size, count * size, to, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        return STATUS_OK;
-    fail(error, STATUS_FAILED, "%s: cannot read results: %s", device->name, cl_error_name(code));
-    return cl_failed(code, error);
+    return code == CL_SUCCESS ? STATUS_OK : fail_opencl(error, code, "%s: cannot read results", device->name);
 }
 
 void memory_release(cl_mem memory)

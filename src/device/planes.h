@@ -17,9 +17,9 @@ enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
 
 /* Planes of one size in one allocation.
  *
- *     MEMORY_BUFFER   layers x channels planes, one after the other. A row begins `pitch` floats after
- *                     the row before, a plane geometry.plane_rows rows after the plane before. The pitch is a
- *                     multiple of PITCH_UNIT, so kernels may store whole vectors beyond the width.
+ *     MEMORY_BUFFER   layers x channels planes, one after the other. `pitch` floats from row to row, and
+ *                     geometry.plane_rows rows from plane to plane. The pitch is a multiple of PITCH_UNIT, so
+ *                     kernels may store whole vectors beyond the width.
  *     MEMORY_IMAGE    a 2-D image array of float4 texels: one array layer per layer, up to four
  *                     channels in a texel
  *
@@ -30,15 +30,14 @@ struct planes {
     int width, height;   /* size of the whole image, in pixels */
     int first_row, rows; /* rows of the image that are present */
     int layers;
-    int channels; /* 1 to 4 per picture. A group of pictures (always MEMORY_BUFFER) has 1 to 4 times their
-                   * number */
+    int channels; /* 1 to 4, times the number of pictures of a group (always MEMORY_BUFFER) */
     int pitch;    /* floats between rows; buffers only */
 };
 
-/* The layout of planes as an argument of kernels: the same struct as in kernels/planes.h. `plane_rows` is
- * the number of rows from plane to plane. */
+/* The layout of planes as an argument of kernels: the same struct as in kernels/planes.h. */
 struct geometry {
-    cl_int width, height, first_row, rows, pitch, layers, channels, plane_rows;
+    cl_int width, height, first_row, rows, pitch, layers, channels;
+    cl_int plane_rows; /* rows from plane to plane */
 };
 
 enum { PITCH_UNIT = 16 }; /* floats: a cache line, and the vector of the CPU variants */
@@ -48,10 +47,10 @@ struct pool_entry;
 /* Allocations for planes, which are reused from stage to stage and from page to page. On a dry-run device
  * they are only counted. */
 struct pool {
-    /* Set by the owner. Zero is fine for all but the device. */
+    /* Set by the owner; may be zero except for the device. */
     struct device *device;
-    double headroom; /* allocate this multiple of the requested size, for later images that are slightly
-                        larger; 1 or less: allocate the requested size */
+    double headroom; /* new allocations are larger by this factor, for later slices that need slightly more;
+                      * 1 or less: they have the requested size */
     bool poison;     /* fill acquired planes with NaN, to find samples that no kernel writes */
 
     /* Set by the pool. */
@@ -61,19 +60,18 @@ struct pool {
 };
 
 /* Allocates memory for planes whose `memory` and sizes are set, and sets their object and pitch. The content
- * is undefined. Fails if a limit of the device is exceeded, which the message names. Also fails, and sets
- * error->is_out_of_memory, if memory is out. */
+ * is undefined. Fails if a limit of the device is exceeded, which the message names, or if memory runs out;
+ * then error->is_out_of_memory is set. */
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
 
 /* Returns the memory to the pool; kernels that use it may still be in the queue. Safe on planes without
  * memory. */
 void planes_release(struct pool *pool, struct planes *planes);
 
-/* Frees unused memory that was not acquired since the last call; memory in use is kept. Call it between the
- * pages of an image file. */
+/* Frees unused memory that was not acquired since the last call. Call it between the pages of a file. */
 void pool_trim(struct pool *pool);
 
-/* Frees all memory that is not in use. */
+/* Frees all unused memory. */
 void pool_clear(struct pool *pool);
 
 /* Frees all memory, including memory in use. */
@@ -88,8 +86,8 @@ enum status planes_read(struct device *device, const struct planes *planes, void
 /* Returns the layout for kernels. */
 struct geometry planes_geometry(const struct planes *planes);
 
-/* Return the z size of the grid: for kernels that process all layers, and for kernels that process one layer.
- * With buffers z counts planes, with images layers of texels. */
+/* Return the size of the grid along z: for kernels that process all layers, and for kernels that process one
+ * layer. z is a plane of a buffer, or a layer of an image. */
 int planes_depth(const struct planes *planes);
 int planes_layer_depth(const struct planes *planes);
 
@@ -97,8 +95,8 @@ int planes_layer_depth(const struct planes *planes);
 
 struct constant;
 
-/* A cache of floats in device memory, such as weights, found by a key, such as their values on the host.
- * Empty if zeroed. */
+/* A cache of floats in device memory, such as weights. The key may be the values themselves, or parameters
+ * from which they are computed. Empty if zeroed. */
 struct constants {
     struct constant *first;
 };
@@ -111,7 +109,7 @@ struct constant_key {
 };
 
 /* True if the cache has the constant; *memory receives it. It belongs to the cache, which frees the least
- * recently used constants beyond 32 MiB, but never the last 8. */
+ * recently used constants beyond 32 MiB, but never the 8 most recently used. */
 bool constants_find(struct constants *constants, const struct constant_key *key, cl_mem *memory);
 
 /* Copies floats to the device and adds them to the cache, which owns *memory. Not for a dry-run device. */

@@ -11,10 +11,10 @@
  * ends. The directory is emptied only under an exclusive lock, so kernels that other processes are compiling
  * are never removed.
  *
- * A program that is loaded from a binary has its own subdirectory, into which PoCL links its kernels, 0.03 s
- * each. To save this time, the subdirectories of programs that were compiled for all users are copied when
- * they are first needed. After a crash nothing is copied any more, as the copies may have caused it: the file
- * climg-no-copy records that.
+ * PoCL links the kernels of a program that is loaded from a binary into a subdirectory of the program, which
+ * takes 0.03 s a kernel. To save this time, the subdirectory is copied from the cache for all users when the
+ * program is first loaded. After a crash nothing is copied any more, as the copies may have caused it: the
+ * file climg-no-copy records that.
  *
  * Tried and removed: checksums of PoCL's files, compared before each load. They took 450 lines and 2 ms of
  * each run. They also found damage that changes pixels without a crash, but disks have checksums against
@@ -43,7 +43,7 @@ static const unsigned long long MIN_FREE = 4 << 20;
 static const char MARKER[] = "climg-running-"; /* start of a marker's name */
 
 /* Set by pocl_cache_open, before there are threads. */
-static char directory[PATH_MAX]; /* cache directory that climg chose; "" if none */
+static char directory[PATH_MAX]; /* cache directory that climg chose; "" if climg chose none */
 static char marker[PATH_MAX];    /* path of the marker of this process, or "" */
 static bool may_copy;            /* no climg-no-copy: copy programs that were compiled for all users */
 
@@ -68,8 +68,9 @@ static bool is_usable(const char *path)
            statvfs(above, &disk) == 0 && (unsigned long long)disk.f_bavail * disk.f_frsize >= MIN_FREE;
 }
 
-/* True if only this user can write to the directory or replace it, since its files are executed. Its parent
- * must belong to this user or root, and be either not writable by others or sticky, as /tmp is. */
+/* True if only this user can write to the directory or replace it, as its files are executed. The directory
+ * `above` it must belong to this user or root, and others must not be able to write to it, unless it is
+ * sticky, as /tmp is. */
 static bool is_private(const char *path, const char *above)
 {
     struct stat own, outer;
@@ -81,8 +82,8 @@ static bool is_private(const char *path, const char *above)
            !(own.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* Creates or finds a private directory below TMPDIR, the same one in all runs of a user. Several names are
- * tried, as another user may have created some of them. */
+/* Creates or finds a private directory below `spool`, TMPDIR; the same one in all runs of a user. Tries
+ * several names, as other users may have created directories of these names. */
 static bool find_temporary_folder(const char *spool, char path[PATH_MAX])
 {
     enum { NAMES = 16 };
@@ -109,7 +110,7 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
     return 0;
 }
 
-/* Removes PoCL's temporary files, as it leaves one in each run. Returns true if there is a marker. */
+/* Removes PoCL's temporary files, as each run leaves one. Returns true if there is a marker. */
 static bool remove_temporary_files(void)
 {
     bool is_marked = false;
@@ -177,8 +178,8 @@ void pocl_cache_open(const struct environment *environment, bool verbose, bool q
         return;
 
     /* Choose the directory in climg's cache, or else one below TMPDIR. Without either, PoCL gets an
-     * impossible path and offers no device. Its default, /tmp, would be unsafe: other users can put files
-     * there. */
+     * impossible path and offers no device. Its own default, /tmp, would be unsafe, as other users can create
+     * files there. */
     char *own = cache_path(environment->cache, environment->home, "pocl", &ignored);
     const bool is_own = own && strlen(own) < PATH_MAX && is_usable(own);
     if (is_own)
@@ -237,8 +238,8 @@ static void copy_tree(const char *from, const char *to)
 
 void pocl_copy_program(const struct environment *environment, const unsigned char *binary, size_t size)
 {
-    /* The binary's header has the name of the subdirectory, relative to the cache: "AB/CDEF...", where AB are
-     * two capital letters. */
+    /* Find the path of the subdirectory in the binary's header, relative to the cache: two capital letters, a
+     * slash, and the rest: "AB/CDEF...". */
     enum { HEADER_SIZE = 128, NAME_SIZE = 64 };
     char name[NAME_SIZE] = "", to[PATH_MAX];
     struct error ignored;

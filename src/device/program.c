@@ -49,7 +49,7 @@ struct device_program {
     struct device_program *next;
     struct compiled_program *compiled; /* belongs to the store */
     cl_kernel kernels[MAX_KERNELS];
-    char names[MAX_KERNELS][NAME_SIZE]; /* "": unused, as all later ones */
+    char names[MAX_KERNELS][NAME_SIZE]; /* "": no more kernels */
 };
 
 /* Copies as much of the compiler's log as fits; compilers put the cause first. Newlines become " | ", as
@@ -162,7 +162,7 @@ static char *program_text(const struct compiled_program *compiled, bool builtins
     return NULL;
 }
 
-/* Loads the program from the cache, or compiles it. *is_rejected: the compiler rejects the text. */
+/* Loads the program from the cache, or compiles it. Sets *is_rejected if the compiler rejects the text. */
 static enum status load_or_build(struct compiled_program *compiled, struct device *device, const char *text,
                                  const char *options, bool *is_rejected, struct error *error)
 {
@@ -171,11 +171,8 @@ static enum status load_or_build(struct compiled_program *compiled, struct devic
     if (compiled->handle)
         return STATUS_OK;
     compiled->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
-    if (code != CL_SUCCESS) {
-        fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", compiled->file,
-             cl_error_name(code));
-        return cl_failed(code, error);
-    }
+    if (code != CL_SUCCESS)
+        return fail_opencl(error, code, "kernels/%s.cl: no program could be created", compiled->file);
     compiling_begin();
     code = clBuildProgram(compiled->handle, 1, &device->id, options, NULL, NULL);
     compiling_end();
@@ -183,16 +180,17 @@ static enum status load_or_build(struct compiled_program *compiled, struct devic
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
         fetch_log(compiled, device, log, sizeof log);
-        fail(error, STATUS_FAILED, "kernels/%s.cl does not build on %s (%s, options %s): %s", compiled->file,
-             device->name, cl_error_name(code), options, log);
-        return cl_failed(code, error);
+        fail_opencl(error, code, "kernels/%s.cl does not build on %s (options %s)", compiled->file,
+                    device->name, options);
+        text_append(error->text, sizeof error->text, ": %s", log);
+        return STATUS_FAILED;
     }
     if (device->environment->stores_programs)
         program_cache_save(device, compiled->file, options, compiled->handle);
     return STATUS_OK;
 }
 
-/* Loads or builds the program from its text with or without kernels/builtins.h. */
+/* Loads the program, or compiles its text with or without kernels/builtins.h. */
 static enum status compile_with(struct compiled_program *compiled, struct device *device, bool builtins,
                                 bool *is_rejected, struct error *error)
 {
@@ -219,28 +217,8 @@ static enum status compile_with(struct compiled_program *compiled, struct device
     return status;
 }
 
-/* Compiles the program. For PoCL, tries kernels/builtins.h first, and clang's own header if the compiler
- * rejects the text. A failure that remains may be caused by damaged files in PoCL's cache, so the next run
- * empties the cache. */
-static enum status compile_program(struct compiled_program *compiled, struct device *device,
-                                   struct error *error)
-{
-    bool is_rejected = false;
-    enum status status = compile_with(compiled, device, device_is_pocl(device), &is_rejected, error);
-    if (status == STATUS_OK || !device_is_pocl(device))
-        return status;
-    if (is_rejected) {
-        clReleaseProgram(compiled->handle);
-        compiled->handle = NULL;
-        status = compile_with(compiled, device, false, &is_rejected, error);
-    }
-    if (status != STATUS_OK)
-        pocl_cache_invalidate();
-    return status;
-}
-
-/* Adds the time since `start` to the timing, as the time of `count` programs. `slowest`: seconds of the
- * slowest of them. */
+/* Adds the time since `start` to the timing, as the time of `count` programs, of which the slowest took
+ * `slowest` seconds. */
 static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
     if (device->event_log && device->event_log->timing)
@@ -253,18 +231,31 @@ static void add_build_time(const struct device *device, int count, double slowes
                                                                            .end = clock_seconds()});
 }
 
-/* Compiles a program; the caller adds it to the store. Returns NULL on failure. */
-static struct compiled_program *compile_new(struct device *device, const struct program_key *program_key,
-                                            struct error *error)
+/* Compiles the program of a key. With PoCL, first with kernels/builtins.h; if the compiler rejects the text,
+ * without it. If that fails, too, files in PoCL's cache may be damaged, so the next run empties the cache.
+ * The caller adds the program to the store. Returns NULL on failure. */
+static struct compiled_program *compile_program(struct device *device, const struct program_key *program_key,
+                                                struct error *error)
 {
+    const bool is_pocl = device_is_pocl(device);
+    bool is_rejected = false;
     struct compiled_program *compiled = allocate_zeroed(1, sizeof *compiled, "a program", error);
     if (!compiled)
         return NULL;
     compiled->file = program_key->file;
     compiled->edge = program_key->edge;
     compiled->options = copy_text(program_key->options, error);
-    if (compiled->options && compile_program(compiled, device, error) == STATUS_OK)
+    enum status status =
+        compiled->options ? compile_with(compiled, device, is_pocl, &is_rejected, error) : STATUS_FAILED;
+    if (is_pocl && is_rejected) {
+        clReleaseProgram(compiled->handle);
+        compiled->handle = NULL;
+        status = compile_with(compiled, device, false, &is_rejected, error);
+    }
+    if (status == STATUS_OK)
         return compiled;
+    if (is_pocl && compiled->options)
+        pocl_cache_invalidate();
     compiled_free(compiled);
     return NULL;
 }
@@ -313,7 +304,7 @@ static struct device_program *program_add(struct device *device, const struct pr
     program->compiled = find_compiled(store, program_key);
     if (!program->compiled) {
         const double start = clock_seconds();
-        program->compiled = compile_new(device, program_key, error);
+        program->compiled = compile_program(device, program_key, error);
         if (program->compiled) {
             program->compiled->next = store->compiled;
             store->compiled = program->compiled;
@@ -361,7 +352,7 @@ static enum status run_build_job(void *context, int index, struct error *error)
 {
     struct build_job *job = (struct build_job *)context + index;
     double start = clock_seconds();
-    job->compiled = compile_new(job->device, &job->program_key, error);
+    job->compiled = compile_program(job->device, &job->program_key, error);
     job->seconds = clock_seconds() - start;
     return STATUS_OK;
 }
@@ -423,9 +414,8 @@ enum status program_kernel(struct device *device, const struct program_key *prog
         program->kernels[i] = clCreateKernel(program->compiled->handle, name, &code);
         if (code != CL_SUCCESS) {
             program->kernels[i] = NULL;
-            fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, program_key->file,
-                 program_key->options, cl_error_name(code));
-            return cl_failed(code, error);
+            return fail_opencl(error, code, "kernel %s of kernels/%s.cl (options %s)", name,
+                               program_key->file, program_key->options);
         }
         snprintf(program->names[i], NAME_SIZE, "%s", name);
     }

@@ -1,11 +1,11 @@
 /* OpenCL programs, compiled from the embedded kernel texts at their first use and kept until the device
  * is closed.
  *
- * Compiled programs and the launch serializer belong to the context and are shared by all devices that
- * device_share made; the last one to call programs_free frees them. Kernel objects belong to their
+ * Compiled programs and the launch serializer belong to the context. All devices of the context
+ * (device_share) use them, and the last one to call programs_free frees them. Kernel objects belong to their
  * device.
  *
- * Thread safety: devices of one context may call at the same time; programs compile one after the other,
+ * Thread safety: devices of one context may call at the same time. Programs are compiled one after the other,
  * except in programs_build. */
 #ifndef CLIMG_DEVICE_PROGRAM_H
 #define CLIMG_DEVICE_PROGRAM_H
@@ -14,7 +14,7 @@
 #include "device/launch_serializer.h"
 
 /* Input of a compilation: kernels/FILE.cl with its includes, build options, and the border rule (enum
- * edge), which only counts if the text includes edge.h. */
+ * edge), which has an effect only if the text includes edge.h. */
 struct program_key {
     const char *file, *options;
     int edge;
@@ -38,15 +38,15 @@ struct program_list {
 /* Adds a program unless it is in the list or the list is full. */
 void program_list_add(struct program_list *program_list, const struct program_key *program_key);
 
-/* Compiles the programs of the list that are not compiled yet: on GPUs in parallel, as their compilers scale
- * in part; on CPU devices one after the other, as PoCL serializes clBuildProgram and generates code at the
- * first launch. Failures are reported by program_kernel. */
+/* Compiles the programs of the list that are not compiled yet: on GPUs in parallel, which saves part of the
+ * time; on CPU devices one after the other, as PoCL serializes clBuildProgram and generates code at the first
+ * launch. Failures are reported by program_kernel. */
 void programs_build(struct device *device, const struct program_list *program_list);
 
 /* Creates an empty store for the device's context. */
 enum status programs_begin(struct device *device, struct error *error);
 
-/* Adds a reference to the store, for a device that is a copy of another one. */
+/* Adds a reference to the store of a device that is a copy of another one. */
 void programs_share(struct device *device);
 
 /* Calls `visit` with each program that a device of this context has compiled or loaded, with the store

@@ -1,5 +1,5 @@
-/* Writes a program's text from the embedded kernel files, with its includes replaced. The compiler of a
- * driver cannot read the files itself, as climg must work without an installed copy of them. */
+/* Writes the text of an OpenCL program from the embedded kernel files, with its includes replaced. The
+ * driver's compiler cannot read the files, as they are not installed. */
 #include "device/source.h"
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 
 static const char INCLUDE[] = "#include \"", ONCE[] = "#pragma once\n";
 
-/* Writes the text of the file whose name is the `length` bytes at `name`, and, recursively, the files that it
- * includes. `depth` is the number of files that include each other so far. */
+/* Writes the text of the file whose name is the `length` bytes at `name`, and of the files that it includes.
+ * `depth` is the number of files around it. */
 static enum status write_file(FILE *stream, const char *name, size_t length, struct included *included,
                               int depth, struct error *error)
 {

@@ -1,4 +1,4 @@
-/* Sources of the kernels, which the Makefile embeds into the program, and a small preprocessor for #include.
+/* Texts of the kernels, which the Makefile embeds into climg, and a small preprocessor for #include.
  *
  * Thread safety: the texts are constant; any thread may call. */
 #ifndef CLIMG_DEVICE_SOURCE_H

@@ -11,18 +11,18 @@
  *     download    kernels ─▶ kernels_done (marker) ─▶ copy ─▶ host_ready ─▶ staging_wait */
 #include "device/staging.h"
 
+#include "base/text.h"
 #include "device/event_log.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Reports a failed OpenCL call on the buffer, which `what` describes ("mapping"). Returns STATUS_FAILED. */
+/* Fails, as an OpenCL call on the buffer failed, which `what` describes: "mapping". */
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
-    fail(error, STATUS_FAILED, "%s: %s failed (%zu MiB): %s", staging->device->name, what,
-         whole_mebibytes(staging->size), cl_error_name(code));
-    return cl_failed(code, error);
+    return fail_opencl(error, code, "%s: %s failed (%zu MiB)", staging->device->name, what,
+                       whole_mebibytes(staging->size));
 }
 
 /* Maps the whole buffer; staging->host receives its address. */
@@ -53,9 +53,8 @@ static void staging_free(struct staging *staging)
 
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error)
 {
-    /* Reuse an idle buffer of at most four times the size: the smallest one. Without the factor four, a
-     * reader of 8-bit rows would take the idle buffer of the writer's float rows, and the writer would
-     * allocate another. */
+    /* Reuse the smallest idle buffer that fits, but none of more than four times the size: a reader of 8-bit
+     * rows would get the larger buffer of the writer's float rows, and the writer would allocate another. */
     struct staging **best = NULL;
     for (struct staging **link = &pool->idle; *link; link = &(*link)->next)
         if ((*link)->size >= size && (*link)->size / 4 <= size && (!best || (*link)->size < (*best)->size))
@@ -227,8 +226,7 @@ enum status staging_wait(struct staging *staging, struct error *error)
     code = state < 0 ? state : code;
     if (code == CL_SUCCESS)
         return STATUS_OK;
-    fail(error, STATUS_FAILED,
-         "%s failed while running the chain: %s; try a smaller image or another --device",
-         staging->device->name, cl_error_name(code));
-    return cl_failed(code, error);
+    fail_opencl(error, code, "%s failed while running the chain", staging->device->name);
+    text_append(error->text, sizeof error->text, "; try a smaller image or another --device");
+    return STATUS_FAILED;
 }

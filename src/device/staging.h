@@ -22,10 +22,10 @@ struct staging {
     struct device *device;
     cl_mem object;         /* memory that kernels use */
     cl_mem pinned;         /* pinned host memory if the device has its own memory; else NULL */
-    void *host;            /* address for the host; NULL while the device uses shared memory */
+    void *host;            /* address for the host; NULL while the device uses memory that it shares */
     size_t size;           /* bytes */
     cl_event host_ready;   /* event after which the host may use `host`; NULL: it may now */
-    cl_event kernels_done; /* own memory: event after the last kernel that uses `object`; may be NULL */
+    cl_event kernels_done; /* with `pinned`: event after the last kernel that uses `object`; may be NULL */
     bool is_recent;        /* used since the last staging_pool_trim */
     struct staging *next;  /* in the pool's list */
 };
@@ -36,8 +36,7 @@ struct staging_pool {
     struct staging *idle;
 };
 
-/* Returns a buffer of at least `size` bytes that the host may use; its content is undefined. NULL on failure.
- */
+/* Returns a buffer of at least `size` bytes for the host, or NULL on failure. Its content is undefined. */
 struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error);
 
 /* Waits until the device has finished with the buffer and returns it to the pool. NULL is fine. */
@@ -53,8 +52,8 @@ void staging_pool_free(struct staging_pool *pool);
  * the host wrote, are copied if the device has its own memory. */
 enum status staging_unmap(struct staging *staging, size_t upload, struct error *error);
 
-/* Enqueues the return of the buffer to the host, after all enqueued kernels and a copy of the first
- * `download` bytes if the device has its own memory. Call staging_wait before the host's access. */
+/* Returns the buffer to the host once all enqueued kernels have finished. If the device has its own memory,
+ * copies the first `download` bytes. Call staging_wait before the host's access. */
 enum status staging_map(struct staging *staging, size_t download, struct error *error);
 
 /* Waits until the host may use the buffer. Any thread may call. Fails if an earlier kernel or copy failed. */

@@ -235,9 +235,10 @@ static enum status make_input(const struct test_case *test_case, const struct sh
     struct image_info info = {
         .channels = test_case->channels, .alpha = test_case->alpha, .type = test_case->in};
     if (test_case->levels > 0) {
-        char name[PAGE_NAME_SIZE];
-        coefficients_page(shape, page, &width, &height, name);
-        info.type = page == 0 ? SAMPLE_FLOAT : SAMPLE_COMPLEX;
+        const struct coefficient_page layout = coefficients_page(shape, page);
+        width = layout.width;
+        height = layout.height;
+        info.type = layout.type;
     }
     info.width = (uint32_t)width;
     info.height = (uint32_t)height;

@@ -72,6 +72,24 @@ static void failed_copy_is_no_kernel(void **state)
     }
 }
 
+/* A command that fails makes the commands fail that wait for it. */
+static void first_failure_is_reported(void **state)
+{
+    static const cl_int codes[] = {CL_COMPLETE, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+                                   CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST};
+    static const char *const names[] = {"blur", "median", "pack"};
+    struct event_log event_log = {.slice = -1};
+    (void)state;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        assert_int_equal(
+            event_log_add(&event_log, PHASE_STAGES, names[i], 1, imagined_event(codes[i], 0), &error),
+            STATUS_OK);
+    assert_int_equal(event_log_collect(&event_log, event_log_mark(&event_log), &error), STATUS_FAILED);
+    assert_string_equal(error.text, "kernel median failed on the device: CL_MEM_OBJECT_ALLOCATION_FAILURE");
+    assert_true(error.is_out_of_memory);
+    event_log_free(&event_log);
+}
+
 /* Drivers that allocate when memory is first used report it then. */
 static void late_allocations_may_be_tried_again(void **state)
 {
@@ -111,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(program_is_listed_for_each_border_rule),
         cmocka_unit_test(failed_copy_is_no_kernel),
+        cmocka_unit_test(first_failure_is_reported),
         cmocka_unit_test_setup_teardown(late_allocations_may_be_tried_again, open_device, close_device),
         cmocka_unit_test_setup_teardown(failed_copy_of_a_device_owns_nothing, open_device, close_device),
     };

@@ -37,7 +37,7 @@ static bool launched(struct launch_serializer *serializer, int number, const cha
     struct launch_request request = turn_of(number, kernel, width, height, grid);
     assert_int_equal(serializer_begin(serializer, &request), CL_SUCCESS);
     assert_int_equal(serializer_end(serializer, &request, NULL, CL_SUCCESS), CL_SUCCESS);
-    return request.exclusive;
+    return request.is_exclusive;
 }
 
 static void what_was_not_launched_is_not_known(void **state)
@@ -48,7 +48,7 @@ static void what_was_not_launched_is_not_known(void **state)
     serializer_init(&serializer);
     for (int i = 0; i < 2; i++) {
         serializer_begin(&serializer, &request);
-        assert_true(request.exclusive);
+        assert_true(request.is_exclusive);
         assert_int_equal(serializer_end(&serializer, &request, NULL, CL_OUT_OF_RESOURCES),
                          CL_OUT_OF_RESOURCES);
     }

@@ -1,5 +1,6 @@
 """--memory-limit: what climg keeps of an image stays below it, and without it memory does not grow with the height."""
 import os
+import re
 import struct
 import zlib
 
@@ -112,6 +113,15 @@ def test_too_small(tmp_path, rng, chain, needs, why):
     assert done.err == f"climg: in.tif: needs {needs} of memory {why}, and --memory-limit is 90 KiB; raise it\n"
     assert os.listdir(tmp_path) == ["in.tif"]
     harness.run("in.tif", "--memory-limit", needs.replace(" ", "")[:-2], *chain, "out.tif", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("chain", [["--denoise"], ["--denoise", "--verify"], ["--wavelet", "--inverse-wavelet", "--verify"]])
+def test_limit_that_is_named_is_enough(tmp_path, rng, chain):
+    """Although the writer compresses more blocks at once where there is more memory, and --verify needs its own."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(768, 512, 3, "uint8")))
+    done = harness.run("in.tif", "--memory-limit", "1M", *chain, "out.png", cwd=tmp_path, status=1)
+    number, unit = re.search(r"needs (\d+) (.)iB", done.err).groups()
+    harness.run("in.tif", "--memory-limit", number + unit, *chain, "out.png", cwd=tmp_path)
 
 
 def test_pages_leave_no_memory_behind(tmp_path):

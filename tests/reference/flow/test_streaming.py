@@ -166,6 +166,15 @@ def test_trace(tmp_path, rng, way):
         assert all(len(found) == 1 for found in times), number
         for (one,), (other,) in zip(times, times[1:]):
             assert one[1] <= other[0] + slack, (number, one, other)
+    assert not [name for row in rows.values() for _, _, name in row if "skip" in name]
+
+
+def test_trace_of_skipped_rows(tmp_path, rng):
+    """Rows above and below what --crop keeps; the latter belong to no slice."""
+    picture(tmp_path / "in.tif", rng, height=400)
+    harness.run("in.tif", "--crop", "10x20+3+100", "--trace", "t.json", "out.tif", cwd=tmp_path)
+    names = [name for _, _, name in read_trace(tmp_path / "t.json")["reader"]]
+    assert [name for name in names if "skip" in name or "decode" in name] == ["skip, slice 0", "decode, slice 0", "skip"]
 
 
 def test_columns_overlap(tmp_path, rng):

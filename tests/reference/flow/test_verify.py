@@ -180,3 +180,19 @@ def test_progress_is_the_pages_own(tmp_path, rng, monkeypatch):
     told = harness.run("--verify=20", "--progress", "always", "in.tif", "--median=12", "out.tif", cwd=tmp_path).err
     drawn = [int(rows) for rows in re.findall(r"([0-9]+) of 600 rows", told)]
     assert drawn and drawn == sorted(drawn) and all(rows % 50 == 0 for rows in drawn), drawn
+
+
+def test_pictures_of_a_stack_are_verified(tmp_path, rng):
+    """The second computation knows that a picture will be merged, and which one it is: missing pixels, and results of --align."""
+    scene = harness.read_samples(harness.SAMPLES / "scene.png")
+    for i in range(3):
+        harness.write_tiff(tmp_path / f"{i}.tif", scene[20 + 2 * i:180 + 2 * i, 30 + 3 * i:230 + 3 * i])
+    inputs = [f"{i}.tif" for i in range(3)]
+    for chain in (["--align", "first,matrix=m.csv"], ["--align", "previous,matrix=m.csv"], ["--rotate", "3"]):
+        results = []
+        for verify in ([], ["--verify=100"]):
+            done = harness.run(*inputs, *chain, "--stack", "mean", *verify, "-y", "out.tif", cwd=tmp_path)
+            assert done.err == "", (chain, done.err)
+            matrices = (tmp_path / "m.csv").read_text() if "m.csv" in chain[-1] else ""
+            results.append((harness.read_tiff(tmp_path / "out.tif").tobytes(), matrices))
+        assert results[0] == results[1], chain

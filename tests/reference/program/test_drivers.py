@@ -95,6 +95,18 @@ def test_list_of_libraries(machine):
     assert not started and f"{CPU_ONLY}{pocl};" in said
 
 
+def test_library_of_two_files(machine):
+    """Its devices are listed once, also with another driver between the two."""
+    vendors = machine.folder / "vendors"
+    pocl = (vendors / "pocl.icd").read_text()
+    shutil.rmtree(vendors)
+    vendors.mkdir()
+    for name, library in (("a", pocl), ("b", f"{machine.library}\n"), ("c", pocl)):  # in the order of the directory
+        (vendors / f"{name}.icd").write_text(library)
+    listed = harness.run("--list-devices", cwd=machine.folder, env={**machine.env, "OCL_ICD_PLATFORM_SORT": "none"}).out.decode()
+    assert len(re.findall(r"(?m)^\d+: ", listed)) == 2, listed
+
+
 def test_a_library_that_is_not_there(machine):
     """Then all are loaded."""
     (machine.folder / "vendors/a-pocl.icd").write_text("/nowhere/libpocl.so\n")

@@ -164,7 +164,11 @@ def test_damaged_files(tmp_path, rng):
                "real numbers": (pages[:-1] + [pages[-1].real], text),
                "no levels": (pages, text.replace('"levels":2', '"levels":0')),
                "no such filter": (pages, text.replace("qshift_a", "qshift_z")),
-               "another version": (pages, text.replace('"version":1', '"version":7'))}
+               "another version": (pages, text.replace('"version":1', '"version":7')),
+               "complex samples of a picture": (pages, text.replace('"samples":"float"', '"samples":"complex"')),
+               "no such curve": (pages, text.replace('"exponent":0.0', '"exponent":-5')),
+               "a size that needs more memory than exists": (pages, text.replace('"width":16,"height":16', '"width":1073741824,"height":1073741824'))}
+    assert all(description != text for some, description in damages.values() if some is pages)
     for name, (some, description) in damages.items():
         with tifffile.TiffWriter(tmp_path / "bad.tif") as writer:
             for i, page in enumerate(some):
