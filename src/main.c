@@ -31,7 +31,7 @@ static atomic_bool returned; /* main has finished its work; an exit is ours */
 static sigset_t awaited;     /* signals of the waiting thread; set before there are threads */
 
 /* Prints an error as one line, without control characters. */
-static void complain(const struct error *error)
+static void report_error(const struct error *error)
 {
     struct error line = *error;
     if (atomic_load(&ending))
@@ -175,11 +175,11 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && settings_prints_text(settings))
         status = help_write(stdout, settings, &error);
     else if (status == STATUS_OK && settings->info != INFO_ABSENT)
-        status = written(info_write(&command, stdout, complain, &error), &error);
+        status = written(info_write(&command, stdout, report_error, &error), &error);
     else if (status == STATUS_OK && settings->compare != NULL)
-        status = written(compare_write(&command, stdout, complain, &error), &error);
+        status = written(compare_write(&command, stdout, report_error, &error), &error);
     else if (status == STATUS_OK && settings->check)
-        status = written(check_run(&command, stdout, complain, &error), &error);
+        status = written(check_run(&command, stdout, report_error, &error), &error);
     else if (status == STATUS_OK && settings->list_devices)
         status = written(
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);
@@ -188,9 +188,9 @@ int main(int argc, char **argv)
     else if (status == STATUS_OK && settings->warm)
         status = written(warm(&command, stdout, &error), &error);
     else if (status == STATUS_OK)
-        status = batch_run(&command, complain, &error);
+        status = batch_run(&command, report_error, &error);
     if (status != STATUS_OK)
-        complain(&error);
+        report_error(&error);
 
     /* Free resources if a test asks for it. A fatal signal that has arrived meanwhile ends the program. */
     const bool close = environment_closes(&settings->environment);

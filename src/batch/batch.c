@@ -266,7 +266,7 @@ static enum status prepare_command(struct command *command, struct list *list, s
 
 /* Prints which files are left out, and starts the device and the report. */
 static enum status begin_batch(const struct command *command, struct list *list, struct results *results,
-                               void (*complain)(const struct error *), struct error *error)
+                               void (*report_error)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
     if (!settings->dry_run && list->several &&
@@ -297,10 +297,11 @@ static enum status begin_batch(const struct command *command, struct list *list,
         const struct workload work = chooses ? estimate_workload(command, list) : (struct workload){0};
         device_select_drivers(settings, chooses ? &work : NULL);
     }
-    return results_begin(results, settings, list, complain, error);
+    return results_begin(results, settings, list, report_error, error);
 }
 
-enum status batch_run(struct command *command, void (*complain)(const struct error *), struct error *error)
+enum status batch_run(struct command *command, void (*report_error)(const struct error *),
+                      struct error *error)
 {
     const struct settings *settings = &command->settings;
     struct list list = {0};
@@ -318,7 +319,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     if (status == STATUS_OK && settings->resume)
         status = resume_load(&resume, settings, provenance, &list, error);
     if (status == STATUS_OK)
-        status = begin_batch(command, &list, &results, complain, error);
+        status = begin_batch(command, &list, &results, report_error, error);
     if (status == STATUS_OK && settings->dry_run) {
         status = dry_run(settings->resume ? &resume : NULL, &list, &results, error);
         status = results_end(&results, &list, status, error);
@@ -338,8 +339,8 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             worker_pool_merge(&pool, &stack);
         status = results_end(&results, &list, status, error);
         if (opened)
-            status =
-                report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, complain, error);
+            status = report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, report_error,
+                                  error);
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }

@@ -180,7 +180,7 @@ static void release_check(void *slot)
 /* Checks all files in parallel and prints them in their order. *failed receives the number of those that
  * failed. */
 static enum status check_all(const struct command *command, const struct list *list, FILE *out, FILE *report,
-                             void (*complain)(const struct error *), size_t *failed, struct error *error)
+                             void (*report_error)(const struct error *), size_t *failed, struct error *error)
 {
     const struct settings *settings = &command->settings;
     const int processors = settings->jobs > 0 ? settings->jobs : workers_available();
@@ -203,7 +203,7 @@ static enum status check_all(const struct command *command, const struct list *l
         if (done->status == STATUS_OK && !settings->quiet)
             print_check(out, done);
         if (done->status != STATUS_OK && list->several)
-            complain(&done->error);
+            report_error(&done->error);
         if (done->status != STATUS_OK)
             *error = done->error;
         *failed += done->status != STATUS_OK;
@@ -215,7 +215,7 @@ static enum status check_all(const struct command *command, const struct list *l
     return status;
 }
 
-enum status check_run(const struct command *command, FILE *out, void (*complain)(const struct error *),
+enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error)
 {
     static const char what[] = "the report";
@@ -231,7 +231,7 @@ enum status check_run(const struct command *command, FILE *out, void (*complain)
     if (status == STATUS_OK && path && !(report = aux_open(path, what, error)))
         status = STATUS_FAILED;
     if (status == STATUS_OK)
-        status = check_all(command, &list, out, report, complain, &failed, error);
+        status = check_all(command, &list, out, report, report_error, &failed, error);
     if (report && status == STATUS_OK)
         status = aux_close(report, path, what, error);
     /* The error of a single file is the command's. */

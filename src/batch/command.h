@@ -32,15 +32,16 @@ struct command {
     bool output_may_be_input; /* it comes before the first stage: if the file exists, it may be an input */
 };
 
-/* Runs the command. If one of several inputs fails, `complain` gets its message and the others are processed.
- * Then returns STATUS_PARTIAL if some were done and STATUS_FAILED if none was, with their number as the
- * message. Fails with STATUS_USAGE before anything is written. */
-enum status batch_run(struct command *command, void (*complain)(const struct error *), struct error *error);
+/* Runs the command. If one of several inputs fails, `report_error` gets its message and the others are
+ * processed. Then returns STATUS_PARTIAL if some were done and STATUS_FAILED if none was, with their number
+ * as the message. Fails with STATUS_USAGE before anything is written. */
+enum status batch_run(struct command *command, void (*report_error)(const struct error *),
+                      struct error *error);
 
-/* Runs --check: decodes all inputs and prints a line for each to `out`, in their order. `complain` gets a
+/* Runs --check: decodes all inputs and prints a line for each to `out`, in their order. `report_error` gets a
  * message for each that is damaged or cannot be read; then returns STATUS_PARTIAL, with their number as the
  * message. */
-enum status check_run(const struct command *command, FILE *out, void (*complain)(const struct error *),
+enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error);
 
 #endif

@@ -221,10 +221,10 @@ static enum status report_file_append(struct report_file *report, const struct j
 }
 
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
-                          void (*complain)(const struct error *), struct error *error)
+                          void (*report_error)(const struct error *), struct error *error)
 {
     *results = (struct results){
-        .settings = settings, .count = list->count, .several = list->several, .complain = complain};
+        .settings = settings, .count = list->count, .several = list->several, .report_error = report_error};
     enum status status = report_file_open(&results->report, settings->dry_run ? NULL : settings->report,
                                           settings->resume, error);
     progress_begin(&results->progress, settings, list);
@@ -235,7 +235,7 @@ void results_print(const struct results *results, const struct error *error)
 {
     flockfile(stderr); /* so that no other thread draws the line in between */
     progress_erase();
-    results->complain(error);
+    results->report_error(error);
     funlockfile(stderr);
 }
 
@@ -465,12 +465,12 @@ static enum status write_timing(struct worker *const *workers, int count, const 
 /* Combines the work's status with the status of a file. If both failed, the file's error is printed and the
  * work's status returned. */
 static enum status combine_status(enum status status, enum status file_status, const struct error *file_error,
-                                  void (*complain)(const struct error *), struct error *error)
+                                  void (*report_error)(const struct error *), struct error *error)
 {
     if (file_status == STATUS_OK)
         return status;
     if (status != STATUS_OK) {
-        complain(file_error);
+        report_error(file_error);
         return status;
     }
     *error = *file_error;
@@ -479,7 +479,7 @@ static enum status combine_status(enum status status, enum status file_status, c
 
 /* Files are overwritten even if nothing was measured: an earlier run's figures would mislead. */
 enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
-                         double began, enum status status, void (*complain)(const struct error *),
+                         double began, enum status status, void (*report_error)(const struct error *),
                          struct error *error)
 {
     const struct timing_option *timing = &settings->timing;
@@ -487,11 +487,11 @@ enum status report_times(struct worker *const *workers, int count, const struct 
     const bool is_done = status == STATUS_OK || status == STATUS_PARTIAL;
     if (timing->form != TIMING_ABSENT && (timing->file || is_done))
         status = combine_status(status, write_timing(workers, count, timing, began, &file_error), &file_error,
-                                complain, error);
+                                report_error, error);
     if (settings->trace) { /* then there is one worker */
         struct timing *events = &workers[0]->timing;
         status = combine_status(status, timing_write_trace(events, settings->trace, &file_error), &file_error,
-                                complain, error);
+                                report_error, error);
     }
     return status;
 }

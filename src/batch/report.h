@@ -29,7 +29,7 @@ struct results {
     size_t count; /* number of jobs */
     bool several; /* more than one file: failures are printed when they happen. The failure of a single file
                    * is returned as the command's */
-    void (*complain)(const struct error *);
+    void (*report_error)(const struct error *);
 
     struct progress progress; /* has its own lock */
 
@@ -43,9 +43,10 @@ struct results {
     enum status last_failure_status;
 };
 
-/* Opens the report and begins the progress; call results_end after success. `complain` prints a message. */
+/* Opens the report and begins the progress; call results_end after success. `report_error` prints a message.
+ */
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
-                          void (*complain)(const struct error *), struct error *error);
+                          void (*report_error)(const struct error *), struct error *error);
 
 /* Prints and counts the result of a job and writes it to the report. */
 void results_add(struct results *results, struct job *job, const struct result *result);
@@ -70,9 +71,10 @@ enum status results_end(struct results *results, const struct list *list, enum s
 
 /* Writes --timing and --trace after the work, which began at `began` (clock_seconds) and ended with `status`.
  * `workers` has one worker for each device, with the measurements of all workers on it. Returns `status`, or
- * STATUS_FAILED if a file cannot be written. If the work failed, too, `complain` gets the file's error. */
+ * STATUS_FAILED if a file cannot be written. If the work failed, too, `report_error` gets the file's error.
+ */
 enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
-                         double began, enum status status, void (*complain)(const struct error *),
+                         double began, enum status status, void (*report_error)(const struct error *),
                          struct error *error);
 
 #endif

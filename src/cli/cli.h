@@ -51,15 +51,15 @@ extern const char manual_text[];
 void completion_write(FILE *file, const char *before, const char *word);
 
 /* Prints the header of each input for --info, as text or as a line of JSON. Only --measure needs a device.
- * If there are several inputs, `complain` gets a message for each that cannot be read. Returns
+ * If there are several inputs, `report_error` gets a message for each that cannot be read. Returns
  * STATUS_PARTIAL if some cannot be read, STATUS_FAILED if none can. */
-enum status info_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
+enum status info_write(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                        struct error *error);
 
 /* Compares each input with the reference of --compare and prints the figures, as text, table or lines of
  * JSON. Failures as of info_write. Otherwise returns STATUS_DIFFERENT if a pair does not pass. */
-enum status compare_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
-                          struct error *error);
+enum status compare_write(const struct command *command, FILE *out,
+                          void (*report_error)(const struct error *), struct error *error);
 
 /* Describes the channels for people: "RGB with alpha". */
 const char *channels_name(const struct image_info *info);

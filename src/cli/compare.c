@@ -119,8 +119,8 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
     return status;
 }
 
-enum status compare_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
-                          struct error *error)
+enum status compare_write(const struct command *command, FILE *out,
+                          void (*report_error)(const struct error *), struct error *error)
 {
     struct list list;
     struct stat there;
@@ -143,7 +143,7 @@ enum status compare_write(const struct command *command, FILE *out, void (*compl
         if (single == STATUS_OK)
             continue;
         if (list.several) /* of a single file, the message is the command's */
-            complain(error);
+            report_error(error);
         run.failed++;
     }
     /* Single inputs are a selection; only a folder should have all pictures of the reference folder. */

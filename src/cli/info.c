@@ -494,7 +494,7 @@ static enum status write_file_info(const struct command *command, const struct j
     return status;
 }
 
-enum status info_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
+enum status info_write(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                        struct error *error)
 {
     struct list list;
@@ -510,7 +510,7 @@ enum status info_write(const struct command *command, FILE *out, void (*complain
         if (write_file_info(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
             continue;
         if (list.several) /* of a single file, the message is the command's */
-            complain(error);
+            report_error(error);
         failed++;
     }
     /* The error of a single file is the command's. Of several files, each error was printed already. */

@@ -177,7 +177,7 @@ static void judge_message(const char *text)
         snprintf(nameless, sizeof nameless, "%s", text[0] ? text : "no word");
 }
 
-static void complain(const struct error *error)
+static void report_error(const struct error *error)
 {
     complaints++;
     judge_message(error->text);
@@ -267,9 +267,9 @@ static enum status run(const char *text, struct error *error)
     faults.mode = mode;
     enum status status = command_parse(line.argc, line.argv, &command, error);
     if (status == STATUS_OK && command.settings.info != INFO_ABSENT)
-        status = info_write(&command, sink, complain, error);
+        status = info_write(&command, sink, report_error, error);
     else if (status == STATUS_OK && command.settings.compare != NULL)
-        status = compare_write(&command, sink, complain, error);
+        status = compare_write(&command, sink, report_error, error);
     else if (status == STATUS_OK && command.settings.list_devices)
         status = device_list(&command.settings.environment, command.settings.list_devices == LIST_JSON, sink,
                              error);
@@ -278,7 +278,7 @@ static enum status run(const char *text, struct error *error)
     else if (status == STATUS_OK && command.settings.warm)
         status = warm(&command, sink, error);
     else if (status == STATUS_OK)
-        status = batch_run(&command, complain, error);
+        status = batch_run(&command, report_error, error);
     command_free(&command);
     faults.mode = IDLE;
     close_line(&line);
