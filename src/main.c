@@ -131,7 +131,7 @@ static enum status written(enum status status, struct error *error)
 
 /* Prepares the OpenCL drivers, confines the process if it processes files, and starts the thread that waits
  * for signals. Until then signals end the process at once: nothing is to be removed. */
-static enum status begin(const struct command *command, const struct list *list, struct error *error)
+static enum status begin(const struct command *command, const struct job_list *list, struct error *error)
 {
     static const struct workload none;
     const struct settings *settings = &command->settings;

@@ -61,7 +61,7 @@ static enum status check_terminal(const struct command *command, struct error *e
 }
 
 /* Fails if an option on coding, such as --quality, has a meaning for none of the outputs. */
-static enum status check_coding_options(const struct list *list, const struct settings *settings,
+static enum status check_coding_options(const struct job_list *list, const struct settings *settings,
                                         struct error *error)
 {
     const char *useless = NULL;
@@ -77,7 +77,7 @@ static enum status check_coding_options(const struct list *list, const struct se
 }
 
 /* Checks the command and makes the list of jobs. */
-static enum status check_command(const struct command *command, struct list *list, struct stack *stack,
+static enum status check_command(const struct command *command, struct job_list *list, struct stack *stack,
                                  struct error *error)
 {
     enum status status = conflicts_check_names(command, error);
@@ -97,7 +97,7 @@ static enum status check_command(const struct command *command, struct list *lis
 }
 
 /* Prints a line for each job instead of doing it. `resume` is NULL without --resume. */
-static enum status dry_run(const struct resume *resume, const struct list *list, struct results *results,
+static enum status dry_run(const struct resume *resume, const struct job_list *list, struct results *results,
                            struct error *error)
 {
     size_t files = 0, done = 0;
@@ -164,7 +164,7 @@ static enum status make_output_folder(const char *path, size_t *made_from, struc
 }
 
 /* Removes the folders that this run created and that are empty, the deepest first. */
-static void remove_empty_folders(struct list *list)
+static void remove_empty_folders(struct job_list *list)
 {
     bool is_any = true;
     while (is_any) { /* a folder that another job's folder is in may be empty in the next pass */
@@ -208,7 +208,7 @@ enum { FILM = 100 };
  * the same shape, and to be as many as their bytes are: opening each would take longer than a wrong choice
  * costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12 megapixels, or as
  * FILM of them if the output is video. --resume may find some files done, which is not considered. */
-static struct workload estimate_workload(const struct command *command, const struct list *list)
+static struct workload estimate_workload(const struct command *command, const struct job_list *list)
 {
     const struct settings *settings = &command->settings;
     struct reader_options options = settings_reader_options(settings);
@@ -246,7 +246,7 @@ static struct workload estimate_workload(const struct command *command, const st
 
 /* Creates the output folder, confines the process, and prepares the stages, which may decode a picture
  * (--align). *provenance is to be freed by the caller, also after a failure. */
-static enum status prepare_command(struct command *command, struct list *list, struct stack *stack,
+static enum status prepare_command(struct command *command, struct job_list *list, struct stack *stack,
                                    char **provenance, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -265,7 +265,7 @@ static enum status prepare_command(struct command *command, struct list *list, s
 }
 
 /* Prints which files are left out, and starts the device and the report. */
-static enum status begin_batch(const struct command *command, struct list *list, struct results *results,
+static enum status begin_batch(const struct command *command, struct job_list *list, struct results *results,
                                void (*report_error)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -304,7 +304,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
                       struct error *error)
 {
     const struct settings *settings = &command->settings;
-    struct list list = {0};
+    struct job_list list = {0};
     struct stack stack = {.step = NULL};
     struct results results;
     struct worker_pool pool;

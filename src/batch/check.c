@@ -179,8 +179,9 @@ static void release_check(void *slot)
 
 /* Checks all files in parallel and prints them in their order. *failed receives the number of those that
  * failed. */
-static enum status check_all(const struct command *command, const struct list *list, FILE *out, FILE *report,
-                             void (*report_error)(const struct error *), size_t *failed, struct error *error)
+static enum status check_all(const struct command *command, const struct job_list *list, FILE *out,
+                             FILE *report, void (*report_error)(const struct error *), size_t *failed,
+                             struct error *error)
 {
     const struct settings *settings = &command->settings;
     const int processors = settings->jobs > 0 ? settings->jobs : workers_available();
@@ -220,7 +221,7 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
 {
     static const char what[] = "the report";
     const char *path = command->settings.report;
-    struct list list;
+    struct job_list list;
     FILE *report = NULL;
     size_t failed = 0;
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 /* Appends the job and owns its strings; frees them on failure. */
-static enum status append_job(struct list *list, size_t *room, struct job *job, struct error *error)
+static enum status append_job(struct job_list *list, size_t *room, struct job *job, struct error *error)
 {
     if (list->count == *room) {
         size_t more = *room > 0 ? 2 * *room : 64;
@@ -41,7 +41,7 @@ static enum status append_job(struct list *list, size_t *room, struct job *job, 
 
 /* A list that is being made. */
 struct builder {
-    struct list *list;
+    struct job_list *list;
     size_t room;      /* jobs that list->jobs has memory for */
     size_t arguments; /* names of the command line and of --files-from so far */
     const struct command *command;
@@ -79,7 +79,7 @@ static char *name_output(const char *folder, const char *name, const struct form
 static enum status add_job(struct builder *builder, const char *name, const char *input,
                            const struct stat *info, const struct format *content_format, struct error *error)
 {
-    const struct list *list = builder->list;
+    const struct job_list *list = builder->list;
     struct job job = {
         .name = copy_text(name, error), .input = copy_text(input, error), .is_single = !list->several};
     if (list->output == NULL)
@@ -114,7 +114,7 @@ static enum status add_problem(struct builder *builder, const char *path, size_t
 }
 
 /* Records a file that is left out, because it is no image. */
-static enum status add_left_out(struct list *list, const char *path, struct error *error)
+static enum status add_left_out(struct job_list *list, const char *path, struct error *error)
 {
     const size_t count = list->files_left_out;
     if ((count & (count - 1)) == 0) { /* the room doubles at each power of two */
@@ -131,7 +131,7 @@ static enum status add_left_out(struct list *list, const char *path, struct erro
     return STATUS_OK;
 }
 
-struct list_note list_describe_foreign(const struct list *list)
+struct list_note list_describe_foreign(const struct job_list *list)
 {
     enum { KINDS = 32 }; /* more than climg knows */
     struct {
@@ -243,7 +243,7 @@ static int by_name(const void *a, const void *b)
  * circles or leave the folder. */
 static enum status add_folder(struct builder *builder, const char *path, struct error *error)
 {
-    struct list *list = builder->list;
+    struct job_list *list = builder->list;
     const size_t length = strlen(path), before = list->count;
     enum status status =
         visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
@@ -264,7 +264,7 @@ static enum status reserve_stdin(struct builder *builder, struct error *error)
 /* Adds stdin, without a size, as it can be read only once. */
 static enum status add_stdin(struct builder *builder, struct error *error)
 {
-    struct list *list = builder->list;
+    struct job_list *list = builder->list;
     struct stat info;
     const bool is_info = settings_writes_no_output(&builder->command->settings);
     if (!is_info && !list->is_merged && (list->output_is_directory || list->output == NULL))
@@ -374,7 +374,7 @@ static enum status check_in_place(const struct command *command, struct error *e
 
 /* Decides whether the output is a folder: it is if it exists as one, or if there may be several outputs and
  * its name is not an image's. */
-static enum status decide_output(struct list *list, const struct command *command, struct error *error)
+static enum status decide_output(struct job_list *list, const struct command *command, struct error *error)
 {
     const char *input = command->inputs[0]; /* NULL with --files-from alone */
     list->output = command->output;
@@ -426,7 +426,7 @@ static enum status reject_empty_list(const struct builder *builder, struct error
 }
 
 /* Removes all jobs for which `is_wanted` is false. */
-static void list_filter(struct list *list, bool (*is_wanted)(const struct job *job, const void *context),
+static void list_filter(struct job_list *list, bool (*is_wanted)(const struct job *job, const void *context),
                         const void *context)
 {
     size_t kept = 0;
@@ -444,7 +444,7 @@ static bool is_in_shard(const struct job *job, const void *shard)
     return shard_has(shard, job->name);
 }
 
-void list_keep_shard(struct list *list, const struct shard *shard)
+void list_keep_shard(struct job_list *list, const struct shard *shard)
 {
     list_filter(list, is_in_shard, shard);
 }
@@ -455,10 +455,10 @@ static bool is_not_duplicate(const struct job *job, const void *context)
     return !job->is_duplicate;
 }
 
-enum status list_make(struct list *list, const struct command *command, struct error *error)
+enum status list_make(struct job_list *list, const struct command *command, struct error *error)
 {
     struct builder builder = {.list = list, .command = command};
-    *list = (struct list){0};
+    *list = (struct job_list){0};
     enum status status = decide_output(list, command, error);
     if (status == STATUS_OK)
         status = check_in_place(command, error);
@@ -498,7 +498,7 @@ static int by_folder(const void *a, const void *b)
     return memcmp(first->path, second->path, (size_t)first->length);
 }
 
-enum status list_each_folder(const struct list *list,
+enum status list_each_folder(const struct job_list *list,
                              enum status (*visit_one)(void *context, const char *folder, struct error *error),
                              void *context, struct error *error)
 {
@@ -521,7 +521,7 @@ enum status list_each_folder(const struct list *list,
     return status;
 }
 
-void list_free(struct list *list)
+void list_free(struct job_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         job_free(&list->jobs[i]);
@@ -529,5 +529,5 @@ void list_free(struct list *list)
     for (size_t i = 0; i < list->files_left_out; i++)
         free(list->left_out_paths[i]);
     free(list->left_out_paths);
-    *list = (struct list){0};
+    *list = (struct job_list){0};
 }

@@ -7,7 +7,7 @@
 
 #include "batch/job.h"
 
-struct list {
+struct job_list {
     struct job
         *jobs; /* sorted by name, byte by byte in every locale; with --info in the order of the arguments */
     size_t count;
@@ -32,10 +32,10 @@ struct list {
  * Fails with STATUS_USAGE if a job would destroy a file (conflicts_check). Writes nothing but a temporary
  * file to find out if a folder distinguishes upper and lower case. Free the list with list_free, also after a
  * failure. */
-enum status list_make(struct list *list, const struct command *command, struct error *error);
+enum status list_make(struct job_list *list, const struct command *command, struct error *error);
 
 /* Removes the jobs of other shards. */
-void list_keep_shard(struct list *list, const struct shard *shard);
+void list_keep_shard(struct job_list *list, const struct shard *shard);
 
 struct list_note {
     char text[1024];
@@ -44,15 +44,15 @@ struct list_note {
 
 /* Returns "2 files are left out, such as a.jp2: climg does not read ...", or of several formats "2 files are
  * left out, as climg does not read BMP (1), GIF (1)", or "" if none has an image's name. */
-struct list_note list_describe_foreign(const struct list *list);
+struct list_note list_describe_foreign(const struct job_list *list);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""
  * is the current folder. Returns the last status. */
-enum status list_each_folder(const struct list *list,
+enum status list_each_folder(const struct job_list *list,
                              enum status (*visit_one)(void *context, const char *folder, struct error *error),
                              void *context, struct error *error);
 
 /* Frees the jobs, which must be closed. May be called twice. */
-void list_free(struct list *list);
+void list_free(struct job_list *list);
 
 #endif

@@ -128,7 +128,7 @@ static double job_weight(const struct job *job)
     return job->bytes > 0 ? (double)job->bytes : 1;
 }
 
-void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
+void progress_begin(struct progress *progress, const struct settings *settings, const struct job_list *list)
 {
     bool several = list->several && !settings->quiet && !settings->dry_run;
     bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
@@ -156,7 +156,8 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     compiling_watch(watch_compiler);
 }
 
-void progress_subtract_done(struct progress *progress, const struct resume *resume, const struct list *list)
+void progress_subtract_done(struct progress *progress, const struct resume *resume,
+                            const struct job_list *list)
 {
     for (size_t i = 0; progress->has_line && i < list->count; i++) {
         struct job *job = &list->jobs[i];

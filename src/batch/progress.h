@@ -43,11 +43,12 @@ struct progress {
 
 /* Initialises the progress, before the workers start. From then on progress_interrupted prints the number of
  * files that are done. */
-void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list);
+void progress_begin(struct progress *progress, const struct settings *settings, const struct job_list *list);
 
 /* Subtracts from pending_bytes the files that --resume will probably skip, so that the time left is right.
  * Call it before the workers start. */
-void progress_subtract_done(struct progress *progress, const struct resume *resume, const struct list *list);
+void progress_subtract_done(struct progress *progress, const struct resume *resume,
+                            const struct job_list *list);
 
 /* Sent when the driver has compiled for half a second. The thread that waits for signals then calls
  * progress_show_compiling, which shows the user why nothing happens. */

@@ -220,8 +220,9 @@ static enum status report_file_append(struct report_file *report, const struct j
     return status;
 }
 
-enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
-                          void (*report_error)(const struct error *), struct error *error)
+enum status results_begin(struct results *results, const struct settings *settings,
+                          const struct job_list *list, void (*report_error)(const struct error *),
+                          struct error *error)
 {
     *results = (struct results){
         .settings = settings, .count = list->count, .several = list->several, .report_error = report_error};
@@ -293,7 +294,7 @@ void results_add(struct results *results, struct job *job, const struct result *
         print_report_failure(results, &error);
 }
 
-enum status results_end(struct results *results, const struct list *list, enum status status,
+enum status results_end(struct results *results, const struct job_list *list, enum status status,
                         struct error *error)
 {
     struct report_file *report = &results->report;

@@ -45,8 +45,9 @@ struct results {
 
 /* Opens the report and begins the progress; call results_end after success. `report_error` prints a message.
  */
-enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
-                          void (*report_error)(const struct error *), struct error *error);
+enum status results_begin(struct results *results, const struct settings *settings,
+                          const struct job_list *list, void (*report_error)(const struct error *),
+                          struct error *error);
 
 /* Prints and counts the result of a job and writes it to the report. */
 void results_add(struct results *results, struct job *job, const struct result *result);
@@ -66,7 +67,7 @@ void results_print(const struct results *results, const struct error *error);
  *                      done and the report is incomplete
  *     STATUS_FAILED    if all of several files failed, with their number as message
  *     the file's own   status and message if a single file failed */
-enum status results_end(struct results *results, const struct list *list, enum status status,
+enum status results_end(struct results *results, const struct job_list *list, enum status status,
                         struct error *error);
 
 /* Writes --timing and --trace after the work, which began at `began` (clock_seconds) and ended with `status`.

@@ -213,7 +213,7 @@ static enum status done_list_load(void *resume, const char *folder, struct error
 }
 
 enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
-                        const struct list *list, struct error *error)
+                        const struct job_list *list, struct error *error)
 {
     const char *own_stages = provenance_stages(provenance);
     *resume = (struct resume){.settings = settings, .provenance = provenance};
@@ -389,7 +389,7 @@ static bool output_stores_provenance(const struct settings *settings, const char
     return !settings->strip && (!format || format_stores_provenance(format));
 }
 
-enum status resume_check(const struct settings *settings, const struct list *list, struct error *error)
+enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error)
 {
     for (size_t i = 0; settings->resume && i < list->count; i++) {
         const struct job *job = &list->jobs[i];

@@ -47,11 +47,11 @@ struct resume {
 
 /* Fails if an output replaces its input and cannot store the provenance, because of its format or --strip:
  * such a file cannot be recognised as done. Does nothing without --resume. */
-enum status resume_check(const struct settings *settings, const struct list *list, struct error *error);
+enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error);
 
 /* Reads the done lists of all folders with outputs. Call resume_free also after a failure. */
 enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
-                        const struct list *list, struct error *error);
+                        const struct job_list *list, struct error *error);
 
 /* True if the job's output is done. Sets job->input_stat. May read the whole output. */
 bool resume_finds_done(const struct resume *resume, struct job *job);

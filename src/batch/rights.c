@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 /* Allows to read all inputs. */
-static void allow_inputs(const struct command *command, const struct list *list)
+static void allow_inputs(const struct command *command, const struct job_list *list)
 {
     struct stat info;
     for (size_t i = 0; i < command->input_count; i++)
@@ -88,7 +88,8 @@ static unsigned output_rights(const struct job *job, const struct settings *sett
 }
 
 /* Allows to write all outputs. */
-static enum status allow_outputs(const struct command *command, const struct list *list, struct error *error)
+static enum status allow_outputs(const struct command *command, const struct job_list *list,
+                                 struct error *error)
 {
     const struct settings *settings = &command->settings;
     struct word folder = {NULL, 0};
@@ -122,7 +123,7 @@ static enum status allow_outputs(const struct command *command, const struct lis
     return STATUS_OK;
 }
 
-enum status rights_confine(const struct command *command, const struct list *list, struct error *error)
+enum status rights_confine(const struct command *command, const struct job_list *list, struct error *error)
 {
     const struct settings *settings = &command->settings;
     confine_begin();

@@ -8,6 +8,6 @@
 /* Confines the process to the files of the command and the list, temporary files, caches and what OpenCL
  * drivers need. Output folders must exist, and pocl_cache_open must have been called. Call it before there
  * are threads. With --verbose prints which restrictions are in force. */
-enum status rights_confine(const struct command *command, const struct list *list, struct error *error);
+enum status rights_confine(const struct command *command, const struct job_list *list, struct error *error);
 
 #endif

@@ -23,7 +23,7 @@ static const struct merge *stack_merge_class(const struct stack *stack)
 
 /* Fails if the command has a stack and another option that contradicts it. */
 static enum status check_command(const struct stack *stack, const struct command *command,
-                                 const struct list *list, struct error *error)
+                                 const struct job_list *list, struct error *error)
 {
     const struct settings *settings = &command->settings;
     const char *name = stack->step->stage->name;
@@ -43,7 +43,7 @@ static enum status check_command(const struct stack *stack, const struct command
 
 /* Returns the number of workers whose pictures fit PICTURES_BUDGET, by the size of the first input; 1 if it
  * is a pipe or cannot be opened. */
-static int count_workers(const struct command *command, const struct list *list)
+static int count_workers(const struct command *command, const struct job_list *list)
 {
     struct reader_options options = settings_reader_options(&command->settings);
     options.page = 1;
@@ -60,7 +60,7 @@ static int count_workers(const struct command *command, const struct list *list)
     return (int)fmax(1, fmin(WORKERS_MAX, PICTURES_BUDGET / bytes));
 }
 
-enum status stack_make(struct stack *stack, const struct command *command, struct list *list,
+enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error)
 {
     const struct chain *chain = &command->chain;
@@ -90,7 +90,7 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     return check_command(stack, command, list, error);
 }
 
-enum status stack_prepare(struct stack *stack, const struct command *command, const struct list *list,
+enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error)
 {
     const struct settings *settings = &command->settings;

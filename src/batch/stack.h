@@ -42,12 +42,12 @@ struct stack {
 
 /* Finds the stage that merges, and checks that the command can be done with it. Marks the jobs of the list as
  * inputs. Call stack_free also after a failure. */
-enum status stack_make(struct stack *stack, const struct command *command, struct list *list,
+enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error);
 
 /* Prepares stages for the series of inputs, or for single ones if there is no stack, after chain_prepare;
  * counts the workers by the size of the first picture. */
-enum status stack_prepare(struct stack *stack, const struct command *command, const struct list *list,
+enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error);
 
 void stack_free(struct stack *stack);

@@ -81,7 +81,7 @@ static bool drop_device(struct pool_thread *thread)
 }
 
 /* True if all outputs are in one folder. */
-static bool is_one_folder(const struct list *list)
+static bool is_one_folder(const struct job_list *list)
 {
     const char *first = list->jobs[0].output;
     const int length = folder_length(first);
@@ -96,7 +96,7 @@ static bool is_one_folder(const struct list *list)
 /* True if all remaining files would fail for the same reason. A full disk concerns all outputs below an
  * output folder; without one (--in-place), all outputs if they are in one folder. A folder that is not
  * writable concerns all outputs if it is the only one. */
-static bool ends_all(const struct list *list, const struct result *result)
+static bool ends_all(const struct job_list *list, const struct result *result)
 {
     if (result->status == STATUS_OK || result->error.scope == SCOPE_FILE)
         return false;
@@ -277,7 +277,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
 static enum status choose_devices(struct worker_pool *pool, const struct settings *settings,
                                   struct error *error)
 {
-    const struct list *list = pool->list;
+    const struct job_list *list = pool->list;
     const bool all = strcasecmp(settings->device, "all") == 0;
     /* An input that does not exist may be a folder with a typing error. Then the message is about the missing
      * input, not about --device. */
@@ -354,7 +354,7 @@ static void init_workers(struct worker_pool *pool)
 }
 
 enum status worker_pool_open(struct worker_pool *pool, const struct command *command, const char *provenance,
-                             const struct list *list, struct results *results, struct error *error)
+                             const struct job_list *list, struct results *results, struct error *error)
 {
     *pool = (struct worker_pool){.context = {.settings = &command->settings,
                                              .chain = &command->chain,

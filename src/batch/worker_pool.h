@@ -16,7 +16,7 @@ struct pool_thread;
 struct worker_pool {
     /* Constant while workers run. */
     struct worker_context context; /* of all workers */
-    const struct list *list;
+    const struct job_list *list;
     int devices;       /* number of devices */
     char (*names)[12]; /* their numbers, as values of --device; NULL: the command's value */
     int count;         /* number of workers */
@@ -36,7 +36,7 @@ struct worker_pool {
 /* Decides the number of workers, their devices, and their shares of memory. Worker i works on device i %
  * devices. Opens no device. Call worker_pool_close also after a failure. `provenance` may be NULL. */
 enum status worker_pool_open(struct worker_pool *pool, const struct command *command, const char *provenance,
-                             const struct list *list, struct results *results, struct error *error);
+                             const struct job_list *list, struct results *results, struct error *error);
 
 /* Does every job of the list, except those that `resume` finds done, which may be NULL. Results are added in
  * the order in which jobs end. If one of several devices fails it is dropped, and its unfinished jobs are

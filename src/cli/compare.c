@@ -45,10 +45,10 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Adds a failing pair for each picture of the reference folder without an input of its name. */
-static enum status add_unpaired(struct compare_run *run, const struct list *list, struct error *error)
+static enum status add_unpaired(struct compare_run *run, const struct job_list *list, struct error *error)
 {
     struct command command = *run->command;
-    struct list others;
+    struct job_list others;
     command.inputs = (const char **)&command.compare.reference;
     command.input_count = 1;
     command.settings.files_from = NULL;
@@ -122,7 +122,7 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
 enum status compare_write(const struct command *command, FILE *out,
                           void (*report_error)(const struct error *), struct error *error)
 {
-    struct list list;
+    struct job_list list;
     struct stat there;
     const char *const reference = command->compare.reference;
     const int stat_errno = strcmp(reference, "-") != 0 && stat(reference, &there) != 0 ? errno : 0;

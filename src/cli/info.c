@@ -497,7 +497,7 @@ static enum status write_file_info(const struct command *command, const struct j
 enum status info_write(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                        struct error *error)
 {
-    struct list list;
+    struct job_list list;
     struct noise_finder finder = {.begun = false};
     size_t failed = 0;
     /* Without arguments the input is stdin, where nothing comes from a terminal. */

@@ -23,7 +23,7 @@ static void try_list(int options, const uint8_t *data, size_t size)
     words[count++] = options & IN_PLACE ? "--in-place" : options & FOLDER ? "out/" : "out";
 
     struct command command = {0};
-    struct list list = {0};
+    struct job_list list = {0};
     struct error error = {.text = ""};
     enum status status = command_parse(count, words, &command, &error);
     if (status == STATUS_OK)
@@ -49,7 +49,7 @@ static void try_record(const uint8_t *data, size_t size)
     if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
         abort();
     struct job job = {.input = input, .output = output};
-    const struct list list = {.jobs = &job, .count = 1};
+    const struct job_list list = {.jobs = &job, .count = 1};
     const struct settings settings = {.resume = true};
     struct resume resume;
     struct error error;
