@@ -84,7 +84,7 @@ static enum status check_command(const struct command *command, struct job_list 
     if (status == STATUS_OK)
         status = check_terminal(command, error);
     if (status == STATUS_OK)
-        status = list_make(list, command, error);
+        status = job_list_make(list, command, error);
     if (status == STATUS_OK)
         status = stack_make(stack, command, list, error);
     /* A single file fails here, before its report overwrites an older one. In a batch, it is a line of the

@@ -455,7 +455,7 @@ static bool is_not_duplicate(const struct job *job, const void *context)
     return !job->is_duplicate;
 }
 
-enum status list_make(struct job_list *list, const struct command *command, struct error *error)
+enum status job_list_make(struct job_list *list, const struct command *command, struct error *error)
 {
     struct builder builder = {.list = list, .command = command};
     *list = (struct job_list){0};

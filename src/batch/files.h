@@ -32,7 +32,7 @@ struct job_list {
  * Fails with STATUS_USAGE if a job would destroy a file (conflicts_check). Writes nothing but a temporary
  * file to find out if a folder distinguishes upper and lower case. Free the list with list_free, also after a
  * failure. */
-enum status list_make(struct job_list *list, const struct command *command, struct error *error);
+enum status job_list_make(struct job_list *list, const struct command *command, struct error *error);
 
 /* Removes the jobs of other shards. */
 void list_keep_shard(struct job_list *list, const struct shard *shard);

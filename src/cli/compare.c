@@ -53,7 +53,7 @@ static enum status add_unpaired(struct compare_run *run, const struct job_list *
     command.input_count = 1;
     command.settings.files_from = NULL;
     const char **names = allocate((list->count + 1) * sizeof *names, "names", error);
-    enum status status = names ? list_make(&others, &command, error) : STATUS_FAILED;
+    enum status status = names ? job_list_make(&others, &command, error) : STATUS_FAILED;
     for (size_t i = 0; names && i < list->count; i++)
         names[i] = list->jobs[i].name;
     if (names)
@@ -130,7 +130,7 @@ enum status compare_write(const struct command *command, FILE *out,
     bool has_folder = false; /* among the inputs */
     for (size_t i = 0; i < command->input_count; i++)
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
-    enum status status = list_make(&list, command, error), single = STATUS_OK;
+    enum status status = job_list_make(&list, command, error), single = STATUS_OK;
     struct compare_run run = {.command = command, .out = out, .several = list.several};
     if (status == STATUS_OK && stat_errno != 0)
         status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));

@@ -27,7 +27,7 @@ static void try_list(int options, const uint8_t *data, size_t size)
     struct error error = {.text = ""};
     enum status status = command_parse(count, words, &command, &error);
     if (status == STATUS_OK)
-        status = list_make(&list, &command, &error);
+        status = job_list_make(&list, &command, &error);
     if (status != STATUS_OK && !error.text[0])
         abort(); /* what is wrong is said */
     list_free(&list);
