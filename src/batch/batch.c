@@ -348,7 +348,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
     if (settings->part.count == 0)
         remove_empty_folders(&list);
     stack_free(&stack);
-    list_free(&list);
+    job_list_free(&list);
     resume_free(&resume);
     free(provenance);
     return status;

@@ -241,6 +241,6 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
             fail(error, STATUS_PARTIAL, "%zu of %zu files are damaged or cannot be read", failed, list.count);
     else if (status == STATUS_OK && failed > 0)
         status = STATUS_PARTIAL;
-    list_free(&list);
+    job_list_free(&list);
     return status;
 }

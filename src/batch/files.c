@@ -521,7 +521,7 @@ enum status list_each_folder(const struct job_list *list,
     return status;
 }
 
-void list_free(struct job_list *list)
+void job_list_free(struct job_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         job_free(&list->jobs[i]);

@@ -30,8 +30,8 @@ struct job_list {
  * files are followed, links to folders are not. An output folder inside of an input folder is skipped.
  *
  * Fails with STATUS_USAGE if a job would destroy a file (conflicts_check). Writes nothing but a temporary
- * file to find out if a folder distinguishes upper and lower case. Free the list with list_free, also after a
- * failure. */
+ * file to find out if a folder distinguishes upper and lower case. Free the list with job_list_free, also
+ * after a failure. */
 enum status job_list_make(struct job_list *list, const struct command *command, struct error *error);
 
 /* Removes the jobs of other shards. */
@@ -53,6 +53,6 @@ enum status list_each_folder(const struct job_list *list,
                              void *context, struct error *error);
 
 /* Frees the jobs, which must be closed. May be called twice. */
-void list_free(struct job_list *list);
+void job_list_free(struct job_list *list);
 
 #endif

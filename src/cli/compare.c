@@ -67,7 +67,7 @@ static enum status add_unpaired(struct compare_run *run, const struct job_list *
         add_pair(run, &pair);
     }
     if (names)
-        list_free(&others);
+        job_list_free(&others);
     free(names);
     return status;
 }
@@ -157,6 +157,6 @@ enum status compare_write(const struct command *command, FILE *out,
         status = !run.several
                      ? STATUS_DIFFERENT
                      : fail(error, STATUS_DIFFERENT, "%zu of %zu pictures differ", run.differing, run.count);
-    list_free(&list);
+    job_list_free(&list);
     return status;
 }

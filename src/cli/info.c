@@ -522,6 +522,6 @@ enum status info_write(const struct command *command, FILE *out, void (*report_e
     chain_free(&finder.chain);
     if (finder.begun)
         worker_close(&finder.worker);
-    list_free(&list);
+    job_list_free(&list);
     return status;
 }

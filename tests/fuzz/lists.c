@@ -30,7 +30,7 @@ static void try_list(int options, const uint8_t *data, size_t size)
         status = job_list_make(&list, &command, &error);
     if (status != STATUS_OK && !error.text[0])
         abort(); /* what is wrong is said */
-    list_free(&list);
+    job_list_free(&list);
     command_free(&command);
     close(file);
 }
