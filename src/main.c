@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
-    command.begin = begin;
+    command.prepare_process = begin;
     if (status == STATUS_OK && (settings->list_devices || settings->selftest || settings->warm))
         status = begin(&command, NULL, &error);
     if (status == STATUS_OK && settings_prints_text(settings))

@@ -252,8 +252,8 @@ static enum status prepare_command(struct command *command, struct job_list *lis
     enum status status = STATUS_OK;
     if (!command->settings.dry_run && list->output_is_directory)
         status = make_output_folder(list->output, &list->jobs[0].made_from, error);
-    if (status == STATUS_OK && command->begin)
-        status = command->begin(command, list, error);
+    if (status == STATUS_OK && command->prepare_process)
+        status = command->prepare_process(command, list, error);
     if (status == STATUS_OK)
         status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)

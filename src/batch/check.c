@@ -227,8 +227,8 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --check -r photos/ is an example");
     enum status status = job_list_make(&list, command, error);
-    if (status == STATUS_OK && command->begin)
-        status = command->begin(command, &list, error);
+    if (status == STATUS_OK && command->prepare_process)
+        status = command->prepare_process(command, &list, error);
     if (status == STATUS_OK && path && !(report = aux_open(path, what, error)))
         status = STATUS_FAILED;
     if (status == STATUS_OK)

@@ -27,7 +27,8 @@ struct command {
     bool output_is_directory; /* there are several inputs, or it ends in a slash */
     /* Callback that drops rights of the process. Called once, when the files are known, before anything is
      * decoded and before any thread is started. May be NULL. */
-    enum status (*begin)(const struct command *command, const struct job_list *list, struct error *error);
+    enum status (*prepare_process)(const struct command *command, const struct job_list *list,
+                                   struct error *error);
 
     bool output_may_be_input; /* it comes before the first stage: if the file exists, it may be an input */
 };
