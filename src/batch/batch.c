@@ -139,7 +139,7 @@ static enum status dry_run(const struct resume *resume, const struct job_list *l
     return STATUS_OK;
 }
 
-/* Removes temporary files of killed runs from a folder: a callback of list_each_folder. */
+/* Removes temporary files of killed runs from a folder: a callback of job_list_each_folder. */
 static enum status remove_leftovers(void *context, const char *folder, struct error *error)
 {
     (void)context;
@@ -200,14 +200,15 @@ static enum status check_aux_outputs(const struct command *command, struct error
 }
 
 /* Pages that video from a pipe is taken to have: 24 seconds of 1080p are as much work. */
-enum { FILM = 100 };
+enum { PIPED_VIDEO_PAGES = 100 };
 
 /* Estimates the work of a command for the choice of its device, before any device is known.
  *
  * The first file's header gives the shape of a page and the number of pages. Further files are taken to have
  * the same shape, and to be as many as their bytes are: opening each would take longer than a wrong choice
  * costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12 megapixels, or as
- * FILM of them if the output is video. --resume may find some files done, which is not considered. */
+ * PIPED_VIDEO_PAGES of them if the output is video. --resume may find some files done, which is not
+ * considered. */
 static struct workload estimate_workload(const struct command *command, const struct job_list *list)
 {
     const struct settings *settings = &command->settings;
@@ -228,7 +229,7 @@ static struct workload estimate_workload(const struct command *command, const st
     if (first->bytes > 0)
         pages = fmax(bytes / (double)first->bytes, 1);
     else if (to && to->holds.video)
-        pages = FILM;
+        pages = PIPED_VIDEO_PAGES;
     if (first->bytes == 0 || reader_open(first->input, &options, &reader, &ignored) != STATUS_OK)
         return chain_workload(&command->chain, &shape, 1, pages);
 
@@ -270,11 +271,11 @@ static enum status begin_batch(const struct command *command, struct job_list *l
 {
     const struct settings *settings = &command->settings;
     if (!settings->dry_run && list->several &&
-        list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
+        job_list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
     if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
         return STATUS_FAILED;
-    list_keep_shard(list, &settings->part);
+    job_list_keep_shard(list, &settings->part);
     for (size_t i = 0; i < list->files_left_out && settings->verbose; i++) {
         const char *name = foreign_name_by_path(list->left_out_paths[i]);
         fputs("climg: ", stderr);
@@ -282,7 +283,7 @@ static enum status begin_batch(const struct command *command, struct job_list *l
         fprintf(stderr, ": left out: %s%s\n", name ? "climg does not read " : "not an image",
                 name ? name : "");
     }
-    struct list_note note = list_describe_foreign(list);
+    struct foreign_note note = job_list_describe_foreign(list);
     if (!settings->quiet && note.text[0] != '\0') {
         text_make_visible(note.text);
         fprintf(stderr, "climg: %s%s\n", note.text,

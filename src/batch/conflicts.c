@@ -57,7 +57,7 @@ struct claim {
 };
 
 /* The set of all files of the command. */
-struct conflicts {
+struct claim_set {
     struct job *jobs;
     size_t inputs, outputs; /* numbers of jobs with an input and with an output of their own */
     bool in_place;
@@ -82,7 +82,7 @@ static int compare_identities(const void *a, const void *b)
 }
 
 /* Adds a claim to a tree unless a claim has its identity; *earlier is set to that, or to NULL. */
-static enum status claim_add(struct conflicts *set, void **tree, int (*order)(const void *, const void *),
+static enum status claim_add(struct claim_set *set, void **tree, int (*order)(const void *, const void *),
                              const struct claim *claim, const struct claim **earlier, struct error *error)
 {
     struct claim *added = &set->claims[set->claim_count];
@@ -133,7 +133,7 @@ static bool stat_folder(char *path, size_t length, struct stat *info)
 /* Sets *identity to the file's name in the nearest folder that exists. The set owns the path. "-" is stdout.
  * Fails if a missing folder is followed by "..": once that folder was created, new/../a.png would be a.png.
  */
-static enum status identify_name(struct conflicts *set, const char *path, struct file_identity *identity,
+static enum status identify_name(struct claim_set *set, const char *path, struct file_identity *identity,
                                  struct error *error)
 {
     struct stat info = {.st_ino = 0};
@@ -173,7 +173,7 @@ static enum status reject_aux_claim(const struct aux_output *aux, const struct c
 
 /* Fails if the job's output would destroy the file of an earlier claim. It may replace its own input with
  * --in-place. */
-static enum status check_output_claim(const struct conflicts *set, const struct job *job,
+static enum status check_output_claim(const struct claim_set *set, const struct job *job,
                                       const struct claim *earlier, struct error *error)
 {
     const bool is_stdout = strcmp(job->output, "-") == 0;
@@ -198,7 +198,7 @@ static enum status check_output_claim(const struct conflicts *set, const struct 
 }
 
 /* Fails if the file of `later` would destroy that of `earlier`. */
-static enum status check_claims(const struct conflicts *set, const struct claim *later,
+static enum status check_claims(const struct claim_set *set, const struct claim *later,
                                 const struct claim *earlier, struct error *error)
 {
     return later->output ? check_output_claim(set, later->output, earlier, error)
@@ -300,7 +300,7 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
 
 /* Adds an output to the names without case. Fails if another output differs only in case and the folder does
  * not distinguish that. */
-static enum status add_folded(struct conflicts *set, const struct claim *claim, struct error *error)
+static enum status add_folded(struct claim_set *set, const struct claim *claim, struct error *error)
 {
     const struct claim *earlier;
     if (claim_add(set, &set->folded, compare_folded, claim, &earlier, error) != STATUS_OK)
@@ -316,7 +316,7 @@ static enum status add_folded(struct conflicts *set, const struct claim *claim, 
 /* ---------------------------------------------------------------- filling the set */
 
 /* Adds a file that is read. Several readers are no conflict. */
-static enum status add_read_inode(struct conflicts *set, dev_t device, ino_t inode, const char *reader,
+static enum status add_read_inode(struct claim_set *set, dev_t device, ino_t inode, const char *reader,
                                   const struct job *input, struct error *error)
 {
     const struct claim *earlier;
@@ -326,7 +326,7 @@ static enum status add_read_inode(struct conflicts *set, dev_t device, ino_t ino
 }
 
 /* Adds the file that a stage or an option reads; NULL: none. */
-static enum status add_read_path(struct conflicts *set, const char *path, const char *reader,
+static enum status add_read_path(struct claim_set *set, const char *path, const char *reader,
                                  struct error *error)
 {
     struct stat info;
@@ -344,7 +344,7 @@ static bool is_same_input(const struct job *a, const struct job *b)
 /* Adds a file that is written, by its name, and if it exists by its inode. Several outputs may go to one
  * device, such as /dev/null, but only one to stdout. *is_duplicate is set if it is written already, from the
  * same input. */
-static enum status add_written(struct conflicts *set, const char *path, struct claim claim,
+static enum status add_written(struct claim_set *set, const char *path, struct claim claim,
                                bool *is_duplicate, struct error *error)
 {
     const struct claim *earlier;
@@ -384,7 +384,7 @@ static enum status add_written(struct conflicts *set, const char *path, struct c
 }
 
 /* Adds all files, readers first. */
-static enum status fill_set(struct conflicts *set, const struct command *command,
+static enum status fill_set(struct claim_set *set, const struct command *command,
                             const struct aux_output aux[AUX_OUTPUTS], struct error *error)
 {
     bool is_duplicate;
@@ -421,7 +421,7 @@ static void keep_claim(void *claim)
 enum status conflicts_check(struct job *jobs, size_t count, bool is_merged, const struct command *command,
                             struct error *error)
 {
-    struct conflicts set = {.jobs = jobs,
+    struct claim_set set = {.jobs = jobs,
                             .inputs = count,
                             .outputs = is_merged ? 1 : count,
                             .in_place = command->settings.in_place};

@@ -34,21 +34,21 @@ static struct conversion output_conversion(const struct job *job, const struct w
 {
     struct conversion to = *from;
     const struct settings *settings = worker->context->settings;
-    const enum sample_type in = job->is_merged ? job_input_type(job) : from->type;
+    const enum sample_type in = job->is_stack_result ? job_input_type(job) : from->type;
     to.type = out->type;
     /* Float samples without a profile are linear light already. With --range they get the range of the input
      * back. Pictures of a stack keep the values of the chain until they are merged. */
-    to.linear = settings->linear && job_has_stages(job) && !job_is_stacked(job) &&
+    to.linear = settings->linear && job_has_stages(job) && !job_is_stack_input(job) &&
                 !(sample_is_float(in) && sample_is_float(to.type) && shape->space == NULL);
     conversion_set_curves(&to, shape);
-    to.has_range = settings->range.given && (from->has_range || job->is_merged) && !job_is_stacked(job) &&
-                   sample_is_float(in) && sample_is_float(to.type);
+    to.has_range = settings->range.given && (from->has_range || job->is_stack_result) &&
+                   !job_is_stack_input(job) && sample_is_float(in) && sample_is_float(to.type);
     to.counts_clipping = transfer_clips(job_input_type(job), to.type,
                                         settings->verbose || chain_caps(&job->chain).amplifies ||
-                                            (job->is_merged && step_caps(job->merge).amplifies));
+                                            (job->is_stack_result && step_caps(job->merge_step).amplifies));
     to.channels = out->channels;
     to.alpha = out->alpha;
-    if (job->pyramid && !job_is_stacked(job)) {
+    if (job->pyramid && !job_is_stack_input(job)) {
         to.multiply = true;
         to.linear = job->pyramid->linear;
         to.exponent = job->pyramid->exponent;
@@ -75,7 +75,7 @@ static bool is_rescaled(const struct job *job, const struct page *page)
 
 /* Returns the differences between input and output, for the metadata. A coefficient file counts as its image.
  */
-static struct change change_of(const struct job *job, const struct page *page)
+static struct change describe_change(const struct job *job, const struct page *page)
 {
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
     const struct shape held = job_shape(job), shape = shape_full(&held);
@@ -86,7 +86,7 @@ static struct change change_of(const struct job *job, const struct page *page)
         .out_height = out->height,
         .from = plan_inverse_map(page->plan),
         .in_pages = job->pyramid ? 1 : reader_page_count(job->reader),
-        .out_pages = job->pyramid || job_is_stacked(job) ? 1 : reader_pages_wanted(job->reader),
+        .out_pages = job->pyramid || job_is_stack_input(job) ? 1 : reader_pages_wanted(job->reader),
         .in_channels = in->channels,
         .out_channels = out->channels,
         .in_type = job_input_type(job),
@@ -110,11 +110,11 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     enum status status = metadata_copy(metadata, in, error);
     if (status == STATUS_OK && strip)
         metadata_strip(metadata);
-    if (status == STATUS_OK && job->space_problem[0] != '\0')
-        metadata_warn(metadata, job->space_problem);
+    if (status == STATUS_OK && job->space_warning[0] != '\0')
+        metadata_warn(metadata, job->space_warning);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
-    const struct change change = change_of(job, page);
+    const struct change change = describe_change(job, page);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_update(metadata, &change, error);
     if (status == STATUS_OK && change.space != NULL)
@@ -182,16 +182,16 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
     return status;
 }
 
-/* Bytes of samples. An image smaller than LARGE_IMAGE is decoded faster than a thread starts. At most
- * AHEAD_MOST are decoded while the device is being opened: a photo of 10 megapixels. */
-enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
+/* Bytes of samples. An image smaller than READ_AHEAD_MIN is decoded faster than a thread starts. At most
+ * READ_AHEAD_MAX are decoded while the device is being opened: a photo of 10 megapixels. */
+enum { READ_AHEAD_MIN = 1 << 20, READ_AHEAD_MAX = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
 {
     if (job->reader || job->skipped)
         return STATUS_OK;
     job->skipped = worker->context->resume && resume_finds_done(worker->context->resume, job);
-    if (job->is_merged && stack_open_reader(job, worker, error) != STATUS_OK)
+    if (job->is_stack_result && stack_open_reader(job, worker, error) != STATUS_OK)
         return STATUS_FAILED;
     return job->skipped ? STATUS_OK : job_open(job, worker, error);
 }
@@ -230,11 +230,11 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
     const struct shape held = job_shape(job), shape = shape_full(&held);
     const uint64_t limit = worker->share.memory_limit;
     struct error ignored = {.text = ""};
-    *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = AHEAD_MOST};
+    *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = READ_AHEAD_MAX};
     if (worker->open || job->pyramid || reader_is_plain(job->reader) ||
-        pixel_size(info) * (size_t)shape.width * (size_t)shape.height < LARGE_IMAGE)
+        pixel_size(info) * (size_t)shape.width * (size_t)shape.height < READ_AHEAD_MIN)
         return;
-    if (limit > 0 && limit / 4 < AHEAD_MOST)
+    if (limit > 0 && limit / 4 < READ_AHEAD_MAX)
         ahead->limit = (size_t)(limit / 4);
     worker_begin_open(worker);
     ahead->is_running = worker_is_opening(worker) &&
@@ -269,7 +269,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         result_warn(result, reader_trailing_warnings(job->reader)->warning);
     if (move.done || status != STATUS_OK)
         return status;
-    if (job_is_stacked(job) && job_keeps_samples(job, worker)) { /* the device has nothing to do */
+    if (job_is_stack_input(job) && job_keeps_samples(job, worker)) { /* the device has nothing to do */
         status = writer_begin_page(job->writer, &page->out, &result->error);
         const double since = clock_seconds();
         if (status == STATUS_OK)
@@ -292,7 +292,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
 
 /* Frames between two estimates of the noise: a second of film. Estimates of each frame would differ slightly,
  * and the picture would flicker. */
-enum { FRAMES_ALIKE = 24 };
+enum { FRAMES_PER_ESTIMATE = 24 };
 
 /* Begins a page of video: the noise estimate is held from frame to frame, except with --verify, whose second
  * run has no earlier frames. Counts frames, which begin with their first plane. */
@@ -302,7 +302,7 @@ static void begin_frame(struct worker *worker, const struct job *job, struct res
     worker->run.frames.hold = video->header && !worker->verifier.open;
     if (!video->header || video->part > 0)
         return;
-    if (result->frames % FRAMES_ALIKE == 0)
+    if (result->frames % FRAMES_PER_ESTIMATE == 0)
         run_expire_noise(&worker->run);
     if (worker->frames.count++ == 0)
         worker->frames.began = clock_seconds();
@@ -323,7 +323,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
                         .clipping = &result->clipping};
     job->progress = worker->context->progress;
     job->picture.run = &worker->run;
-    worker->run.is_merged = job_is_stacked(job);
+    worker->run.is_merged = job_is_stack_input(job);
     worker->run.input = job->index;
     job->pages = job->pyramid ? 1 : reader_pages_wanted(job->reader);
     begin_frame(worker, job, result);
@@ -337,7 +337,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
         status = job_describe(job, worker, &page, &result->error);
     if (status == STATUS_OK) {
         /* The size of the output is estimated from the first page, as pages of a file are mostly alike. */
-        if (!job->writer && job_is_stacked(job))
+        if (!job->writer && job_is_stack_input(job))
             status = stack_open_writer(job, &result->error);
         else if (!job->writer)
             status = job_open_writer(job, worker, plan_output(&plan), page.out.type,
@@ -356,7 +356,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
 enum status convert_commit(struct worker *worker, const struct job *job, struct error *error)
 {
     double since = clock_seconds();
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         return STATUS_OK;
     enum status status = writer_commit(job->writer, error);
     if (status == STATUS_OK && worker->context->resume)
@@ -419,7 +419,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     struct times since = worker_times(worker);
     enum status status = convert_begin(worker, job, &result->error);
     if (status == STATUS_OK && !job->skipped) {
-        status = job->copied ? copy_file(worker, job, result) : convert_pages(worker, job, result);
+        status = job->is_copied ? copy_file(worker, job, result) : convert_pages(worker, job, result);
         if (status == STATUS_OK)
             status = job_check_unchanged(job, &result->error);
         if (status == STATUS_OK)
@@ -430,10 +430,10 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     worker->run.frames.hold = false;
     run_drop_noise(&worker->run);
     worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
-    worker_charge(worker, &since, 1, &result->times);
+    worker_add_elapsed(worker, &since, 1, &result->times);
     /* The fault is not the picture's if memory runs out. */
-    if (status != STATUS_OK && job->merge &&
-        (step_caps(job->merge).merges_strictly || result->error.is_out_of_memory))
+    if (status != STATUS_OK && job->merge_step &&
+        (step_caps(job->merge_step).merges_strictly || result->error.is_out_of_memory))
         result->error.scope = SCOPE_ALL;
     job_finish(job, worker, status, result);
 }

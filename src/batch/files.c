@@ -102,14 +102,14 @@ static enum status add_job(struct builder *builder, const char *name, const char
 
 /* Adds a job that fails, for an input that cannot be found or read. `root` is the start of the job's name in
  * the path, as in visit; for an argument it is beyond the path, whose last part is the name. */
-static enum status add_problem(struct builder *builder, const char *path, size_t root, int code,
-                               struct error *error)
+static enum status add_failed_job(struct builder *builder, const char *path, size_t root, int code,
+                                  struct error *error)
 {
     const char *name = root < strlen(path) ? path + root : name_base(path);
     enum status status = add_job(builder, name, path, NULL, NULL, error);
     if (status != STATUS_OK)
         return status;
-    builder->list->jobs[builder->list->count - 1].problem = code;
+    builder->list->jobs[builder->list->count - 1].stat_errno = code;
     return STATUS_OK;
 }
 
@@ -131,14 +131,14 @@ static enum status add_left_out(struct job_list *list, const char *path, struct 
     return STATUS_OK;
 }
 
-struct list_note list_describe_foreign(const struct job_list *list)
+struct foreign_note job_list_describe_foreign(const struct job_list *list)
 {
     enum { KINDS = 32 }; /* more than climg knows */
     struct {
         const char *name; /* a format that climg does not read */
         size_t count;
     } kinds[KINDS] = {{NULL, 0}};
-    struct list_note note = {.text = ""};
+    struct foreign_note note = {.text = ""};
     const char *example = NULL;
     size_t kind_count = 0, files = 0;
     for (size_t i = 0; i < list->files_left_out; i++) {
@@ -178,7 +178,7 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     struct stat info;
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? STATUS_OK /* deleted since the folder was listed */
-                               : add_problem(builder, path, root, errno, error);
+                               : add_failed_job(builder, path, root, errno, error);
     const bool is_output_folder =
         info.st_dev == builder->output.st_dev && info.st_ino == builder->output.st_ino;
     if (S_ISDIR(info.st_mode) && builder->command->settings.recursive)
@@ -187,7 +187,7 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     if (S_ISDIR(info.st_mode))
         return STATUS_OK;
     if (S_ISLNK(info.st_mode) && stat(path, &info) != 0)
-        return format_by_path(path) ? add_problem(builder, path, root, errno, error)
+        return format_by_path(path) ? add_failed_job(builder, path, root, errno, error)
                                     : STATUS_OK; /* a dangling link */
     if (!S_ISREG(info.st_mode))
         return STATUS_OK;
@@ -207,7 +207,7 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
 {
     DIR *folder = opendir(path);
     if (!folder)
-        return add_problem(builder, path, root, errno, error);
+        return add_failed_job(builder, path, root, errno, error);
     enum status status = STATUS_OK;
     while (status == STATUS_OK) {
         errno = 0;
@@ -222,7 +222,7 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
         free(below);
     }
     if (status == STATUS_OK && errno != 0)
-        status = add_problem(builder, path, root, errno, error);
+        status = add_failed_job(builder, path, root, errno, error);
     closedir(folder);
     return status;
 }
@@ -267,7 +267,7 @@ static enum status add_stdin(struct builder *builder, struct error *error)
     struct job_list *list = builder->list;
     struct stat info;
     const bool is_info = settings_writes_no_output(&builder->command->settings);
-    if (!is_info && !list->is_merged && (list->output_is_directory || list->output == NULL))
+    if (!is_info && !list->is_stack && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
     if (status == STATUS_OK)
@@ -315,10 +315,10 @@ static enum status add_argument(void *context, const char *path, struct error *e
     if (in_place && code != 0)
         return fail(error, STATUS_FAILED, "%s: cannot open: %s; no file was changed", path, strerror(code));
     if (code != 0)
-        return add_problem(builder, path, strlen(path), code, error);
+        return add_failed_job(builder, path, strlen(path), code, error);
     /* decide_output() makes the output a folder if an input is one: this input was not a folder then. */
     if (S_ISDIR(info.st_mode) && builder->list->output && !builder->list->output_is_directory &&
-        !builder->list->is_merged)
+        !builder->list->is_stack)
         return fail(error, STATUS_FAILED, "%s: became a folder while climg started; run climg again", path);
     if (S_ISDIR(info.st_mode)) {
         const size_t before = builder->list->count;
@@ -385,7 +385,7 @@ static enum status decide_output(struct job_list *list, const struct command *co
     list->several |= list->output_is_directory;
     const size_t merge = chain_find_merge(&command->chain, 0);
     if (merge < command->chain.count) { /* all inputs are one output */
-        list->is_merged = true;
+        list->is_stack = true;
         list->output_is_directory = ends_in_slash(list->output) || is_folder(list->output);
         if (!list->output_is_directory)
             return check_output(command, true, error);
@@ -414,7 +414,7 @@ static enum status reject_empty_list(const struct builder *builder, struct error
                *where = is_list ? settings->files_from : command->inputs[0];
     if (builder->arguments == 0)
         return fail(error, STATUS_FAILED, "%s%s: the list is empty", option, where);
-    const struct list_note note = list_describe_foreign(builder->list);
+    const struct foreign_note note = job_list_describe_foreign(builder->list);
     if (note.text[0] != '\0')
         return fail(error, STATUS_FAILED, "%s%s: no image that climg reads; %s", option, where, note.text);
     if (builder->arguments > 1)
@@ -426,8 +426,9 @@ static enum status reject_empty_list(const struct builder *builder, struct error
 }
 
 /* Removes all jobs for which `is_wanted` is false. */
-static void list_filter(struct job_list *list, bool (*is_wanted)(const struct job *job, const void *context),
-                        const void *context)
+static void job_list_filter(struct job_list *list,
+                            bool (*is_wanted)(const struct job *job, const void *context),
+                            const void *context)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -444,9 +445,9 @@ static bool is_in_shard(const struct job *job, const void *shard)
     return shard_has(shard, job->name);
 }
 
-void list_keep_shard(struct job_list *list, const struct shard *shard)
+void job_list_keep_shard(struct job_list *list, const struct shard *shard)
 {
-    list_filter(list, is_in_shard, shard);
+    job_list_filter(list, is_in_shard, shard);
 }
 
 static bool is_not_duplicate(const struct job *job, const void *context)
@@ -477,10 +478,10 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
         status = reject_empty_list(&builder, error);
     if (status != STATUS_OK || settings_writes_no_output(&command->settings))
         return status;
-    if (!list->is_merged)
+    if (!list->is_stack)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
-    status = conflicts_check(list->jobs, list->count, list->is_merged, command, error);
-    list_filter(list, is_not_duplicate, NULL);
+    status = conflicts_check(list->jobs, list->count, list->is_stack, command, error);
+    job_list_filter(list, is_not_duplicate, NULL);
     return status;
 }
 
@@ -498,9 +499,10 @@ static int by_folder(const void *a, const void *b)
     return memcmp(first->path, second->path, (size_t)first->length);
 }
 
-enum status list_each_folder(const struct job_list *list,
-                             enum status (*visit_one)(void *context, const char *folder, struct error *error),
-                             void *context, struct error *error)
+enum status job_list_each_folder(const struct job_list *list,
+                                 enum status (*visit_one)(void *context, const char *folder,
+                                                          struct error *error),
+                                 void *context, struct error *error)
 {
     struct folder *folders = allocate(list->count * sizeof *folders, "folder names", error);
     enum status status = folders ? STATUS_OK : STATUS_FAILED;

@@ -19,8 +19,8 @@ struct job_list {
 
     const char *output; /* of the command; NULL: each input's path */
     bool output_is_directory;
-    bool is_merged; /* the inputs become one output: jobs are in the order of the arguments */
-    bool several;   /* more than one file; the failure of a single file is the command's */
+    bool is_stack; /* the inputs become one output: jobs are in the order of the arguments */
+    bool several;  /* more than one file; the failure of a single file is the command's */
 };
 
 /* Finds every input of the command and names its output.
@@ -35,22 +35,23 @@ struct job_list {
 enum status job_list_make(struct job_list *list, const struct command *command, struct error *error);
 
 /* Removes the jobs of other shards. */
-void list_keep_shard(struct job_list *list, const struct shard *shard);
+void job_list_keep_shard(struct job_list *list, const struct shard *shard);
 
-struct list_note {
+struct foreign_note {
     char text[1024];
     size_t formats; /* number of formats that it names */
 };
 
 /* Returns "2 files are left out, such as a.jp2: climg does not read ...", or of several formats "2 files are
  * left out, as climg does not read BMP (1), GIF (1)", or "" if none has an image's name. */
-struct list_note list_describe_foreign(const struct job_list *list);
+struct foreign_note job_list_describe_foreign(const struct job_list *list);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""
  * is the current folder. Returns the last status. */
-enum status list_each_folder(const struct job_list *list,
-                             enum status (*visit_one)(void *context, const char *folder, struct error *error),
-                             void *context, struct error *error);
+enum status job_list_each_folder(const struct job_list *list,
+                                 enum status (*visit_one)(void *context, const char *folder,
+                                                          struct error *error),
+                                 void *context, struct error *error);
 
 /* Frees the jobs, which must be closed. May be called twice. */
 void job_list_free(struct job_list *list);

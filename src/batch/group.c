@@ -58,20 +58,20 @@ static void add_item(struct job_group *g, struct job *job, struct result *result
     *result = (struct result){.group = 1};
 }
 
-bool job_group_begin(struct job_group *g, struct job *job, struct result *result, size_t most_jobs)
+bool job_group_begin(struct job_group *g, struct job *job, struct result *result, size_t max_jobs)
 {
     struct worker *worker = g->worker;
     struct error ignored;
     int limit = choose_limit(g);
     /* Stacks merge their pictures; a pipe may block; before the first file, the device is not open. */
-    if (most_jobs < 2 || limit < 2 || job->merge || job->bytes == 0 || !worker->open)
+    if (max_jobs < 2 || limit < 2 || job->merge_step || job->bytes == 0 || !worker->open)
         return false;
     struct times since = worker_times(worker);
     bool opened = convert_begin(worker, job, &ignored) == STATUS_OK && !job->skipped;
     g->room = opened ? choose_room(g, job) : 1;
-    worker_charge(worker, &since, 1, &result->times);
+    worker_add_elapsed(worker, &since, 1, &result->times);
     g->room = g->room < limit ? g->room : limit;
-    g->room = (size_t)g->room < most_jobs ? g->room : (int)most_jobs;
+    g->room = (size_t)g->room < max_jobs ? g->room : (int)max_jobs;
     g->count = 0;
     if (g->room < 2)
         return false;
@@ -145,7 +145,7 @@ static void add_image(struct job_group *g, struct group_item *item)
         status = group_read_rows(g, item->job, &ignored);
     if (status == STATUS_OK)
         status = job_check_unchanged(item->job, &ignored);
-    worker_charge(g->worker, &since, 1, &item->result.times);
+    worker_add_elapsed(g->worker, &since, 1, &item->result.times);
     if (status == STATUS_OK) {
         item->image = g->images++;
         job_close_input(item->job);
@@ -178,7 +178,7 @@ bool job_group_add(struct job_group *g, struct job *job, struct result *result)
         return false; /* it might block on a pipe */
     struct times since = worker_times(g->worker);
     bool opened = convert_begin(g->worker, job, &ignored) == STATUS_OK && !job->skipped;
-    worker_charge(g->worker, &since, 1, &result->times);
+    worker_add_elapsed(g->worker, &since, 1, &result->times);
     if (opened && (!is_like_first(g, job) || (g->group.room == 0 && !open_group(g))))
         return false;
     add_item(g, job, result);
@@ -218,7 +218,7 @@ static enum status run_chain(struct job_group *g)
         struct group_item *item = &g->items[i];
         if (item->image < 0)
             continue;
-        worker_charge(g->worker, &since, g->images, &item->result.times);
+        worker_add_elapsed(g->worker, &since, g->images, &item->result.times);
         result_note_page(item->job, g->worker, &item->page, &item->result);
         if (status == STATUS_OK) {
             result_note_noise(item->job, g->worker, item->image, &item->result);
@@ -240,7 +240,7 @@ void job_group_finish(struct job_group *g, bool has_misfit)
         if (!ran || item->image < 0)
             continue;
         item->is_finished = write_image(g, item, &ignored) == STATUS_OK;
-        worker_charge(g->worker, &since, 1, &item->result.times);
+        worker_add_elapsed(g->worker, &since, 1, &item->result.times);
         item->result.group = g->images;
         if (item->is_finished)
             job_finish(item->job, g->worker, STATUS_OK, &item->result);

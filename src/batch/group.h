@@ -45,9 +45,9 @@ struct job_group {
 /* Initialises a zeroed struct; the worker's device need not be open yet. */
 void job_group_init(struct job_group *group, struct worker *worker);
 
-/* Opens the job and makes it the first of a group of at most `most_jobs` jobs. The time spent is added to
+/* Opens the job and makes it the first of a group of at most `max_jobs` jobs. The time spent is added to
  * `result`, which moves to the item. Returns false if the job has to be done alone. */
-bool job_group_begin(struct job_group *group, struct job *job, struct result *result, size_t most_jobs);
+bool job_group_begin(struct job_group *group, struct job *job, struct result *result, size_t max_jobs);
 
 /* True if another job may be added. */
 bool job_group_has_room(const struct job_group *group);

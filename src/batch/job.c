@@ -118,9 +118,9 @@ bool job_keeps_coding(const struct job *job, const struct worker *worker)
            keeps_coding(worker->context->settings) && reader_info(job->reader)->inks == INKS_NONE;
 }
 
-bool job_is_stacked(const struct job *job)
+bool job_is_stack_input(const struct job *job)
 {
-    return job->merge && !job->is_merged;
+    return job->merge_step && !job->is_stack_result;
 }
 
 bool job_keeps_samples(const struct job *job, const struct worker *worker)
@@ -133,7 +133,7 @@ bool job_keeps_samples(const struct job *job, const struct worker *worker)
 enum status job_check_more(const struct job *job, struct error *error)
 {
     const struct capacity wanted = {.pages = true};
-    if (job_is_stacked(job) && !job->pyramid && !step_caps(job->merge).merges_pages)
+    if (job_is_stack_input(job) && !job->pyramid && !step_caps(job->merge_step).merges_pages)
         return fail(error, STATUS_FAILED,
                     "has several pages; choose one with --page N, or merge all by pages=yes");
     if (job->pyramid)
@@ -154,11 +154,11 @@ static enum status check_video(const struct job *job, const struct settings *set
     const struct capacity wanted = {.video = true};
     if (reader_info(job->reader)->video.parts < 2)
         return STATUS_OK;
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         return fail(error, STATUS_FAILED,
                     "is video of Y, Cb and Cr, which --%s does not merge; convert it first, as with "
                     "ffmpeg -f image2pipe -c:v ppm",
-                    job->merge->stage->name);
+                    job->merge_step->stage->name);
     if (!format_holds(job->format, &wanted))
         return fail(
             error, STATUS_FAILED,
@@ -209,7 +209,7 @@ static enum status job_strip_space(struct job *job, const struct settings *setti
 {
     if (!strips_space(job, settings) || job->space == NULL || job->space->is_srgb)
         return STATUS_OK;
-    snprintf(job->space_problem, sizeof job->space_problem,
+    snprintf(job->space_warning, sizeof job->space_warning,
              "is converted from %s to sRGB, as --strip drops profiles", job->space->name);
     return chain_add(&job->chain, stage_find("profile"), "auto", error);
 }
@@ -221,7 +221,7 @@ static enum status job_open_space(struct job *job, const struct settings *settin
     const struct image_info *info = reader_info(job->reader);
     colour_space_release(job->space);
     job->space = NULL;
-    job->space_problem[0] = '\0';
+    job->space_warning[0] = '\0';
     const bool is_needed =
         job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
                      : settings->linear || strips_space(job, settings) || chain_caps(&job->chain).needs_space;
@@ -229,11 +229,11 @@ static enum status job_open_space(struct job *job, const struct settings *settin
                                           error) != STATUS_OK) {
         if (error->is_out_of_memory)
             return STATUS_FAILED;
-        snprintf(job->space_problem, sizeof job->space_problem, "is taken for sRGB, as its %.120s",
+        snprintf(job->space_warning, sizeof job->space_warning, "is taken for sRGB, as its %.120s",
                  error->text);
     }
     /* The floats of a stack mean what the samples of its files mean. */
-    if (is_needed && job->space == NULL && job->merge && !sample_is_float(job_input_type(job)))
+    if (is_needed && job->space == NULL && job->merge_step && !sample_is_float(job_input_type(job)))
         job->space = colour_space_builtin(info->channels - info->alpha == 1 ? COLOUR_GRAY : COLOUR_SRGB);
     return STATUS_OK;
 }
@@ -247,14 +247,14 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
     job->measured[0] = '\0';
     enum status status =
         chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
-                      format_holds_coefficients(job->format) && !job_is_stacked(job), &job->chain, error);
+                      format_holds_coefficients(job->format) && !job_is_stack_input(job), &job->chain, error);
     if (status == STATUS_OK)
         status = job_open_space(job, settings, error);
-    if (status == STATUS_OK && !job_is_stacked(job))
+    if (status == STATUS_OK && !job_is_stack_input(job))
         status = job_strip_space(job, settings, error);
     const bool turns =
         settings->auto_orient ||
-        (!settings->stored_orientation && (job_is_stacked(job) || chain_caps(&job->chain).needs_upright));
+        (!settings->stored_orientation && (job_is_stack_input(job) || chain_caps(&job->chain).needs_upright));
     if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
         return status;
     job->orientation = stored;
@@ -263,21 +263,21 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
 
 bool job_has_stages(const struct job *job)
 {
-    return job->merge || job->chain.count > (job->orientation > 0);
+    return job->merge_step || job->chain.count > (job->orientation > 0);
 }
 
 /* Sets format, pyramid, chain and `copied` from the input's header, checks them, and reduces a JPEG that
  * becomes much smaller. */
-static enum status decide(struct job *job, const struct worker *worker, struct error *error)
+static enum status job_configure(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
     enum status status = STATUS_OK;
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         job->format = &memory_io;
     else
-        status =
-            choose_format(settings, job->output, job->is_merged ? job->format : reader_format(job->reader),
-                          &job->format, error);
+        status = choose_format(settings, job->output,
+                               job->is_stack_result ? job->format : reader_format(job->reader), &job->format,
+                               error);
     if (status == STATUS_OK)
         status = read_pyramid(job, settings, error);
     if (status == STATUS_OK)
@@ -286,8 +286,8 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
         status = check_depth(job, settings, error);
     if (status == STATUS_OK)
         status = check_video(job, settings, error);
-    job->copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
-                  !settings->strip && !settings->progressive;
+    job->is_copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
+                     !settings->strip && !settings->progressive;
     /* Values in linear light, or clipped by --range, have other means. */
     if (status == STATUS_OK && !settings->linear && !settings->range.given && !job->pyramid) {
         const struct shape shape = job_shape(job);
@@ -338,13 +338,13 @@ bool job_stat_output(const struct job *job, struct stat *info)
 
 enum status job_check(const struct job *job, struct error *error)
 {
-    if (!job->problem)
+    if (!job->stat_errno)
         return STATUS_OK;
-    const char *kind = job->problem == ENOENT ? foreign_name_by_path(job->input) : NULL;
+    const char *kind = job->stat_errno == ENOENT ? foreign_name_by_path(job->input) : NULL;
     if (strstr(job->input, "://") != NULL)
         fail(error, STATUS_FAILED, "climg opens only files; use a pipe: curl URL | climg - OUTPUT");
     else
-        fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->problem), kind ? "; also, " : "",
+        fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->stat_errno), kind ? "; also, " : "",
              kind ? foreign_reading(kind, job->input).text : "");
     error_prefix(error, job_input_name(job));
     return STATUS_FAILED;
@@ -352,9 +352,9 @@ enum status job_check(const struct job *job, struct error *error)
 
 enum sample_type job_input_type(const struct job *job)
 {
-    return job->is_merged ? job->samples
-           : job->pyramid ? job->pyramid->samples
-                          : reader_info(job->reader)->type;
+    return job->is_stack_result ? job->samples
+           : job->pyramid       ? job->pyramid->samples
+                                : reader_info(job->reader)->type;
 }
 
 /* Sets the values that become 0 and full scale, as fractions of the full scale of integers. --range auto
@@ -362,7 +362,7 @@ enum sample_type job_input_type(const struct job *job)
 static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
-    if (job->is_merged)
+    if (job->is_stack_result)
         return STATUS_OK;
     job->samples = job_input_type(job);
     job->low = settings->range.low / unit;
@@ -398,15 +398,15 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     enum status status = job_check(job, error);
     if (!stat_input(job, &job->input_stat))
         job->input_stat = (struct stat){.st_mode = 0};
-    if (status == STATUS_OK && !job->merge)
+    if (status == STATUS_OK && !job->merge_step)
         status = make_folders(job, error);
     double since = clock_seconds();
-    if (status == STATUS_OK && !job->is_merged)
+    if (status == STATUS_OK && !job->is_stack_result)
         status = reader_open(job->input, &options, &job->reader, error);
     timing_add(&worker->timing, PART_DECODE, "open", -1, since);
     job->rounded = false;
     if (status == STATUS_OK)
-        status = decide(job, worker, error);
+        status = job_configure(job, worker, error);
     if (status == STATUS_OK)
         status = choose_range(job, settings, error);
     if (status != STATUS_OK)
@@ -416,14 +416,14 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
 
 bool job_is_one_image(const struct job *job)
 {
-    return job->bytes > 0 && !job->pyramid && !job->copied && reader_pages_wanted(job->reader) == 1;
+    return job->bytes > 0 && !job->pyramid && !job->is_copied && reader_pages_wanted(job->reader) == 1;
 }
 
 /* Returns the shape of the current page of a reader of the job's input. */
 static struct shape page_shape(const struct job *job, const struct reader *reader)
 {
     struct shape shape = job->pyramid ? job->pyramid->shape : image_shape(reader_info(reader));
-    if (job->is_merged) { /* its floats have the scale of the files */
+    if (job->is_stack_result) { /* its floats have the scale of the files */
         const struct image_info files = {.type = job->samples};
         shape.full = image_shape(&files).full;
         shape.least = image_shape(&files).least;
@@ -445,24 +445,24 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
     bool floats = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     struct shape shape = job_shape(job);
     shape.linear = worker->context->settings->linear;
-    struct conversion conversion = {.type = in->type,
-                                    .channels = in->channels,
-                                    .alpha = in->alpha,
-                                    .premultiplied = in->premultiplied,
-                                    .multiply = work,
-                                    .linear = worker->context->settings->linear && work && !job->is_merged &&
-                                              (!sample_is_float(in->type) || job->space != NULL),
-                                    .has_range = worker->context->settings->range.given &&
-                                                 (work || !floats) && !job->is_merged,
-                                    .low = job->low,
-                                    .high = job->high};
+    struct conversion conversion = {
+        .type = in->type,
+        .channels = in->channels,
+        .alpha = in->alpha,
+        .premultiplied = in->premultiplied,
+        .multiply = work,
+        .linear = worker->context->settings->linear && work && !job->is_stack_result &&
+                  (!sample_is_float(in->type) || job->space != NULL),
+        .has_range = worker->context->settings->range.given && (work || !floats) && !job->is_stack_result,
+        .low = job->low,
+        .high = job->high};
     conversion_set_curves(&conversion, &shape);
     return conversion;
 }
 
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)
 {
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         return job_keeps_samples(job, worker) ? job_input_type(job) : SAMPLE_FLOAT;
     return format_sample_type(job->format, settings_type(worker->context->settings, job_input_type(job)));
 }
@@ -516,7 +516,7 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
     request.input.images = images;
     request.writer = writer_options(job, worker);
     if (reader_info(job->reader)->video.part > 0)
-        request.chain = &job->colour;
+        request.chain = &job->chroma_chain;
     return plan_make(plan, &request, &worker->run, error);
 }
 
@@ -524,13 +524,13 @@ enum status job_adapt_to_chroma(struct job *job, const struct worker *worker, co
                                 struct error *error)
 {
     const struct video *video = &reader_info(job->reader)->video;
-    if (video->parts < 2 || job->adapted)
+    if (video->parts < 2 || job->has_chroma_chain)
         return STATUS_OK;
     const struct chroma chroma = {
         .across = video->across, .down = video->down, .left = video->left, .top = video->top};
     enum status status = chain_adapt_to_chroma(&job->chain, &chroma, plan->shapes, worker->context->settings,
-                                               &job->colour, error);
-    job->adapted = status == STATUS_OK;
+                                               &job->chroma_chain, error);
+    job->has_chroma_chain = status == STATUS_OK;
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job)); /* the message begins with the stage */
     return status;
@@ -564,8 +564,8 @@ void job_close(struct job *job)
     job->picture = (struct stack_picture){.samples = NULL};
     job_close_input(job);
     chain_free(&job->chain);
-    chain_free(&job->colour);
-    job->adapted = false;
+    chain_free(&job->chroma_chain);
+    job->has_chroma_chain = false;
     colour_space_release(job->space);
     job->space = NULL;
     free(job->pyramid);
@@ -575,7 +575,7 @@ void job_close(struct job *job)
 bool job_can_begin_again(const struct job *job)
 {
     struct stat info;
-    return job->bytes > 0 && !job->merge && strcmp(job->output, "-") != 0 &&
+    return job->bytes > 0 && !job->merge_step && strcmp(job->output, "-") != 0 &&
            (stat(job->output, &info) != 0 || S_ISREG(info.st_mode));
 }
 

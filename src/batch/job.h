@@ -33,16 +33,16 @@ struct job {
                          * machine */
     char *input;        /* path; "-" is stdin */
     char *output;       /* path; "-" is stdout */
-    int problem;        /* errno of a failed stat of the input; else 0 */
+    int stat_errno;     /* errno of a failed stat of the input; else 0 */
     uint64_t bytes;     /* size of the input; 0: unknown, as for a pipe */
     dev_t input_device; /* st_dev and st_ino of the input; both 0: unknown */
     ino_t input_inode;
-    bool is_single;           /* the command's only file */
-    bool is_duplicate;        /* another job has the same input and output */
-    const struct step *merge; /* the step that merges the pictures of all jobs; may be NULL */
-    struct stack *stack;      /* NULL without `merge` */
-    size_t index;             /* number of the input in the stack */
-    bool is_merged;           /* the job is the stack's result instead, and has no input file */
+    bool is_single;                /* the command's only file */
+    bool is_duplicate;             /* another job has the same input and output */
+    const struct step *merge_step; /* the step that merges the pictures of all jobs; may be NULL */
+    struct stack *stack;           /* NULL without `merge_step` */
+    size_t index;                  /* number of the input in the stack */
+    bool is_stack_result;          /* the job is the stack's result instead, and has no input file */
 
     /* The outcome so far. */
     size_t made_from; /* length of the part of `output` that is the first folder created for it; 0: none */
@@ -57,19 +57,19 @@ struct job {
     struct writer *writer;       /* NULL before the first page has a plan */
     const struct format *format; /* of the output */
     struct chain chain;          /* as it runs on this page */
-    int orientation;     /* of TIFF, 2 to 8: `chain` begins with the stage that turns the page; else 0 */
-    char measured[160];  /* findings of measurements; may be empty */
-    struct chain colour; /* of the chroma planes of video */
-    bool adapted;        /* `colour` is valid: the first page of luma has a plan */
+    int orientation;    /* of TIFF, 2 to 8: `chain` begins with the stage that turns the page; else 0 */
+    char measured[160]; /* findings of measurements; may be empty */
+    struct chain chroma_chain;    /* of the chroma planes of video */
+    bool has_chroma_chain;        /* `chroma_chain` is valid: the first page of luma has a plan */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
     enum sample_type samples;     /* of the input, or of the image that a coefficient file was made from */
     const struct colour_space *space; /* of the page, a use; NULL: it says nothing, or no stage asks */
-    char space_problem[160];          /* a warning: why the page's space is not known; "" if it is */
+    char space_warning[160];          /* a warning: why the page's space is not known; "" if it is */
     double low, high;             /* with --range: the values that become 0 and full scale; of integers, as
                                    * fractions of their full scale */
     struct stack_picture picture; /* of an input of a stack: the current page */
-    int merged;                   /* number of its pages that the stack has */
-    bool copied; /* nothing changes pixels or metadata: the file is copied without decoding */
+    int merged_pages;             /* number of its pages that the stack has */
+    bool is_copied; /* nothing changes pixels or metadata: the file is copied without decoding */
 
     struct job *next;          /* the next deferred job; protected by the worker pool's lock */
     struct progress *progress; /* may be NULL */
@@ -79,7 +79,7 @@ struct job {
 };
 
 /* True if the job's pictures become part of a stack, and it has no output of its own. */
-bool job_is_stacked(const struct job *job);
+bool job_is_stack_input(const struct job *job);
 
 /* True if these pictures keep the samples of their file, as no step before the merge changes them. */
 bool job_keeps_samples(const struct job *job, const struct worker *worker);

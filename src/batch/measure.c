@@ -52,7 +52,7 @@ static enum status measure_open(const struct job *job, const struct worker *work
     *reader = NULL;
     if (reader_info(job->reader)->video.parts > 0)
         return fail(error, STATUS_FAILED, "--%s measures the picture, which does not work on video", stage);
-    if (job->is_merged)
+    if (job->is_stack_result)
         return fail(error, STATUS_FAILED,
                     "is no file that can be read twice, as --%s does; write it to one first", stage);
     return job->bytes > 0 ? reader_open(job->input, &options, reader, error)

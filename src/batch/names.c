@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMES_MOST = 4000000 }; /* protects against endless lists */
+enum { MAX_NAMES = 4000000 }; /* protects against endless lists */
 
 /* The list of --files-from. */
 struct names {
@@ -60,9 +60,9 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     if (names->separator != '\0')
         drop_windows_marks(names, length);
-    return names->count <= NAMES_MOST
+    return names->count <= MAX_NAMES
                ? STATUS_OK
-               : fail(error, STATUS_FAILED, "more than %d names; split the list", NAMES_MOST);
+               : fail(error, STATUS_FAILED, "more than %d names; split the list", MAX_NAMES);
 }
 
 enum status names_each(const struct settings *settings,

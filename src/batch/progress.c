@@ -31,9 +31,9 @@
 #include <unistd.h>
 
 /* Seconds. */
-static const double PAUSE = 0.1;    /* least time between two drawings */
-static const double PATIENCE = 0.5; /* time before the first line about a single file or a compiler */
-static const double LONGEST = 9999 * 3600.0; /* longest time that is shown */
+static const double REDRAW_INTERVAL = 0.1;  /* least time between two drawings */
+static const double FIRST_DRAW_DELAY = 0.5; /* time before the first line about a single file or a compiler */
+static const double LONGEST_SHOWN = 9999 * 3600.0; /* longest time that is shown */
 
 enum { LINE_SIZE = 256 }; /* bytes of a line; the rest is cut off */
 
@@ -97,7 +97,7 @@ static atomic_bool is_shown;     /* the line about it was drawn */
  * system calls a launch. */
 static void watch_compiler(bool begins, double spent)
 {
-    const double seconds = fmax(PATIENCE - spent, 0.05); /* the user waits for all of them */
+    const double seconds = fmax(FIRST_DRAW_DELAY - spent, 0.05); /* the user waits for all of them */
     struct itimerspec time = {.it_value = {.tv_nsec = 0}};
     atomic_store(&is_compiling, begins);
     if (begins)
@@ -140,12 +140,13 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.left_out, 0);
     atomic_store(&counts.total, several ? list->count : 0);
-    atomic_store(&is_stack, list->is_merged);
+    atomic_store(&is_stack, list->is_stack);
     progress->has_file_lines = several && settings->verbose;
     progress->has_line = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
     progress->has_summary = several && (progress->has_line || progress->has_file_lines);
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
-        progress->drawn = progress->began + PATIENCE - PAUSE; /* nothing is drawn for a quick file */
+        progress->last_drawn =
+            progress->began + FIRST_DRAW_DELAY - REDRAW_INTERVAL; /* nothing is drawn for a quick file */
     for (size_t i = 0; i < list->count; i++)
         progress->pending_bytes += job_weight(&list->jobs[i]);
     /* Without a timer, nothing is shown while the driver compiles. */
@@ -170,7 +171,7 @@ void progress_subtract_done(struct progress *progress, const struct resume *resu
 /* Appends "0:07", or "1:02:03". */
 static void append_time(char *line, double seconds)
 {
-    int whole = (int)fmin(seconds + 0.5, LONGEST);
+    int whole = (int)fmin(seconds + 0.5, LONGEST_SHOWN);
     if (whole >= 3600)
         text_append(line, LINE_SIZE, "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
     else
@@ -290,9 +291,9 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
 /* True if the last drawing was long enough ago; then `now` becomes its time. */
 static bool is_due(struct progress *progress, double now)
 {
-    const bool due = progress->has_line && now - progress->drawn >= PAUSE;
+    const bool due = progress->has_line && now - progress->last_drawn >= REDRAW_INTERVAL;
     if (due)
-        progress->drawn = now;
+        progress->last_drawn = now;
     return due;
 }
 
@@ -335,10 +336,10 @@ static void print_job(const struct job *job, const struct result *result)
         snprintf(outcome, sizeof outcome, ", %.3f s", result->times.total);
     flockfile(stderr); /* so that no other worker prints in between */
     fputs("climg: ", stderr);
-    if (!job->is_merged)
+    if (!job->is_stack_result)
         fprintf(stderr, "%zu of %zu: ", atomic_load(&counts.added), atomic_load(&counts.total));
-    print_visible(stderr, job->is_merged ? job->output : job->input);
-    if (!job->merge) { /* a picture of a stack has no output of its own */
+    print_visible(stderr, job->is_stack_result ? job->output : job->input);
+    if (!job->merge_step) { /* a picture of a stack has no output of its own */
         fputs(" -> ", stderr);
         print_visible(stderr, job->output);
     }
@@ -353,7 +354,7 @@ void progress_add(struct progress *progress, const struct job *job, const struct
     /* It failed because the program is ending, and is left for --resume. */
     if (result->status != STATUS_OK && outputs_are_abandoned())
         return;
-    if (!job->is_merged) {
+    if (!job->is_stack_result) {
         atomic_fetch_add(&counts.added, 1);
         atomic_fetch_add(&counts.failed, result->status != STATUS_OK && !is_left_out);
         atomic_fetch_add(&counts.skipped, result->skipped);

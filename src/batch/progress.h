@@ -27,7 +27,7 @@ struct progress {
     double began;        /* time of clock_seconds at the start */
 
     pthread_mutex_t lock; /* protects the following fields, and `share` of all jobs */
-    double drawn;         /* time of the last drawing */
+    double last_drawn;    /* time of the last drawing */
     /* Bytes of inputs. Files of unknown size count as one byte. */
     double pending_bytes;   /* of files that are not done */
     double processed_bytes; /* the part of pending_bytes that went through the chain */

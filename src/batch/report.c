@@ -150,7 +150,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     const bool was_processed = has_result && !result->skipped;
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
-    json_put_string(&line, "input", job->is_merged ? NULL : job->input);
+    json_put_string(&line, "input", job->is_stack_result ? NULL : job->input);
     json_put_string(&line, "output", job->output);
     json_put_string(&line, "status", state);
     json_put_string(&line, "error", has_failed ? result->error.text : NULL);
@@ -265,15 +265,16 @@ void results_add(struct results *results, struct job *job, const struct result *
 {
     struct error error;
     const bool is_left_out =
-        result->status != STATUS_OK && job_is_stacked(job) && result->error.scope == SCOPE_FILE;
+        result->status != STATUS_OK && job_is_stack_input(job) && result->error.scope == SCOPE_FILE;
     job->has_result = true;
     if (result->status == STATUS_OK) {
         print_warnings(results, job, result);
     } else if (is_left_out) {
         /* An input of a stack is left out, and the stack goes on: no failure of the command. */
         struct error line;
-        if (job->merged > 0)
-            error_set(&line, "%s; its pages before that (%d) are merged", result->error.text, job->merged);
+        if (job->merged_pages > 0)
+            error_set(&line, "%s; its pages before that (%d) are merged", result->error.text,
+                      job->merged_pages);
         else
             error_set(&line, "%s; left out", result->error.text);
         results->left_out++;

@@ -114,7 +114,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
     warn_of_fractions(job, in.full, result);
-    if (worker->context->settings->range.given && !page->input_conversion.has_range && !job->merge)
+    if (worker->context->settings->range.given && !page->input_conversion.has_range && !job->merge_step)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
     if (worker->context->settings->verbose && result->frames <= 1)
@@ -280,10 +280,10 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
 
 void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result)
 {
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         stack_free_picture(job); /* keeps its memory for another input; job_close would free it */
     job_close(job);
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         stack_pass_turn(job); /* now other inputs go on, or the merge ends */
     result->status = status;
     result->skipped = job->skipped;
@@ -294,7 +294,7 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
     else if (!job->skipped) {
         /* The size of stdout is unknown, as a file there may have other data. */
         struct stat info;
-        if (!job_is_stacked(job) && strcmp(job->output, "-") != 0 && job_stat_output(job, &info) &&
+        if (!job_is_stack_input(job) && strcmp(job->output, "-") != 0 && job_stat_output(job, &info) &&
             S_ISREG(info.st_mode))
             result->bytes_out = (uint64_t)info.st_size;
         warn_of_clipping(job, worker, result);

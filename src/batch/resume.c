@@ -182,8 +182,8 @@ static int done_list_open(const char *path, int flags)
     return -1;
 }
 
-/* Reads the done list of a folder, if it has one: a callback of list_each_folder. `folder` ends in "/", or is
- * empty. */
+/* Reads the done list of a folder, if it has one: a callback of job_list_each_folder. `folder` ends in "/",
+ * or is empty. */
 static enum status done_list_load(void *resume, const char *folder, struct error *error)
 {
     char *path = text_print(error, "%s%s", folder, DONE_LIST), *line = NULL;
@@ -220,7 +220,7 @@ enum status resume_load(struct resume *resume, const struct settings *settings, 
     resume->provenance_hash = hash_bytes(HASH_START, own_stages, strlen(own_stages));
     if (settings->strip)
         resume->provenance_hash = hash_bytes(resume->provenance_hash, "strip", strlen("strip"));
-    enum status status = list_each_folder(list, done_list_load, resume, error);
+    enum status status = job_list_each_folder(list, done_list_load, resume, error);
     if (resume->count > 0)
         qsort(resume->records, resume->count, sizeof *resume->records, record_compare);
     return status;
@@ -355,7 +355,7 @@ static bool record_matches(const struct resume *resume, const struct done_record
 bool resume_finds_done(const struct resume *resume, struct job *job)
 {
     struct stat output;
-    if (job->problem || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
+    if (job->stat_errno || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
         stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
         !S_ISREG(output.st_mode))
         return false;

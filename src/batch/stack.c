@@ -82,7 +82,7 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     pthread_mutex_init(&stack->lock, NULL);
     pthread_cond_init(&stack->turn_changed, NULL);
     for (size_t i = 0; i < list->count; i++) {
-        list->jobs[i].merge = stack->step;
+        list->jobs[i].merge_step = stack->step;
         list->jobs[i].stack = stack;
         list->jobs[i].index = i;
         paths[i] = list->jobs[i].input;
@@ -258,7 +258,7 @@ static enum status end_picture(void *context, struct error *error)
     if (status == STATUS_OK)
         status = merge->add(stack->merge, picture->run, picture->samples, error);
     stack->pictures += status == STATUS_OK;
-    job->merged += status == STATUS_OK;
+    job->merged_pages += status == STATUS_OK;
     return status;
 }
 

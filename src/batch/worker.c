@@ -163,7 +163,7 @@ struct times worker_times(struct worker *worker)
     return times;
 }
 
-void worker_charge(struct worker *worker, const struct times *since, int share, struct times *to)
+void worker_add_elapsed(struct worker *worker, const struct times *since, int share, struct times *to)
 {
     struct times now = worker_times(worker);
     to->total += (now.total - since->total) / share;
@@ -171,7 +171,7 @@ void worker_charge(struct worker *worker, const struct times *since, int share, 
         to->seconds[i] += (now.seconds[i] - since->seconds[i]) / share;
 }
 
-void worker_add(struct worker *worker, struct worker *other)
+void worker_add_measurements(struct worker *worker, struct worker *other)
 {
     const struct frame_times *frames = &other->frames;
     timing_merge(&worker->timing, &other->timing);
@@ -206,7 +206,7 @@ void worker_clear(struct worker *worker)
         run_clear(&worker->run);
 }
 
-void worker_take_all(struct worker *worker)
+void worker_take_all_memory(struct worker *worker)
 {
     worker->share.workers = 1;
     worker->share.memory_limit = worker->context->settings->memory_limit;

@@ -67,7 +67,7 @@ struct worker {
     struct verifier verifier; /* open with --verify */
     struct run run;
 
-    /* Measurements. worker_add sums them up. */
+    /* Measurements. worker_add_measurements sums them up. */
     atomic_bool has_device_name; /* device.name and run.memory are known: the device was open, here or in a
                                   * worker that was added */
     struct event_log event_log;
@@ -95,7 +95,7 @@ enum status worker_open(struct worker *worker, struct error *error);
 void worker_clear(struct worker *worker);
 
 /* Makes all memory the worker's share. The other workers must have ended. */
-void worker_take_all(struct worker *worker);
+void worker_take_all_memory(struct worker *worker);
 
 /* Frees everything. Waits for the device's driver if that is starting. */
 void worker_close(struct worker *worker);
@@ -110,10 +110,10 @@ struct times {
 struct times worker_times(struct worker *worker);
 
 /* Adds the times since `since` to *to, divided by `share`, the number of jobs that they were spent on. */
-void worker_charge(struct worker *worker, const struct times *since, int share, struct times *to);
+void worker_add_elapsed(struct worker *worker, const struct times *since, int share, struct times *to);
 
 /* Adds another worker's measurements, for the report. Both threads must have ended. */
-void worker_add(struct worker *worker, struct worker *other);
+void worker_add_measurements(struct worker *worker, struct worker *other);
 
 /* True if a pixel can be copied to the device and back: then not the device failed, but one file on it. */
 bool worker_device_works(struct worker *worker);

@@ -137,7 +137,7 @@ static bool close_if_ended(struct worker_pool *pool, struct job *job)
     if (!is_stopped)
         return false;
     job_close(job);
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         stack_pass_turn(job);
     return true;
 }
@@ -207,7 +207,7 @@ static void convert_in_less(struct worker *worker, struct job *job, struct resul
 static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
-    worker_take_all(&thread->worker);
+    worker_take_all_memory(&thread->worker);
     while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->is_stopped) {
         struct job *job = pool->deferred;
         struct result result = {.group = 1};
@@ -249,16 +249,16 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
     struct job job = {.name = first->name,
                       .input = first->output, /* the name in messages: there is no input file */
                       .output = first->output,
-                      .merge = stack->step,
+                      .merge_step = stack->step,
                       .stack = stack,
-                      .is_merged = true,
+                      .is_stack_result = true,
                       .is_single = true};
     struct result result = {.group = 1};
     if (pool->results->is_stopped)
         return;
     pool->context.chain = &stack->after;
     worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : workers_available();
-    worker_take_all(worker);
+    worker_take_all_memory(worker);
     worker_clear(worker);
     worker->run.prebuilt = false; /* other stages follow */
     convert(worker, &job, &result);
@@ -281,7 +281,7 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     const bool all = strcasecmp(settings->device, "all") == 0;
     /* An input that does not exist may be a folder with a typing error. Then the message is about the missing
      * input, not about --device. */
-    const bool has_several = list->several || (list->count > 0 && list->jobs[0].problem != 0);
+    const bool has_several = list->several || (list->count > 0 && list->jobs[0].stat_errno != 0);
     int *numbers = NULL;
     enum status status = STATUS_OK;
     pool->devices = 1;
@@ -384,7 +384,7 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
 struct worker *const *worker_pool_sum(struct worker_pool *pool)
 {
     for (int i = pool->devices; i < pool->count; i++)
-        worker_add(pool->leaders[i % pool->devices], &pool->threads[i].worker);
+        worker_add_measurements(pool->leaders[i % pool->devices], &pool->threads[i].worker);
     return pool->leaders;
 }
 
