@@ -171,12 +171,8 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
 static enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
                                 struct result *result)
 {
-    const struct metadata *trailing = reader_trailing_warnings(job->reader);
-    const struct settings *settings = worker->context->settings;
     double since = clock_seconds();
-    result_warn(result, trailing->warning);
-    if (settings->verbose && !settings->strip && trailing->left_out[0] != '\0')
-        job_print(job, "left out, as it comes after the pixels: %s", trailing->left_out);
+    result_note_trailing(job, worker, result);
     enum status status = writer_end_page(page->writer, &result->error);
     timing_add(page->timing, PART_ENCODE, "end", -1, since);
     return status;

@@ -29,6 +29,13 @@ void job_group_init(struct job_group *g, struct worker *worker)
     g->expected = FIRST_GROUP;
 }
 
+/* True if the job's file is lossy and may be written without re-encoding (writer_turn), which needs no group.
+ */
+static bool may_keep_coding(const struct job_group *g, const struct job *job)
+{
+    return g->only_moves && job_keeps_coding(job, g->worker);
+}
+
 /* Returns the size of a group that begins with this job, 1 if it goes alone, and records the job's shape and
  * conversion. The worker's device must be open. */
 static int choose_room(struct job_group *g, const struct job *job)
@@ -41,9 +48,8 @@ static int choose_room(struct job_group *g, const struct job *job)
     if (!job_is_one_image(job) || !group_takes(&job->chain, &g->input, &worker->run) ||
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
-    /* A file that may be written without re-encoding is done alone. */
-    const bool moves = job_keeps_coding(job, worker) && plan_only_moves(&plan);
-    int most = moves ? 1 : group_most(&plan, &worker->run);
+    g->only_moves = plan_only_moves(&plan);
+    int most = may_keep_coding(g, job) ? 1 : group_most(&plan, &worker->run);
     g->output = *plan_output(&plan);
     g->input_conversion = job_input_conversion(job, worker);
     g->type = job_output_type(job, worker);
@@ -84,18 +90,19 @@ bool job_group_has_room(const struct job_group *g)
     return g->count < g->room;
 }
 
-/* True if the job's image has the shape, the conversion and the output type of the first. */
+/* True if the job's image has the shape, the conversion and the output type of the first, and has to be
+ * encoded. */
 static bool is_like_first(const struct job_group *g, const struct job *job)
 {
     const struct shape input = job_shape(job);
     const struct conversion from = job_input_conversion(job, g->worker), *first = &g->input_conversion;
-    return job_is_one_image(job) && job->orientation == g->orientation && input.width == g->input.width &&
-           input.height == g->input.height && input.space == g->input.space &&
-           input.reduced.by == g->input.reduced.by && input.reduced.width == g->input.reduced.width &&
-           input.reduced.height == g->input.reduced.height && from.type == first->type &&
-           from.channels == first->channels && from.alpha == first->alpha && from.linear == first->linear &&
-           from.exponent == first->exponent && from.space == first->space && from.low == first->low &&
-           from.high == first->high && job_output_type(job, g->worker) == g->type;
+    return job_is_one_image(job) && !may_keep_coding(g, job) && job->orientation == g->orientation &&
+           input.width == g->input.width && input.height == g->input.height &&
+           input.space == g->input.space && input.reduced.by == g->input.reduced.by &&
+           input.reduced.width == g->input.reduced.width && input.reduced.height == g->input.reduced.height &&
+           from.type == first->type && from.channels == first->channels && from.alpha == first->alpha &&
+           from.linear == first->linear && from.exponent == first->exponent && from.space == first->space &&
+           from.low == first->low && from.high == first->high && job_output_type(job, g->worker) == g->type;
 }
 
 static void item_free(struct group_item *item)
@@ -133,9 +140,8 @@ static enum status item_describe(struct job_group *g, struct group_item *item, s
     return status;
 }
 
-/* Decodes the item's image into the group and closes the input. After a failure the job is closed, to be done
- * alone.
- */
+/* Decodes the item's image into the group and closes the input. After a failure closes the job, which is then
+ * done alone. */
 static void add_image(struct job_group *g, struct group_item *item)
 {
     struct error ignored;
@@ -147,6 +153,7 @@ static void add_image(struct job_group *g, struct group_item *item)
         status = job_check_unchanged(item->job, &ignored);
     worker_add_elapsed(g->worker, &since, 1, &item->result.times);
     if (status == STATUS_OK) {
+        result_note_trailing(item->job, g->worker, &item->result);
         item->image = g->images++;
         job_close_input(item->job);
         return;

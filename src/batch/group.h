@@ -35,6 +35,7 @@ struct job_group {
     int images;                            /* number of images that were decoded */
     int orientation;                       /* job->orientation of all jobs */
     int room;                              /* jobs that may be taken, including the first */
+    bool only_moves;                       /* the chain only moves pixels */
     struct conversion input_conversion;    /* of the first job, and of all others */
     struct shape input, output;            /* of one image */
     enum sample_type type;                 /* of the outputs */

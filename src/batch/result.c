@@ -156,6 +156,15 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
     result->channels = result->output_channels = info->channels;
 }
 
+void result_note_trailing(const struct job *job, const struct worker *worker, struct result *result)
+{
+    const struct settings *settings = worker->context->settings;
+    const struct metadata *trailing = reader_trailing_warnings(job->reader);
+    result_warn(result, trailing->warning);
+    if (settings->verbose && !settings->strip && trailing->left_out[0] != '\0')
+        job_print(job, "left out, as it comes after the pixels: %s", trailing->left_out);
+}
+
 void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE])
 {
     static const char *const colours[][3] = {{"brightness", "red - blue", "green - magenta"},

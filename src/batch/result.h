@@ -61,6 +61,10 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 /* The same for a file that is copied. */
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
 
+/* Records the warnings of the input's data after the pixels. With --verbose prints the metadata in it, which
+ * is left out. */
+void result_note_trailing(const struct job *job, const struct worker *worker, struct result *result);
+
 /* Writes "about 1.3 of 255; by size of detail (2, 4 pixels), as the sigma of white noise that is as strong
  * there: brightness 1.05 2.31; ..." to `text`: the standard deviation of a sample, and for each level, finest
  * first, the standard deviation of white noise that has the same energy at this level. In counts of 255. */
