@@ -4,7 +4,7 @@
  * SIGABRT and similar) are handled in the thread that caused them. Either way temporary files are removed, a
  * batch's progress is printed, and the process ends by the same signal, so that the shell sees it.
  *
- * A normal end is by _exit: closing a device takes longer than letting the system end the process. */
+ * main ends with _exit, without closing the device: the system frees everything faster. */
 #include "base/text.h"
 #include "base/threads.h"
 #include "batch/command.h"
@@ -27,8 +27,8 @@
 #include <unistd.h>
 
 static atomic_bool is_ending;    /* a fatal signal arrived; later errors are not printed */
-static atomic_bool has_returned; /* main has finished its work; an exit is ours */
-static sigset_t waited_signals;  /* signals of the waiting thread; set before there are threads */
+static atomic_bool has_returned; /* main has finished: no driver called exit() */
+static sigset_t waited_signals;  /* by await_signals; set before there are threads */
 
 /* Prints an error as one line, without control characters. */
 static void report_error(const struct error *error)
@@ -47,7 +47,7 @@ static void end_by_signal(int number)
 {
     sigset_t one;
     atomic_store(&is_ending, true);
-    if (!crashes_are_handled(number))
+    if (!crashes_are_handled(number)) /* after a crash, the next run empties PoCL's cache */
         pocl_cache_close();
     outputs_abandon();
     progress_interrupted(number);
@@ -76,8 +76,7 @@ static void block_signals(void)
     static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
     sigset_t blocked;
 
-    /* Wait for those signals that were neither ignored (nohup: SIGHUP) nor blocked when the program started.
-     */
+    /* Leave out signals that the parent process ignores (nohup: SIGHUP) or blocks. */
     sigemptyset(&waited_signals);
     pthread_sigmask(SIG_BLOCK, &waited_signals, &blocked);
     for (size_t i = 0; i < sizeof fatal_signals / sizeof fatal_signals[0]; i++) {
@@ -112,8 +111,8 @@ static void handle_signals(void)
     pthread_sigmask(SIG_UNBLOCK, &waited_signals, NULL);
 }
 
-/* Prints why the program ends if a driver calls exit(), as LLVM does if it cannot write to the driver's
- * cache. */
+/* An exit handler: prints why the program ends if a driver called exit(), as LLVM does if it cannot write to
+ * the driver's cache. */
 static void at_exit(void)
 {
     static const char text[] = "climg: the OpenCL driver ended the program; its message is above\n";
@@ -121,7 +120,7 @@ static void at_exit(void)
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }
 
-/* Fails if standard output could not be written; otherwise returns `status`. */
+/* Flushes standard output. Returns `status`, or STATUS_FAILED if only the output failed. */
 static enum status check_stdout(enum status status, struct error *error)
 {
     if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
@@ -129,8 +128,9 @@ static enum status check_stdout(enum status status, struct error *error)
     return status;
 }
 
-/* Prepares the OpenCL drivers, confines the process if it processes files, and starts the thread that waits
- * for signals. Until then signals end the process at once: nothing is to be removed. */
+/* Prepares the OpenCL drivers, confines the process if there is a list of files, which else is NULL, and
+ * starts the thread that waits for signals. Until then signals end the process at once: it has no temporary
+ * files yet. */
 static enum status prepare_process(const struct command *command, const struct job_list *list,
                                    struct error *error)
 {
@@ -141,11 +141,35 @@ static enum status prepare_process(const struct command *command, const struct j
         pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
-    /* To process files, batch_run calls device_select_drivers itself when it knows the work. --info --measure
-     * has little work. */
+    /* batch_run calls device_select_drivers itself, when it has estimated the work. --info --measure has
+     * little. */
     if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
         device_select_drivers(settings, list ? &none : NULL);
     return status;
+}
+
+/* Calls the module that executes the parsed command. */
+static enum status execute(struct command *command, struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    if (settings_prints_text(settings))
+        return help_write(stdout, settings, error);
+    if (settings->info != INFO_ABSENT)
+        return check_stdout(info_write(command, stdout, report_error, error), error);
+    if (settings->compare != NULL)
+        return check_stdout(compare_write(command, stdout, report_error, error), error);
+    if (settings->check)
+        return check_stdout(check_run(command, stdout, report_error, error), error);
+    if (!settings->list_devices && !settings->selftest && !settings->warm)
+        return batch_run(command, report_error, error);
+    enum status status = prepare_process(command, NULL, error);
+    if (status != STATUS_OK)
+        return status;
+    if (settings->list_devices)
+        status = device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, error);
+    else
+        status = settings->selftest ? selftest(settings, stdout, error) : warm(command, stdout, error);
+    return check_stdout(status, error);
 }
 
 int main(int argc, char **argv)
@@ -154,8 +178,8 @@ int main(int argc, char **argv)
     struct command command = {0};
     struct error error = {.text = ""};
 
-    /* Open closed standard descriptors, so that no file becomes stdin, stdout or stderr. Their use still
-     * fails, as they are opened in the wrong direction. */
+    /* Open closed standard descriptors, so that no file becomes stdin, stdout or stderr. Reading and writing
+     * them still fails: stdin is opened for writing, the others for reading. */
     for (int i = 0, opened = 0; i <= 2 && opened >= 0; i++)
         if (fcntl(i, F_GETFD) < 0)
             opened = open("/dev/null", i == 0 ? O_WRONLY : O_RDONLY);
@@ -169,32 +193,14 @@ int main(int argc, char **argv)
     setvbuf(stderr, line, _IOLBF, sizeof line);
 
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
-    const struct settings *settings = &command.settings;
     command.prepare_process = prepare_process;
-    if (status == STATUS_OK && (settings->list_devices || settings->selftest || settings->warm))
-        status = prepare_process(&command, NULL, &error);
-    if (status == STATUS_OK && settings_prints_text(settings))
-        status = help_write(stdout, settings, &error);
-    else if (status == STATUS_OK && settings->info != INFO_ABSENT)
-        status = check_stdout(info_write(&command, stdout, report_error, &error), &error);
-    else if (status == STATUS_OK && settings->compare != NULL)
-        status = check_stdout(compare_write(&command, stdout, report_error, &error), &error);
-    else if (status == STATUS_OK && settings->check)
-        status = check_stdout(check_run(&command, stdout, report_error, &error), &error);
-    else if (status == STATUS_OK && settings->list_devices)
-        status = check_stdout(
-            device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);
-    else if (status == STATUS_OK && settings->selftest)
-        status = check_stdout(selftest(settings, stdout, &error), &error);
-    else if (status == STATUS_OK && settings->warm)
-        status = check_stdout(warm(&command, stdout, &error), &error);
-    else if (status == STATUS_OK)
-        status = batch_run(&command, report_error, &error);
+    if (status == STATUS_OK)
+        status = execute(&command, &error);
     if (status != STATUS_OK)
         report_error(&error);
 
-    /* Free resources if a test asks for it. A fatal signal that has arrived meanwhile ends the program. */
-    const bool close = environment_closes(&settings->environment);
+    /* If a fatal signal arrived, await_signals ends the program. CLIMG_CLOSE frees the rest, for tests. */
+    const bool close = environment_closes(&command.settings.environment);
     command_free(&command);
     pocl_cache_close();
     while (atomic_load(&is_ending))
