@@ -3,8 +3,8 @@
  *     check ─▶ begin: output folder, confinement, device, report ─▶ worker pool ─▶ end: report, times
  *
  * All checks are made before anything is written: a batch of hours must not fail at its end for a reason that
- * was known at its start. The device starts in the background while the first file is opened. A dry run ends
- * after the checks, with a line for each job. */
+ * was known at its start. A worker opens the device in the background while it reads its first file. A dry
+ * run ends after the checks, with a line for each job. */
 #include "batch/command.h"
 
 #include "base/files.h"
@@ -29,7 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Fails: there is no output. The message has the command with an output, unless its input is missing, too. */
+/* Fails because no output is named. The message shows the command with one, unless the input is missing. */
 static enum status fail_without_output(const struct command *command, struct error *error)
 {
     struct stat info = {.st_mode = 0};
@@ -60,7 +60,7 @@ static enum status check_terminal(const struct command *command, struct error *e
     return STATUS_OK;
 }
 
-/* Fails if an option on coding, such as --quality, has a meaning for none of the outputs. */
+/* Fails if a coding option, such as --quality, is useless for every output. */
 static enum status check_coding_options(const struct job_list *list, const struct settings *settings,
                                         struct error *error)
 {
@@ -96,7 +96,7 @@ static enum status check_command(const struct command *command, struct job_list 
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 
-/* Prints a line for each job instead of doing it. `resume` is NULL without --resume. */
+/* Prints a line for each job instead of running it. `resume` is NULL without --resume. */
 static enum status dry_run(const struct resume *resume, const struct job_list *list, struct results *results,
                            struct error *error)
 {
@@ -148,7 +148,8 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
     return STATUS_OK;
 }
 
-/* Creates the output folder and those above it unless they exist. *made_from: see create_folders. */
+/* Creates the output folder and those above it unless they exist, and sets *made_from as create_folders does.
+ */
 static enum status make_output_folder(const char *path, size_t *made_from, struct error *error)
 {
     struct stat info;
@@ -166,15 +167,15 @@ static enum status make_output_folder(const char *path, size_t *made_from, struc
 /* Removes the folders that this run created and that are empty, the deepest first. */
 static void remove_empty_folders(struct job_list *list)
 {
-    bool is_any = true;
-    while (is_any) { /* a folder that another job's folder is in may be empty in the next pass */
-        is_any = false;
+    bool removed_any = true;
+    while (removed_any) { /* a folder above another job's folder may be empty only in the next pass */
+        removed_any = false;
         for (size_t i = 0; i < list->count; i++) {
             const struct job *job = &list->jobs[i];
             char *slash = job->made_from > 0 ? strrchr(job->output, '/') : NULL;
             while (slash && (size_t)(slash - job->output) >= job->made_from) {
                 *slash = '\0';
-                is_any = rmdir(job->output) == 0 || is_any;
+                removed_any = rmdir(job->output) == 0 || removed_any;
                 char *above = strrchr(job->output, '/');
                 *slash = '/';
                 slash = above;
@@ -183,7 +184,7 @@ static void remove_empty_folders(struct job_list *list)
     }
 }
 
-/* Fails if the folder of an auxiliary output is missing. Such files are written at the end. */
+/* Fails if an auxiliary output cannot be opened, as such files are written only at the end. */
 static enum status check_aux_outputs(const struct command *command, struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -199,16 +200,16 @@ static enum status check_aux_outputs(const struct command *command, struct error
     return status;
 }
 
-/* Pages that video from a pipe is taken to have: 24 seconds of 1080p are as much work. */
+/* Assumed number of pages of video from a pipe, at 12 megapixels each: as much as 24 seconds of 1080p. */
 enum { PIPED_VIDEO_PAGES = 100 };
 
 /* Estimates the work of a command for the choice of its device, before any device is known.
  *
- * The first file's header gives the shape of a page and the number of pages. Further files are taken to have
- * the same shape, and to be as many as their bytes are: opening each would take longer than a wrong choice
- * costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12 megapixels, or as
- * PIPED_VIDEO_PAGES of them if the output is video. --resume may find some files done, which is not
- * considered. */
+ * The first file's header gives the shape of a page and the number of pages. The other files are assumed to
+ * have the same shape and the same number of pages for each byte: opening each would take longer than a wrong
+ * choice costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12
+ * megapixels, or as PIPED_VIDEO_PAGES of them if the output is video. Files that --resume will skip are
+ * counted. */
 static struct workload estimate_workload(const struct command *command, const struct job_list *list)
 {
     const struct settings *settings = &command->settings;
@@ -222,7 +223,7 @@ static struct workload estimate_workload(const struct command *command, const st
     const struct job *first = &list->jobs[0];
     const struct format *to = settings->format ? settings->format : format_by_path(first->output);
 
-    /* The number of files if all were as large as the first one. */
+    /* Set `pages` to the size of all files in units of the first one. */
     double bytes = 0, pages = (double)list->count;
     for (size_t i = 0; i < list->count; i++)
         bytes += (double)list->jobs[i].bytes;
@@ -233,20 +234,18 @@ static struct workload estimate_workload(const struct command *command, const st
     if (first->bytes == 0 || reader_open(first->input, &options, &reader, &ignored) != STATUS_OK)
         return chain_workload(&command->chain, &shape, 1, pages);
 
-    /* Formats without a number of pages are uncompressed. */
+    /* Multiply by the pages of the first file. If its header has no number of them, it is uncompressed. */
     const struct image_info *info = reader_info(reader);
-    const int wanted = reader_pages_wanted(reader), size = (int)sample_size(info->type);
+    const int known_pages = reader_pages_wanted(reader), size = (int)sample_size(info->type);
     shape = image_shape(info);
-    pages *=
-        wanted > 0
-            ? wanted
-            : fmax((double)first->bytes / ((double)shape.width * shape.height * shape.channels * size), 1);
+    pages *= known_pages > 0 ? known_pages
+                             : fmax((double)first->bytes / (double)(row_size(info) * info->height), 1);
     reader_close(reader);
     return chain_workload(&command->chain, &shape, size, pages);
 }
 
-/* Creates the output folder, confines the process, and prepares the stages, which may decode a picture
- * (--align). *provenance is to be freed by the caller, also after a failure. */
+/* Creates the output folder, confines the process, and prepares the stages, some of which decode a picture
+ * (--align FILE). The caller frees *provenance. */
 static enum status prepare_command(struct command *command, struct job_list *list, struct stack *stack,
                                    char **provenance, struct error *error)
 {
@@ -265,15 +264,15 @@ static enum status prepare_command(struct command *command, struct job_list *lis
     return *provenance ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Prints which files are left out, and starts the device and the report. */
+/* Removes temporary files of killed runs, prints which files are left out, selects the drivers to load, and
+ * opens the report. */
 static enum status begin_batch(const struct command *command, struct job_list *list, struct results *results,
                                void (*report_error)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
-    if (!settings->dry_run && list->several &&
-        job_list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
+    if (!settings->dry_run &&
+        ((list->several && job_list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK) ||
+         check_aux_outputs(command, error) != STATUS_OK))
         return STATUS_FAILED;
     job_list_keep_shard(list, &settings->part);
     for (size_t i = 0; i < list->files_left_out && settings->verbose; i++) {
@@ -327,7 +326,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
     } else if (status == STATUS_OK) {
         status =
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
-        bool opened = status == STATUS_OK;
+        const bool opened = status == STATUS_OK;
         if (opened && settings->resume)
             progress_subtract_done(&results.progress, &resume, &list);
         if (opened && stack.step) {
@@ -338,6 +337,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
         if (opened && stack.step)
             worker_pool_merge(&pool, &stack);
+        /* Also after a failure to open the pool: the report has a line for each job that was not tried. */
         status = results_end(&results, &list, status, error);
         if (opened)
             status = report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, report_error,
@@ -345,7 +345,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }
-    /* Other shards may write to empty folders later. */
+    /* With --shard, another process may still write to a folder that is empty. */
     if (settings->part.count == 0)
         remove_empty_folders(&list);
     stack_free(&stack);
