@@ -1,11 +1,11 @@
 /* --check: decodes every file and compares all of its checksums.
  *
- *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: a line, a line of the report
+ *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: print a line, report a line
  *
- * Reading compares checksums anyway and fails at a wrong one (PNG, Deflate in TIFF). In addition a check
- * compares the checksum of coefficient files, which --inverse-wavelet does otherwise, and of PNG chunks
- * without pixels, and looks for data after the end. A format without checksums is decoded, and the line says
- * so. A file takes one thread, but a single one takes all. */
+ * Decoding fails at a wrong checksum of pixels (PNG, Deflate in TIFF). In addition --check compares the
+ * checksum of a coefficient file and, by reader_examine, the checksums of PNG chunks without pixels, and
+ * looks for data after the end of the file. Files without checksums are only decoded, and their line says so.
+ * Of several files each is decoded by one thread; a single file by all. */
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -18,31 +18,30 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROWS_SIZE = 256 << 10 /* bytes of rows that are read at once: a core's cache keeps them */ };
+enum { ROWS_SIZE = 256 << 10 /* bytes of rows that are read at once: they stay in a core's cache */ };
 
-/* A file that is checked, and what was found. */
+/* A task of the thread pool: a file, and the outcome of its check. */
 struct check {
     const struct settings *settings;
     const struct job *job;
-    int threads; /* that decode */
+    int threads; /* number of threads that decode it */
 
     enum status status;
-    struct error error;     /* valid after a failure */
-    const char *format;     /* NULL: unknown */
-    const char *checksums;  /* that were compared; NULL: the file has none */
-    bool is_sealed;         /* a coefficient file */
-    uint32_t width, height; /* of the first page */
-    int pages;              /* number of pages that were decoded */
-    char warnings[512];     /* separated by "; " */
+    struct error error;       /* valid after a failure */
+    const char *format;       /* NULL: unknown */
+    const char *checksums;    /* names of those that all pages have; NULL: none */
+    bool has_coefficient_sum; /* the checksum of a coefficient file was compared */
+    uint32_t width, height;   /* of the first page */
+    int pages;                /* number of pages that were decoded */
+    char warnings[512];       /* separated by "; " */
 };
 
 static void check_warn(struct check *check, const char *text)
 {
-    if (text[0] != '\0' && !strstr(check->warnings, text))
-        text_append(check->warnings, sizeof check->warnings, "%s%s", check->warnings[0] ? "; " : "", text);
+    text_add_item(check->warnings, sizeof check->warnings, "; ", text);
 }
 
-/* Decodes a page, and adds it to the checksum of a coefficient file; NULL for other files. */
+/* Decodes a page, and adds it to *sum, the checksum of a coefficient file. `sum` is NULL for other files. */
 static enum status check_page(struct check *check, struct reader *reader, uint32_t *sum, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
@@ -64,17 +63,17 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
     return status;
 }
 
-/* Compares the number of pages and the checksum of a coefficient file, after its last page. Files of other
- * programs may have no checksum. */
-static enum status check_seal(struct check *check, const struct coefficients *coefficients,
-                              const struct metadata *last, uint32_t sum, struct error *error)
+/* Compares the number of pages and the checksum of a coefficient file after its last page, whose metadata has
+ * the checksum. Files of other programs may have none. */
+static enum status check_coefficients(struct check *check, const struct coefficients *coefficients,
+                                      const struct metadata *last, uint32_t sum, struct error *error)
 {
     const char *text = metadata_text(last, "Description");
     const int pages = coefficients_page_count(&coefficients->shape);
     if (check->pages != pages)
         return fail(error, STATUS_FAILED, "damaged coefficient file: it has %d of %d pages", check->pages,
                     pages);
-    check->is_sealed = text && strstr(text, "crc32");
+    check->has_coefficient_sum = text && strstr(text, "crc32");
     return coefficients_check(sum, last, error);
 }
 
@@ -96,10 +95,10 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
         check_warn(check, info->metadata.warning);
         status = check_page(check, reader, is_pyramid ? &sum : NULL, error);
         if (status == STATUS_OK && is_pyramid && check->pages >= reader_page_count(reader))
-            status = check_seal(check, &coefficients, &info->metadata, sum, error);
+            status = check_coefficients(check, &coefficients, &info->metadata, sum, error);
         if (status == STATUS_OK)
             status = reader_next_page(reader, &more, error);
-        /* The page with the fewest checksums decides. */
+        /* A page without checksums decides for the file. */
         if (status == STATUS_OK && more && check->checksums && format->checksums)
             check->checksums = format->checksums(info);
     }
@@ -133,10 +132,10 @@ static void check_file(void *slot)
 static void print_check(FILE *out, const struct check *check)
 {
     print_visible(out, job_input_name(check->job));
-    if (check->is_sealed || check->checksums)
+    if (check->has_coefficient_sum || check->checksums)
         fprintf(out, ": whole (%s%s%s)", check->checksums ? check->checksums : "",
-                check->checksums && check->is_sealed ? ", " : "",
-                check->is_sealed ? "CRC-32 of coefficients" : "");
+                check->checksums && check->has_coefficient_sum ? ", " : "",
+                check->has_coefficient_sum ? "CRC-32 of coefficients" : "");
     else
         fprintf(out, ": decoded; this %s has no checksum", check->format);
     if (check->warnings[0])
@@ -145,7 +144,7 @@ static void print_check(FILE *out, const struct check *check)
     putc('\n', out);
 }
 
-/* Writes a line of the report, with the keys of other reports if they have a fitting one. */
+/* Writes a line of the report. Keys that the report of a conversion has, too, have the same meaning. */
 static void report_check(FILE *file, const struct check *check)
 {
     struct json_writer line = {.out = file};
@@ -153,16 +152,16 @@ static void report_check(FILE *file, const struct check *check)
     json_begin(&line, NULL, '{');
     json_put_string(&line, "input", job_input_name(check->job));
     json_put_string(&line, "status",
-                    !is_done                               ? "failed"
-                    : check->checksums || check->is_sealed ? "whole"
-                                                           : "decoded");
+                    !is_done                                         ? "failed"
+                    : check->checksums || check->has_coefficient_sum ? "whole"
+                                                                     : "decoded");
     json_put_string(&line, "error", is_done ? NULL : check->error.text);
     json_put_string(&line, "warnings", check->warnings[0] ? check->warnings : NULL);
     json_put_string(&line, "format", check->format);
     json_put_string(&line, "checksums",
-                    check->checksums   ? check->checksums
-                    : check->is_sealed ? "CRC-32"
-                                       : NULL);
+                    check->checksums             ? check->checksums
+                    : check->has_coefficient_sum ? "CRC-32"
+                                                 : NULL);
     json_put_integer(&line, "width", check->width);
     json_put_integer(&line, "height", check->height);
     json_put_integer(&line, "pages", check->pages);
@@ -171,14 +170,14 @@ static void report_check(FILE *file, const struct check *check)
     putc('\n', file);
 }
 
-/* Frees nothing: a check owns nothing. */
+/* For ordered_close: a check owns no memory. */
 static void release_check(void *slot)
 {
     (void)slot;
 }
 
-/* Checks all files in parallel and prints them in their order. *failed receives the number of those that
- * failed. */
+/* Checks all files in parallel, and prints and reports the outcomes in the order of the list. Adds the number
+ * of failures to *failed, and sets *error to the last one. */
 static enum status check_all(const struct command *command, const struct job_list *list, FILE *out,
                              FILE *report, void (*report_error)(const struct error *), size_t *failed,
                              struct error *error)
@@ -219,8 +218,8 @@ static enum status check_all(const struct command *command, const struct job_lis
 enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error)
 {
-    static const char what[] = "the report";
     const char *path = command->settings.report;
+    struct error ignored;
     struct job_list list;
     FILE *report = NULL;
     size_t failed = 0;
@@ -229,12 +228,12 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
     enum status status = job_list_make(&list, command, error);
     if (status == STATUS_OK && command->prepare_process)
         status = command->prepare_process(command, &list, error);
-    if (status == STATUS_OK && path && !(report = aux_open(path, what, error)))
+    if (status == STATUS_OK && path && !(report = aux_open(path, "the report", error)))
         status = STATUS_FAILED;
     if (status == STATUS_OK)
         status = check_all(command, &list, out, report, report_error, &failed, error);
-    if (report && status == STATUS_OK)
-        status = aux_close(report, path, what, error);
+    if (report && aux_close(report, path, "the report", status == STATUS_OK ? error : &ignored) != STATUS_OK)
+        status = STATUS_FAILED;
     /* The error of a single file is the command's. */
     if (status == STATUS_OK && failed > 0 && list.several)
         status =

@@ -5,10 +5,10 @@
  * matrix), outputs. A file that is in the set already may be a conflict; the roles of both decide, and give
  * the message.
  *
- * A file has two identities. Its inode identifies an input by any path or link. Its name in its folder, after
- * symbolic links were followed, identifies the file that a rename replaces: two hard links may be two
- * outputs, as a rename replaces one name; two symbolic links to one file may not. For a file that does not
- * exist yet, the folder is the nearest one that exists. */
+ * A file has two identities. The inode identifies a file that is read, by any path or link. The name in a
+ * folder, after symbolic links were followed, identifies a file that is written, since climg renames a
+ * temporary file to it: two hard links to one file may be two outputs; two symbolic links to one file may
+ * not. For a file that does not exist yet, the folder is the nearest one above it that exists. */
 #include "batch/conflicts.h"
 
 #include "base/files.h"
@@ -32,19 +32,19 @@
 struct file_identity {
     dev_t device; /* of the file, or of the folder; as is `inode` */
     ino_t inode;
-    const char *name; /* path below the folder; NULL for the file itself */
-    const char *path; /* path that ends in `name`; belongs to the set */
+    const char *name; /* path below the folder; NULL: the inode is the file's own */
+    const char *path; /* of which `name` is the end; belongs to the set */
 };
 
 /* An auxiliary output: --report, --trace, --timing, or a file that a stage writes. */
 struct aux_output {
-    const char *option;  /* as typed before the path */
+    const char *option;  /* text before the path on a command line */
     const char *noun;    /* for messages */
-    const char *example; /* a file name; of an image if the output is one */
+    const char *example; /* a fitting file name */
     const char *path;    /* "-" is stdout; NULL: not given */
 };
 
-/* The last two are files of stages: one of numbers and one image. */
+/* MATRIX_OUTPUT and MAP_OUTPUT are files of stages, of numbers and an image. */
 enum { REPORT_OUTPUT, TRACE_OUTPUT, TIMING_OUTPUT, MATRIX_OUTPUT, MAP_OUTPUT, AUX_OUTPUTS };
 
 /* A file of the command and its role. One of the last four fields is set. */
@@ -59,7 +59,7 @@ struct claim {
 /* The set of all files of the command. */
 struct claim_set {
     struct job *jobs;
-    size_t inputs, outputs; /* numbers of jobs with an input and with an output of their own */
+    size_t inputs, outputs; /* numbers of jobs with an input, and of the first ones with an output */
     bool in_place;
     void *files;          /* tree of tsearch, ordered by compare_identities */
     void *folded;         /* tree of outputs, ordered by compare_folded */
@@ -81,7 +81,8 @@ static int compare_identities(const void *a, const void *b)
     return strcmp(first->name, second->name);
 }
 
-/* Adds a claim to a tree unless a claim has its identity; *earlier is set to that, or to NULL. */
+/* Adds a claim to a tree, unless one with an equal identity is there; sets *earlier to that one, or to NULL.
+ */
 static enum status claim_add(struct claim_set *set, void **tree, int (*order)(const void *, const void *),
                              const struct claim *claim, const struct claim **earlier, struct error *error)
 {
@@ -158,7 +159,7 @@ static enum status identify_name(struct claim_set *set, const char *path, struct
     return STATUS_OK;
 }
 
-/* Fails: an auxiliary output is in the set already, by an earlier claim. */
+/* Fails because the file of an auxiliary output has an earlier claim. */
 static enum status reject_aux_claim(const struct aux_output *aux, const struct claim *earlier,
                                     struct error *error)
 {
@@ -197,7 +198,7 @@ static enum status check_output_claim(const struct claim_set *set, const struct 
                : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
 }
 
-/* Fails if the file of `later` would destroy that of `earlier`. */
+/* Fails if writing the file of `later` would destroy the file of `earlier`. */
 static enum status check_claims(const struct claim_set *set, const struct claim *later,
                                 const struct claim *earlier, struct error *error)
 {
@@ -207,8 +208,8 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
 
 /* ---------------------------------------------------------------- auxiliary outputs */
 
-/* Lists the auxiliary outputs of the command. Of several stages that write a file of one kind, it lists the
- * first; fill_set rejects the others. */
+/* Lists the auxiliary outputs of the command. If several stages write a file of one kind, the first one is
+ * listed, and fill_set fails. */
 static void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])
 {
     const struct settings *settings = &command->settings;
@@ -245,11 +246,11 @@ enum status conflicts_check_names(const struct command *command, struct error *e
 
 /* ---------------------------------------------------------------- folders that do not distinguish case */
 
-/* Locale of the comparison, which gets no context from tsearch; 0 if case is not folded. */
+/* Locale of compare_folded, global as tsearch passes no context to it; 0: case is not checked. */
 static locale_t folding_locale;
 
 /* Moves past a character and returns it in lower case. A byte that is not UTF-8 counts as a character of
- * Latin-1; is_one_name decides. */
+ * Latin-1: a wrong guess does no harm, as is_one_name decides. */
 static wint_t next_folded(const char **text)
 {
     unsigned long character = (unsigned char)**text;
@@ -258,7 +259,7 @@ static wint_t next_folded(const char **text)
     return towlower_l((wint_t)character, folding_locale);
 }
 
-/* Compares the folders of two names, and then the names without case. */
+/* Compares the folders of two files, and then their names without case. */
 static int compare_folded(const void *a, const void *b)
 {
     struct file_identity first = *(const struct file_identity *)a, second = *(const struct file_identity *)b;
@@ -274,8 +275,8 @@ static int compare_folded(const void *a, const void *b)
 }
 
 /* True if the folder treats the two names as one. Creates a temporary file, whose name begins with the first
- * component that differs (temporary_create), in the existing folder and looks for it by the other's. False if
- * it cannot be created: then the job fails, too. */
+ * component that differs (temporary_create), in the existing folder, and looks for it by the other component.
+ * False if it cannot be created: then the job fails anyway. */
 static bool is_one_name(const struct file_identity *first, const struct file_identity *second)
 {
     char target[PATH_MAX], other[2 * PATH_MAX], *created = NULL;
@@ -298,8 +299,8 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
     return same;
 }
 
-/* Adds an output to the names without case. Fails if another output differs only in case and the folder does
- * not distinguish that. */
+/* Adds an output to set->folded. Fails if another output differs only in case and the folder does not
+ * distinguish that. */
 static enum status add_folded(struct claim_set *set, const struct claim *claim, struct error *error)
 {
     const struct claim *earlier;
@@ -325,7 +326,7 @@ static enum status add_read_inode(struct claim_set *set, dev_t device, ino_t ino
                      &earlier, error);
 }
 
-/* Adds the file that a stage or an option reads; NULL: none. */
+/* Adds a file that a stage or an option reads. `path` may be NULL. */
 static enum status add_read_path(struct claim_set *set, const char *path, const char *reader,
                                  struct error *error)
 {
@@ -341,9 +342,9 @@ static bool is_same_input(const struct job *a, const struct job *b)
            (a->input_inode != 0 && a->input_device == b->input_device && a->input_inode == b->input_inode);
 }
 
-/* Adds a file that is written, by its name, and if it exists by its inode. Several outputs may go to one
- * device, such as /dev/null, but only one to stdout. *is_duplicate is set if it is written already, from the
- * same input. */
+/* Adds a file that is written: its name, and its inode if it exists. Several outputs may go to one device,
+ * such as /dev/null, but only one to stdout. Sets *is_duplicate if another job converts the same input to it.
+ */
 static enum status add_written(struct claim_set *set, const char *path, struct claim claim,
                                bool *is_duplicate, struct error *error)
 {
@@ -356,7 +357,7 @@ static enum status add_written(struct claim_set *set, const char *path, struct c
     if (is_device && !is_stdout)
         return STATUS_OK;
 
-    /* By its name. */
+    /* Add the name. */
     enum status status = identify_name(set, path, &claim.identity, error);
     if (status == STATUS_OK)
         status = claim_add(set, &set->files, compare_identities, &claim, &earlier, error);
@@ -371,8 +372,8 @@ static enum status add_written(struct claim_set *set, const char *path, struct c
     if (claim.output && folding_locale && (status = add_folded(set, &claim, error)) != STATUS_OK)
         return status;
 
-    /* By its inode. Two outputs that are hard links of one file stay apart, as a rename replaces one name. An
-     * output that is its own input may be a pipe or device, which is not replaced. */
+    /* Add the inode. Two outputs may be hard links to one file, as a rename replaces one name. An output may
+     * be its own input if it is a pipe, which is not replaced. */
     if (!exists || is_device)
         return STATUS_OK;
     claim.identity = (struct file_identity){.device = info.st_dev, .inode = info.st_ino};
@@ -383,7 +384,7 @@ static enum status add_written(struct claim_set *set, const char *path, struct c
     return is_allowed ? STATUS_OK : check_claims(set, &claim, earlier, error);
 }
 
-/* Adds all files, readers first. */
+/* Adds all files of the command; the opening comment has the order. */
 static enum status fill_set(struct claim_set *set, const struct command *command,
                             const struct aux_output aux[AUX_OUTPUTS], struct error *error)
 {
@@ -412,25 +413,25 @@ static enum status fill_set(struct claim_set *set, const struct command *command
     return status;
 }
 
-/* Frees nothing, for tdestroy: claims are freed together. */
+/* For tdestroy: the claims are freed together. */
 static void keep_claim(void *claim)
 {
     (void)claim;
 }
 
-enum status conflicts_check(struct job *jobs, size_t count, bool is_merged, const struct command *command,
+enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const struct command *command,
                             struct error *error)
 {
     struct claim_set set = {.jobs = jobs,
                             .inputs = count,
-                            .outputs = is_merged ? 1 : count,
+                            .outputs = is_stack ? 1 : count,
                             .in_place = command->settings.in_place};
-    /* At most: the files of the chain and of --files-from, for each job an input, a name, a name without case
-     * and an inode, and the claim that is looked up. */
+    /* Maximum number of claims: the files that stages and --files-from read; for each job an input, a name, a
+     * name without case and an inode; and one for the claim that claim_add looks up. */
     const size_t written = count + AUX_OUTPUTS, most = command->chain.count + 2 + 4 * written;
     struct aux_output aux[AUX_OUTPUTS];
     list_aux_outputs(command, aux);
-    if (aux[MATRIX_OUTPUT].path && count > 1 && !is_merged)
+    if (aux[MATRIX_OUTPUT].path && count > 1 && !is_stack)
         return fail(error, STATUS_USAGE,
                     "%s%s: is for one picture; --report FILE gives the matrices of several",
                     aux[MATRIX_OUTPUT].option, aux[MATRIX_OUTPUT].path);
