@@ -1,10 +1,10 @@
-/* Converts one job, page by page: describes the output, runs the chain, commits.
+/* Converts one job, page by page: plans and describes the output, runs the chain, commits the file.
  *
  *     begin ─▶ for each page: plan ─▶ describe ─▶ chain ─▶ end of page ─▶ ... ─▶ input unchanged? ─▶ commit
  *
- * There are three shortcuts. A lossy file that nothing changes is copied. A lossy file whose pixels are only
- * moved is written without re-encoding, if its format can do so. A large picture is decoded while the device
- * is being opened:
+ * There are three shortcuts. A lossy file that nothing changes is copied. A lossy file whose pixels only move
+ * is written without re-encoding, if its format can do so. A large picture is decoded while the device is
+ * being opened:
  *
  *     calling thread   measurements that need no device   wait for both   plan   pages
  *     thread           open the device
@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the conversion of values to samples of the output, for an input with the conversion `from`. */
+/* Returns the conversion of the chain's values to samples of the output. `from` is the input's conversion. */
 static struct conversion output_conversion(const struct job *job, const struct worker *worker,
                                            const struct conversion *from, const struct shape *shape,
                                            const struct image_info *out)
@@ -36,8 +36,8 @@ static struct conversion output_conversion(const struct job *job, const struct w
     const struct settings *settings = worker->context->settings;
     const enum sample_type in = job->is_stack_result ? job_input_type(job) : from->type;
     to.type = out->type;
-    /* Float samples without a profile are linear light already. With --range they get the range of the input
-     * back. Pictures of a stack keep the values of the chain until they are merged. */
+    /* Float samples without a profile are linear light already. With --range, float outputs of float inputs
+     * get the range of the input back. Pictures of a stack keep the chain's values until they are merged. */
     to.linear = settings->linear && job_has_stages(job) && !job_is_stack_input(job) &&
                 !(sample_is_float(in) && sample_is_float(to.type) && shape->space == NULL);
     conversion_set_curves(&to, shape);
@@ -57,7 +57,7 @@ static struct conversion output_conversion(const struct job *job, const struct w
     return to;
 }
 
-/* True if --range changes the values of the output: it has integers. */
+/* True if --range changes values: the input has a range, which the output does not get back. */
 static bool range_applies(const struct page *page)
 {
     return page->input_conversion.has_range && !page->output_conversion.has_range;
@@ -67,19 +67,19 @@ static bool range_applies(const struct page *page)
  * sample values becomes wrong. */
 static bool is_rescaled(const struct job *job, const struct page *page)
 {
-    const int bits = page->out.bits; /* the input's, if the reader makes more of them */
+    const int bits = page->out.bits; /* of the input's samples, if the reader expands them; else 0 */
     const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job_input_type(job));
     return chain_caps(&job->chain).new_values || page->out.palette || page->out.inverted ||
            range_applies(page) || in != sample_full_scale(page->out.type);
 }
 
-/* Returns the differences between input and output, for the metadata. A coefficient file counts as its image.
- */
+/* Returns the differences between input and output, for metadata_update. A coefficient file counts as the
+ * image that it was made from. */
 static struct change describe_change(const struct job *job, const struct page *page)
 {
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
-    const struct shape held = job_shape(job), shape = shape_full(&held);
-    const struct change change = {
+    const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
+    return (struct change){
         .in_width = (uint32_t)shape.width,
         .in_height = (uint32_t)shape.height,
         .out_width = out->width,
@@ -96,10 +96,9 @@ static struct change describe_change(const struct job *job, const struct page *p
         .reoriented = job->orientation > 0,
         .replaced = chain_caps(&job->chain).new_geometry,
         .space = plan_output(page->plan)->space != job->space ? plan_output(page->plan)->space : NULL};
-    return change;
 }
 
-/* Fills in the output's metadata. Later steps overwrite texts of earlier ones. */
+/* Fills in the output's metadata from the input's. A later step overwrites the texts of an earlier one. */
 static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
                                      struct error *error)
 {
@@ -130,7 +129,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = provenance_put(worker->context->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
         const struct conversion *from = &page->input_conversion;
-        /* A pyramid that was a pyramid before is still the transform of the same light. */
+        /* If the input is a pyramid, too, the light that was transformed is unchanged. */
         struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
         made.linear = job->pyramid ? job->pyramid->linear : made.linear;
         made.exponent = job->pyramid ? job->pyramid->exponent : made.exponent;
@@ -167,7 +166,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     return describe_metadata(job, worker, page, error);
 }
 
-/* Ends the output page, with the warnings of the input's data after the pixels. */
+/* Records warnings of the input's data after the pixels, and ends the output page. */
 static enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
                                 struct result *result)
 {
@@ -178,8 +177,8 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
     return status;
 }
 
-/* Bytes of samples. An image smaller than READ_AHEAD_MIN is decoded faster than a thread starts. At most
- * READ_AHEAD_MAX are decoded while the device is being opened: a photo of 10 megapixels. */
+/* Limits of reading ahead, in bytes of samples. Less than READ_AHEAD_MIN is decoded faster than a thread
+ * starts. READ_AHEAD_MAX is a photograph of 10 megapixels. */
 enum { READ_AHEAD_MIN = 1 << 20, READ_AHEAD_MAX = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
@@ -195,15 +194,15 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
 /* A thread that decodes the first rows of a page while the device is opened and the page measured. */
 struct read_ahead {
     struct worker *worker;
-    struct reader *reader; /* decodes in the thread alone until read_ahead_end; others read its info, and its
-                            * file by pread */
-    size_t limit;          /* bytes of rows */
+    struct reader *reader; /* until read_ahead_end only this thread decodes with it; others may read its info,
+                            * and its file by pread */
+    size_t limit;          /* bytes of rows to decode */
     pthread_t thread;
     bool is_running;
     atomic_bool is_stopped;
 };
 
-/* A condition for reader_prefetch. */
+/* Callback of reader_prefetch: true until read_ahead_end stops the thread. */
 static bool is_reading_ahead(void *context)
 {
     return !atomic_load(&((struct read_ahead *)context)->is_stopped);
@@ -218,12 +217,12 @@ static void *read_ahead_thread(void *context)
     return NULL;
 }
 
-/* Starts to open the device and to decode a large image. Damaged pixels that are found here are reported when
- * the rows are read, after a missing device. A measurement (job_measure) reports its own at once. */
+/* Starts to open the device and to decode a large image. A damaged image is reported when its rows are read,
+ * that is, only if the device could be opened. */
 static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
-    const struct shape held = job_shape(job), shape = shape_full(&held);
+    const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
     const uint64_t limit = worker->share.memory_limit;
     struct error ignored = {.text = ""};
     *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = READ_AHEAD_MAX};
@@ -245,17 +244,17 @@ static void read_ahead_end(struct read_ahead *ahead)
         pthread_join(ahead->thread, NULL);
 }
 
-/* Writes the page: without re-encoding if pixels are only moved and the format can do so, else through the
- * chain. */
+/* Writes the page: without re-encoding if its pixels only move and the format can do so, without the device
+ * if it is a stack's picture that keeps its samples, else through the chain. */
 static enum status write_page(struct worker *worker, struct job *job, struct page *page,
                               struct result *result)
 {
-    const struct affine places = plan_inverse_map(page->plan);
+    const struct affine inverse_map = plan_inverse_map(page->plan);
     struct lossless_move move = {.done = false};
     enum status status = STATUS_OK;
     if (job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
         conversion_keeps_samples(&page->input_conversion, &page->output_conversion))
-        status = writer_turn(job->writer, job->reader, &places, &page->out, &move, &result->error);
+        status = writer_turn(job->writer, job->reader, &inverse_map, &page->out, &move, &result->error);
     const bool is_verbose = worker->context->settings->verbose;
     if (move.done && is_verbose)
         job_print(job, "is written without being coded again");
@@ -286,12 +285,13 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     return status;
 }
 
-/* Frames between two estimates of the noise: a second of film. Estimates of each frame would differ slightly,
- * and the picture would flicker. */
+/* Frames that share an estimate of the noise: a second of film. With an estimate of each frame, the picture
+ * would flicker, as they differ slightly. */
 enum { FRAMES_PER_ESTIMATE = 24 };
 
-/* Begins a page of video: the noise estimate is held from frame to frame, except with --verify, whose second
- * run has no earlier frames. Counts frames, which begin with their first plane. */
+/* Begins a page of video, a plane of a frame: counts the frame at its first plane, and keeps the noise
+ * estimate of the frames before it. With --verify each frame is estimated, as the second computation has no
+ * earlier frames. */
 static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
 {
     const struct video *video = &reader_info(job->reader)->video;
@@ -332,12 +332,12 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     if (status == STATUS_OK)
         status = job_describe(job, worker, &page, &result->error);
     if (status == STATUS_OK) {
-        /* The size of the output is estimated from the first page, as pages of a file are mostly alike. */
+        /* Open the writer; the size of the output is estimated from the first page. */
         if (!job->writer && job_is_stack_input(job))
             status = stack_open_writer(job, &result->error);
         else if (!job->writer)
-            status = job_open_writer(job, worker, plan_output(&plan), page.out.type,
-                                     job->pyramid ? 1 : reader_pages_wanted(job->reader), &result->error);
+            status =
+                job_open_writer(job, worker, plan_output(&plan), page.out.type, job->pages, &result->error);
         if (status == STATUS_OK) {
             page.writer = job->writer;
             result_note_page(job, worker, &page, result);
@@ -361,7 +361,7 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     return status;
 }
 
-/* Converts all pages. The device is opened for the first page, but not if a single output has no folder. */
+/* Converts all pages. Checks a single output's folder before it opens the device, which takes longer. */
 static enum status convert_pages(struct worker *worker, struct job *job, struct result *result)
 {
     if (job->is_single && output_check(job->output, &result->error) != STATUS_OK)
@@ -374,12 +374,12 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
     if (status == STATUS_OK)
         status = worker_open(worker, &result->error);
     else if (worker_is_opening(worker))
-        (void)worker_open(worker, &ignored); /* a driver must not be interrupted while it starts */
+        (void)worker_open(worker, &ignored); /* wait: a driver must not be interrupted while it starts */
     read_ahead_end(&ahead);
     for (bool more = true; status == STATUS_OK && more;) {
         status = convert_page(worker, job, result);
-        /* Memory that the page did not use is freed. But subsampled chroma needs less than the luma before
-         * it, and the next luma needs the same again. */
+        /* Free memory that the page did not use; but not after a plane of subsampled chroma, as the next
+         * plane of luma needs it again. */
         const struct video *video = &reader_info(job->reader)->video;
         if (video->part + 1 >= video->parts || video->across * video->down == 1)
             run_trim(&worker->run);
@@ -427,7 +427,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     run_drop_noise(&worker->run);
     worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
     worker_add_elapsed(worker, &since, 1, &result->times);
-    /* The fault is not the picture's if memory runs out. */
+    /* A stack fails as a whole with strict=yes, and if memory runs out, which no picture is to blame for. */
     if (status != STATUS_OK && job->merge_step &&
         (step_caps(job->merge_step).merges_strictly || result->error.is_out_of_memory))
         result->error.scope = SCOPE_ALL;
