@@ -1,21 +1,22 @@
-/* The jobs of a command, all of which are known before anything is written.
+/* The list of a command's jobs, complete before anything is written.
  *
- * The list owns its jobs. Thread safety: the main thread makes and changes it without workers; then it is
- * constant except for the jobs that workers take. */
+ * The list owns its jobs. Thread safety: the main thread makes and changes the list before there are workers.
+ * Then only its jobs change: each belongs to the worker that took it. */
 #ifndef CLIMG_BATCH_FILES_H
 #define CLIMG_BATCH_FILES_H
 
 #include "batch/job.h"
 
 struct job_list {
-    struct job
-        *jobs; /* sorted by name, byte by byte in every locale; with --info in the order of the arguments */
+    /* In the order of the arguments for stacks and without outputs (--info, --check); else sorted by name,
+     * byte by byte. Folders are always sorted. */
+    struct job *jobs;
     size_t count;
 
-    /* Numbers of files and folders that were left out. */
-    size_t files_left_out;   /* files in folders that are no images for climg */
-    char **left_out_paths;   /* paths of these files, sorted */
-    size_t folders_left_out; /* folders in folders, without --recursive */
+    /* Files and folders inside folder arguments that are no inputs. */
+    size_t files_left_out;   /* number of files that are no images for climg */
+    char **left_out_paths;   /* their paths, sorted */
+    size_t folders_left_out; /* number of folders that were not searched, without --recursive */
 
     const char *output; /* of the command; NULL: each input's path */
     bool output_is_directory;
@@ -34,16 +35,17 @@ struct job_list {
  * after a failure. */
 enum status job_list_make(struct job_list *list, const struct command *command, struct error *error);
 
-/* Removes the jobs of other shards. */
+/* Removes duplicates, and the jobs of other shards. */
 void job_list_keep_shard(struct job_list *list, const struct shard *shard);
 
+/* A message about files that were left out although their names are those of images. */
 struct foreign_note {
     char text[1024];
-    size_t formats; /* number of formats that it names */
+    size_t formats; /* number of formats in it */
 };
 
-/* Returns "2 files are left out, such as a.jp2: climg does not read ...", or of several formats "2 files are
- * left out, as climg does not read BMP (1), GIF (1)", or "" if none has an image's name. */
+/* Returns "2 files are left out, such as a.jp2: climg does not read ..."; for several formats "2 files are
+ * left out, as climg does not read BMP (1), GIF (1)"; or "" if there is no such file. */
 struct foreign_note job_list_describe_foreign(const struct job_list *list);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""
