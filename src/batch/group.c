@@ -1,10 +1,11 @@
-/* Small images of one shape, decoded one after the other and launched together.
+/* Implements group.h: images are decoded one after the other, and each kernel is launched once for all.
  *
  * Launching kernels takes most of the device's time for a small image (tests/bench/groups.py). The first job
- * of a group opens it; later jobs join if their image has the same shape and conversion. Images of a group
- * are more channels of the same planes, so a launch processes all of them. The size of the next group depends
- * on the last ones: it doubles while groups are full, and shrinks to the last size if a job did not fit. A
- * fixed size would pin memory in vain, as in many folders every image has another size. */
+ * sets the shape and the conversion; later jobs join if theirs are the same. Images of a group are more
+ * channels of the same planes, so a launch processes all of them. Memory is allocated before it is known how
+ * many jobs will join. So the size is predicted: it doubles while groups are full, and falls to the size of
+ * the last group if a job did not fit. With a fixed size, folders in which every image has another size would
+ * allocate pinned memory that is not used. */
 #include "batch/group.h"
 
 #include "base/timing.h"
@@ -14,8 +15,8 @@
 
 enum { FIRST_GROUP = 4 /* images of the first group */ };
 
-/* Returns the size of the largest group that the settings allow; 1: no groups. CLIMG_GROUP limits it for
- * tests. With --verify each file is done alone. */
+/* Returns the largest size of a group that the settings allow; 1 means no groups. --verify computes each file
+ * alone. CLIMG_GROUP is a limit for tests. */
 static int choose_limit(const struct job_group *g)
 {
     int forced =
@@ -36,9 +37,9 @@ static bool may_keep_coding(const struct job_group *g, const struct job *job)
     return g->only_moves && job_keeps_coding(job, g->worker);
 }
 
-/* Returns the size of a group that begins with this job, 1 if it goes alone, and records the job's shape and
- * conversion. The worker's device must be open. */
-static int choose_room(struct job_group *g, const struct job *job)
+/* Returns the size of a group that begins with this job, 1 if it is done alone, and records the job's shape
+ * and conversion. The worker's device must be open. */
+static int choose_size(struct job_group *g, const struct job *job)
 {
     struct worker *worker = g->worker;
     struct error ignored;
@@ -57,7 +58,7 @@ static int choose_room(struct job_group *g, const struct job *job)
     return most < g->expected ? most : g->expected;
 }
 
-/* Appends an item. *result moves to it and is cleared. */
+/* Appends an item, moves *result to it and clears that. */
 static void add_item(struct job_group *g, struct job *job, struct result *result)
 {
     g->items[g->count++] = (struct group_item){.job = job, .result = *result, .image = -1};
@@ -69,25 +70,20 @@ bool job_group_begin(struct job_group *g, struct job *job, struct result *result
     struct worker *worker = g->worker;
     struct error ignored;
     int limit = choose_limit(g);
-    /* Stacks merge their pictures; a pipe may block; before the first file, the device is not open. */
+    /* A stack merges its inputs one by one; a pipe may block; the worker's first file opens the device. */
     if (max_jobs < 2 || limit < 2 || job->merge_step || job->bytes == 0 || !worker->open)
         return false;
     struct times since = worker_times(worker);
     bool opened = convert_begin(worker, job, &ignored) == STATUS_OK && !job->skipped;
-    g->room = opened ? choose_room(g, job) : 1;
+    g->max_count = opened ? choose_size(g, job) : 1;
     worker_add_elapsed(worker, &since, 1, &result->times);
-    g->room = g->room < limit ? g->room : limit;
-    g->room = (size_t)g->room < max_jobs ? g->room : (int)max_jobs;
+    g->max_count = g->max_count < limit ? g->max_count : limit;
+    g->max_count = (size_t)g->max_count < max_jobs ? g->max_count : (int)max_jobs;
     g->count = 0;
-    if (g->room < 2)
+    if (g->max_count < 2)
         return false;
     add_item(g, job, result);
     return true;
-}
-
-bool job_group_has_room(const struct job_group *g)
-{
-    return g->count < g->room;
 }
 
 /* True if the job's image has the shape, the conversion and the output type of the first, and has to be
@@ -113,7 +109,7 @@ static void item_free(struct group_item *item)
     item->image = -1;
 }
 
-/* Decodes the job's image into the group, and reads the file to its end, where it may prove damaged. */
+/* Decodes the job's image into the group, and reads the rest of the file, which may be damaged, too. */
 static enum status group_read_rows(struct job_group *g, const struct job *job, struct error *error)
 {
     bool ignored; /* there is one page */
@@ -126,7 +122,8 @@ static enum status group_read_rows(struct job_group *g, const struct job *job, s
     return status;
 }
 
-/* Describes the item's output. Copies the page name, as the reader is closed before the output is written. */
+/* Describes the item's output, with a copy of the page name, as the reader is closed before the name is used.
+ */
 static enum status item_describe(struct job_group *g, struct group_item *item, struct error *error)
 {
     struct image_info *out = &item->page.out;
@@ -162,18 +159,18 @@ static void add_image(struct job_group *g, struct group_item *item)
     job_close(item->job);
 }
 
-/* Allocates the group and adds the first image. Returns false after a failure. */
+/* Allocates the group and adds the image of the first job. Returns false if either fails. */
 static bool open_group(struct job_group *g)
 {
     struct error ignored;
     struct group_item *first = &g->items[0];
-    if (job_plan(first->job, g->worker, g->room, &g->plan, &ignored) != STATUS_OK) {
-        /* --memory-limit is too small for this many. At 1 the worker forms no more groups, as each attempt
-         * opens files twice. */
-        g->expected = g->room / 2;
+    if (job_plan(first->job, g->worker, g->max_count, &g->plan, &ignored) != STATUS_OK) {
+        /* --memory-limit is too small for so many images. If `expected` falls to 1, the worker forms no more
+         * groups, as each attempt opens files twice. */
+        g->expected = g->max_count / 2;
         return false;
     }
-    if (group_open(&g->group, &g->worker->run, &g->plan, g->room, &ignored) == STATUS_OK)
+    if (group_open(&g->group, &g->worker->run, &g->plan, g->max_count, &ignored) == STATUS_OK)
         add_image(g, first);
     return g->images > 0;
 }
@@ -182,7 +179,7 @@ bool job_group_add(struct job_group *g, struct job *job, struct result *result)
 {
     struct error ignored;
     if (job->bytes == 0)
-        return false; /* it might block on a pipe */
+        return false; /* a pipe may block */
     struct times since = worker_times(g->worker);
     bool opened = convert_begin(g->worker, job, &ignored) == STATUS_OK && !job->skipped;
     worker_add_elapsed(g->worker, &since, 1, &result->times);
@@ -212,7 +209,7 @@ static enum status write_image(const struct job_group *g, const struct group_ite
     return status == STATUS_OK ? convert_commit(g->worker, job, error) : status;
 }
 
-/* Runs the chain and records the results of all images. The time is divided equally. */
+/* Runs the chain and records the results of all images, each with an equal share of the time. */
 static enum status run_chain(struct job_group *g)
 {
     const struct page *first = &g->items[0].page;
@@ -252,7 +249,7 @@ void job_group_finish(struct job_group *g, bool has_misfit)
         if (item->is_finished)
             job_finish(item->job, g->worker, STATUS_OK, &item->result);
     }
-    /* The size of the next group. */
+    /* Predict the size of the next group. */
     if (g->images > 0 && has_misfit)
         g->expected = g->images > 2 ? g->images : 2;
     else if (g->images == g->expected && g->expected < GROUP_IMAGES)

@@ -148,7 +148,7 @@ static struct job *work_on_group(struct pool_thread *thread, struct result *resu
 {
     struct job_group *group = &thread->group;
     struct job *misfit = NULL;
-    while (!misfit && job_group_has_room(group)) {
+    while (!misfit && group->count < group->max_count) {
         struct job *job = pool_take(thread);
         if (!job)
             break;
