@@ -68,7 +68,7 @@ static enum status check_coding_options(const struct job_list *list, const struc
     const struct format *format = NULL;
     for (size_t i = 0; i < list->count; i++) {
         format = settings->format ? settings->format : format_by_path(list->jobs[i].output);
-        useless = format ? coding_option_without_use(format, settings) : NULL;
+        useless = format ? useless_coding_option(format, settings) : NULL;
         if (!useless)
             return STATUS_OK;
     }

@@ -1,10 +1,12 @@
-/* Opens a job: decides its format, reads the header, and checks that the command can be done with this input.
+/* Opens a job: reads the header, chooses the output's format, builds the chain, and checks that the command
+ * can be done with this input.
  *
  *     header ─▶ output format ─▶ coefficient file? ─▶ chain for that kind ─▶ checks ─▶ reduction ─▶ range
  *
- * The format of the output is --format, else the format of its name, else the input's. A coefficient file is
- * a pyramid, with which the chain starts. Pages of video are planes of luma and chroma; the
- * chain for chroma is created when the first page of luma has a plan. Only job_plan needs a device. */
+ * The format of the output is --format, else the format of its name, else the input's. A coefficient file
+ * becomes a pyramid, the input of the chain's first stage. Pages of video are planes of luma and chroma; the
+ * chain for chroma is built when the first page of luma has a plan. Only job_plan and measurements need a
+ * device. */
 #include "batch/job.h"
 
 #include "base/files.h"
@@ -42,7 +44,7 @@ static enum status choose_format(const struct settings *settings, const char *ou
     return STATUS_USAGE;
 }
 
-const char *coding_option_without_use(const struct format *format, const struct settings *settings)
+const char *useless_coding_option(const struct format *format, const struct settings *settings)
 {
     const struct {
         enum coding_option option;
@@ -66,7 +68,7 @@ const char *coding_option_without_use(const struct format *format, const struct 
 static enum status check_options(const struct format *format, const struct settings *settings, bool is_single,
                                  struct error *error)
 {
-    const char *useless = is_single ? coding_option_without_use(format, settings) : NULL;
+    const char *useless = is_single ? useless_coding_option(format, settings) : NULL;
     if (useless)
         return fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name);
     const enum sample_type type = settings_type(settings, SAMPLE_UINT8);
@@ -90,8 +92,9 @@ enum status job_check_format(const struct job *job, const struct settings *setti
     return status;
 }
 
-/* Fails if --depth or --linear does not fit the output or a coefficient file. */
-static enum status check_depth(const struct job *job, const struct settings *settings, struct error *error)
+/* Fails if --depth or a coding option does not fit the output, or --linear a coefficient file. */
+static enum status check_output_options(const struct job *job, const struct settings *settings,
+                                        struct error *error)
 {
     if (chain_output(&job->chain, KIND_IMAGE) == KIND_PYRAMID && settings->depth != DEPTH_OPTION_ABSENT &&
         settings->depth != DEPTH_OPTION_FLOAT)
@@ -173,7 +176,7 @@ static enum status check_video(const struct job *job, const struct settings *set
     return STATUS_OK;
 }
 
-/* Fails if the output cannot hold all pages, as far as their number is known, or for complex samples. */
+/* Fails if samples are complex, or if it is known already that the output cannot hold all pages. */
 static enum status check_pages(const struct job *job, struct error *error)
 {
     if (job->pyramid)
@@ -185,7 +188,7 @@ static enum status check_pages(const struct job *job, struct error *error)
     return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
 }
 
-/* Reads the description of a coefficient file. With --page it is a TIFF like any other. */
+/* Reads the description of a coefficient file. With --page, such a file is treated like any TIFF. */
 static enum status read_pyramid(struct job *job, const struct settings *settings, struct error *error)
 {
     const struct image_info *first = reader_info(job->reader);
@@ -195,7 +198,7 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
     return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
 }
 
-/* True if --strip may drop a profile by which the page looks other than sRGB. PNG's chunks of colour stay. */
+/* True if --strip drops a profile that changes the page's look. PNG's own colour chunks are not dropped. */
 static bool strips_space(const struct job *job, const struct settings *settings)
 {
     const struct metadata *metadata = &reader_info(job->reader)->metadata;
@@ -204,7 +207,7 @@ static bool strips_space(const struct job *job, const struct settings *settings)
            reader_info(job->reader)->video.parts < 2 && reader_info(job->reader)->type != SAMPLE_COMPLEX;
 }
 
-/* For --strip: appends the conversion to sRGB of a page in another space. */
+/* For --strip: appends a conversion to sRGB if the page's profile is for another space. */
 static enum status job_strip_space(struct job *job, const struct settings *settings, struct error *error)
 {
     if (!strips_space(job, settings) || job->space == NULL || job->space->is_srgb)
@@ -214,8 +217,7 @@ static enum status job_strip_space(struct job *job, const struct settings *setti
     return chain_add(&job->chain, stage_find("profile"), "auto", error);
 }
 
-/* Opens the page's colour space, if a stage or --strip needs it. A profile that cannot be used is a warning.
- */
+/* Opens the page's colour space if a stage or --strip needs it. Warns of a profile that cannot be used. */
 static enum status job_open_space(struct job *job, const struct settings *settings, struct error *error)
 {
     const struct image_info *info = reader_info(job->reader);
@@ -232,7 +234,7 @@ static enum status job_open_space(struct job *job, const struct settings *settin
         snprintf(job->space_warning, sizeof job->space_warning, "is taken for sRGB, as its %.120s",
                  error->text);
     }
-    /* The floats of a stack mean what the samples of its files mean. */
+    /* Floats of a stack have the space of its files, which is sRGB by default; other floats are linear. */
     if (is_needed && job->space == NULL && job->merge_step && !sample_is_float(job_input_type(job)))
         job->space = colour_space_builtin(info->channels - info->alpha == 1 ? COLOUR_GRAY : COLOUR_SRGB);
     return STATUS_OK;
@@ -266,8 +268,8 @@ bool job_has_stages(const struct job *job)
     return job->merge_step || job->chain.count > (job->orientation > 0);
 }
 
-/* Sets format, pyramid, chain and `copied` from the input's header, checks them, and reduces a JPEG that
- * becomes much smaller. */
+/* Sets format, pyramid, chain and is_copied from the input's header, and checks them. If the chain makes the
+ * picture much smaller, a JPEG is decoded at a reduced size. */
 static enum status job_configure(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
@@ -283,12 +285,13 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
     if (status == STATUS_OK)
         status = job_resolve_chain(job, worker, error);
     if (status == STATUS_OK)
-        status = check_depth(job, settings, error);
+        status = check_output_options(job, settings, error);
     if (status == STATUS_OK)
         status = check_video(job, settings, error);
     job->is_copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
                      !settings->strip && !settings->progressive;
-    /* Values in linear light, or clipped by --range, have other means. */
+    /* Decoding at a reduced size takes means of samples. In linear light, or after clipping by --range, means
+     * would differ. */
     if (status == STATUS_OK && !settings->linear && !settings->range.given && !job->pyramid) {
         const struct shape shape = job_shape(job);
         reader_reduce(job->reader, chain_reduction(&job->chain, &shape));
@@ -296,13 +299,15 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
     return status == STATUS_OK ? check_pages(job, error) : status;
 }
 
-/* Creates the folders of the job's name below the output folder. */
+/* Creates the folders that job->name has, in the output folder. */
 static enum status make_folders(struct job *job, struct error *error)
 {
     const char *last = strrchr(job->name, '/');
-    char *folder = last ? copy_text(job->output, error) : NULL;
+    if (!last)
+        return STATUS_OK;
+    char *folder = copy_text(job->output, error);
     if (!folder)
-        return last ? STATUS_FAILED : STATUS_OK;
+        return STATUS_FAILED;
     const char *below = strrchr(folder, '/') - (last - job->name);
     enum status status = create_folders(folder, (size_t)(below - folder), &job->made_from, error);
     free(folder);
@@ -319,7 +324,7 @@ static bool stat_input(const struct job *job, struct stat *info)
     return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, info) : stat(job->input, info)) == 0;
 }
 
-/* An input that was deleted in the meantime is no failure: it was read to its end. */
+/* If the input was deleted in the meantime, it was still read to its end: that is no failure. */
 enum status job_check_unchanged(const struct job *job, struct error *error)
 {
     const struct stat *before = &job->input_stat;
@@ -357,8 +362,7 @@ enum sample_type job_input_type(const struct job *job)
                                 : reader_info(job->reader)->type;
 }
 
-/* Sets the values that become 0 and full scale, as fractions of the full scale of integers. --range auto
- * reads the whole input. */
+/* Sets job->samples, `low` and `high`. For --range auto reads the whole input. */
 static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
@@ -372,9 +376,9 @@ static enum status choose_range(struct job *job, const struct settings *settings
     return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;
 }
 
-/* Returns the bytes of --memory-limit for decoding ahead, and for compressing: a quarter each. 0 means no
- * limit. */
-static uint64_t share_for_threads(const struct worker *worker)
+/* Returns the limit in bytes of decoding ahead, and of compressing: a quarter of --memory-limit each. 0 means
+ * no limit. */
+static uint64_t coding_memory(const struct worker *worker)
 {
     return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;
 }
@@ -384,7 +388,7 @@ struct reader_options job_reader_options(const struct worker *worker)
     struct reader_options options = settings_reader_options(worker->context->settings);
     options.target = chain_target(worker->context->chain);
     options.jobs = worker->share.threads;
-    options.memory = share_for_threads(worker);
+    options.memory = coding_memory(worker);
     return options;
 }
 
@@ -440,22 +444,23 @@ struct shape job_shape(const struct job *job)
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker)
 {
     const struct image_info *in = reader_info(job->reader);
-    /* Without stages, colours are unchanged, even if alpha is 0. */
-    bool work = job_has_stages(job);
-    bool floats = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
+    /* Without stages colours are not multiplied by alpha, so that they stay unchanged even if alpha is 0. */
+    const bool has_stages = job_has_stages(job);
+    const bool stays_float = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     struct shape shape = job_shape(job);
     shape.linear = worker->context->settings->linear;
-    struct conversion conversion = {
-        .type = in->type,
-        .channels = in->channels,
-        .alpha = in->alpha,
-        .premultiplied = in->premultiplied,
-        .multiply = work,
-        .linear = worker->context->settings->linear && work && !job->is_stack_result &&
-                  (!sample_is_float(in->type) || job->space != NULL),
-        .has_range = worker->context->settings->range.given && (work || !floats) && !job->is_stack_result,
-        .low = job->low,
-        .high = job->high};
+    struct conversion conversion = {.type = in->type,
+                                    .channels = in->channels,
+                                    .alpha = in->alpha,
+                                    .premultiplied = in->premultiplied,
+                                    .multiply = has_stages,
+                                    .linear = worker->context->settings->linear && has_stages &&
+                                              !job->is_stack_result &&
+                                              (!sample_is_float(in->type) || job->space != NULL),
+                                    .has_range = worker->context->settings->range.given &&
+                                                 (has_stages || !stays_float) && !job->is_stack_result,
+                                    .low = job->low,
+                                    .high = job->high};
     conversion_set_curves(&conversion, &shape);
     return conversion;
 }
@@ -483,7 +488,7 @@ static struct writer_options writer_options(const struct job *job, const struct 
                                    .subsampling = worker->context->settings->subsampling,
                                    .progressive = worker->context->settings->progressive,
                                    .jobs = worker->share.threads,
-                                   .memory = share_for_threads(worker),
+                                   .memory = coding_memory(worker),
                                    .spool = worker->context->settings->environment.spool,
                                    .durable = worker->context->settings->resume};
 }
@@ -540,8 +545,8 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
                             enum sample_type type, int pages, struct error *error)
 {
     uint64_t samples = (uint64_t)shape->width * (uint64_t)shape->height * (uint64_t)shape->channels;
-    /* A pyramid has about two complex floats for each sample: 6/4 at level 1, and a quarter of that at each
-     * further level. */
+    /* A pyramid has about two complex floats, 16 bytes, for each sample: 6/4 at level 1 and a quarter of that
+     * at each further level; 17 with the lowpass. */
     uint64_t bytes = samples * (shape->kind == KIND_PYRAMID ? 17 : sample_size(type));
     struct writer_options options = writer_options(job, worker);
     options.expected_bytes = bytes * (uint64_t)pages;
