@@ -220,7 +220,7 @@ def check_lines(command, status, error):
         assert talks or not lines
         return
     assert lines[-1].startswith("climg: "), "the exit status is not explained"
-    several = re.search(r"^climg: (\d+) of (\d+) files failed(?:, and (\d+) were not tried)?", lines[-1])
+    several = re.search(r"^climg: (\d+) of (\d+) files failed(?:, and (\d+) (?:was|were) not tried)?", lines[-1])
     if several and not talks:
         failed, count, untried = (int(number or 0) for number in several.groups())
         assert 1 <= len(lines) - 1 <= failed <= count and (status == 3) == (failed + untried < count)
