@@ -29,35 +29,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Fails because no output is named. The message shows the command with one, unless the input is missing. */
-static enum status fail_without_output(const struct command *command, struct error *error)
-{
-    struct stat info = {.st_mode = 0};
-    const char *input = command->input_count > 0 ? command->inputs[0] : "...";
-    if (command->input_count > 0 && strcmp(input, "-") != 0 && stat(input, &info) != 0)
-        return fail(error, STATUS_FAILED, "%s: %s", input, strerror(errno));
-    return fail(error, STATUS_USAGE,
-                "no output is named, and pixels do not go to a terminal; name one at the end: climg %s%s %s",
-                input, command->chain.count > 0 ? " ..." : "", S_ISDIR(info.st_mode) ? "out/" : "out.png");
-}
-
-/* Fails if pixels would be read from or written to a terminal. */
+/* Fails if pixels would be read from or written to a terminal. If only an output is missing, the message
+ * shows the command with one, unless the input is missing, too. */
 static enum status check_terminal(const struct command *command, struct error *error)
 {
-    bool reads = command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO);
-    bool writes = command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO);
-    if (command->settings.dry_run)
+    struct stat info = {.st_mode = 0};
+    const char *input = command->input_count > 0 ? command->inputs[0] : NULL;
+    const bool is_stdin = input && strcmp(input, "-") == 0, reads = is_stdin && isatty(STDIN_FILENO);
+    const bool writes = command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO);
+    if (command->settings.dry_run || (!reads && !writes))
         return STATUS_OK;
-    if (reads && writes)
-        return fail(error, STATUS_USAGE,
-                    "no input is named; climg in.png --blur 2 out.png is an example, climg --help says more");
-    if (writes)
-        return fail_without_output(command, error);
-    if (reads)
+    if (!writes)
         return fail(error, STATUS_USAGE,
                     "standard input is a terminal; name an input file or pipe one in "
                     "(see climg --help)");
-    return STATUS_OK;
+    if (reads)
+        return fail(error, STATUS_USAGE,
+                    "no input is named; climg in.png --blur 2 out.png is an example, climg --help says more");
+    if (input && !is_stdin && stat(input, &info) != 0)
+        return fail(error, STATUS_FAILED, "%s: %s", input, strerror(errno));
+    return fail(error, STATUS_USAGE,
+                "no output is named, and pixels do not go to a terminal; name one at the end: climg %s%s %s",
+                input ? input : "...", command->chain.count > 0 ? " ..." : "",
+                S_ISDIR(info.st_mode) ? "out/" : "out.png");
 }
 
 /* Fails if a coding option, such as --quality, is useless for every output. */

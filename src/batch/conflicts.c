@@ -159,24 +159,21 @@ static enum status identify_name(struct claim_set *set, const char *path, struct
     return STATUS_OK;
 }
 
-/* Fails because the file of an auxiliary output has an earlier claim. */
-static enum status reject_aux_claim(const struct aux_output *aux, const struct claim *earlier,
-                                    struct error *error)
+/* Fails if writing the file of `later`, an output or an auxiliary output, would destroy the file of
+ * `earlier`. An output may replace its own input with --in-place. */
+static enum status check_claims(const struct claim_set *set, const struct claim *later,
+                                const struct claim *earlier, struct error *error)
 {
-    if (earlier->aux)
+    const struct job *job = later->output;
+    const struct aux_output *aux = later->aux;
+    if (aux && earlier->aux)
         return fail(error, STATUS_USAGE, "the %s and the %s would both go to %s", earlier->aux->noun,
                     aux->noun, aux_name(aux->path));
-    if (earlier->reader)
+    if (aux && earlier->reader)
         return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", aux->option, aux->path,
                     earlier->reader);
-    return fail(error, STATUS_USAGE, "%s%s: that is also an input", aux->option, aux->path);
-}
-
-/* Fails if the job's output would destroy the file of an earlier claim. It may replace its own input with
- * --in-place. */
-static enum status check_output_claim(const struct claim_set *set, const struct job *job,
-                                      const struct claim *earlier, struct error *error)
-{
+    if (aux)
+        return fail(error, STATUS_USAGE, "%s%s: that is also an input", aux->option, aux->path);
     const bool is_stdout = strcmp(job->output, "-") == 0;
     if (earlier->output)
         return fail(error, STATUS_USAGE,
@@ -196,14 +193,6 @@ static enum status check_output_claim(const struct claim_set *set, const struct 
     return set->in_place
                ? STATUS_OK
                : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
-}
-
-/* Fails if writing the file of `later` would destroy the file of `earlier`. */
-static enum status check_claims(const struct claim_set *set, const struct claim *later,
-                                const struct claim *earlier, struct error *error)
-{
-    return later->output ? check_output_claim(set, later->output, earlier, error)
-                         : reject_aux_claim(later->aux, earlier, error);
 }
 
 /* ---------------------------------------------------------------- auxiliary outputs */

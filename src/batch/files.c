@@ -205,8 +205,8 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     return add_left_out(builder->list, path, error);
 }
 
-/* Visits all entries of a folder that are not hidden. A folder that cannot be read becomes a job that fails.
- */
+/* Visits all entries of a folder that are not hidden. Links to folders are not followed, as they may form
+ * circles or leave the folder. A folder that cannot be read becomes a job that fails. */
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error)
 {
     DIR *folder = opendir(path);
@@ -241,18 +241,6 @@ static int by_name(const void *a, const void *b)
     const struct job *first = a, *second = b;
     int order = strcmp(first->name, second->name);
     return order != 0 ? order : strcmp(first->input, second->input);
-}
-
-/* Adds the images of a folder argument, sorted by name. Links to folders are not followed, as they may form
- * circles or leave the folder. */
-static enum status add_folder(struct builder *builder, const char *path, struct error *error)
-{
-    struct job_list *list = builder->list;
-    const size_t before = list->count;
-    enum status status = visit_folder(builder, path, strlen(path) + !ends_in_slash(path), error);
-    if (list->jobs)
-        qsort(list->jobs + before, list->count - before, sizeof *list->jobs, by_name);
-    return status;
 }
 
 /* Records that stdin is used, as an input or as the list of names. Fails if it is used already. */
@@ -299,6 +287,7 @@ static enum status reject_input(const struct builder *builder, const char *path,
 static enum status add_argument(void *context, const char *path, struct error *error)
 {
     struct builder *builder = context;
+    struct job_list *list = builder->list;
     const bool in_place = builder->command->settings.in_place;
     struct stat info;
     builder->arguments++;
@@ -313,15 +302,16 @@ static enum status add_argument(void *context, const char *path, struct error *e
     if (code != 0)
         return add_failed_job(builder, path, strlen(path), code, error);
     /* decide_output makes the output a folder if an input is one: so this was no folder then. */
-    if (S_ISDIR(info.st_mode) && builder->list->output && !builder->list->output_is_directory &&
-        !builder->list->is_stack)
+    if (S_ISDIR(info.st_mode) && list->output && !list->output_is_directory && !list->is_stack)
         return fail(error, STATUS_FAILED, "%s: became a folder while climg started; run climg again", path);
     if (S_ISDIR(info.st_mode)) {
-        const size_t before = builder->list->count;
-        enum status status = add_folder(builder, path, error);
-        return status == STATUS_OK && in_place && builder->list->count == before
-                   ? reject_input(builder, path, "there is no image in this folder", error)
-                   : status;
+        const size_t before = list->count;
+        enum status status = visit_folder(builder, path, strlen(path) + !ends_in_slash(path), error);
+        if (status == STATUS_OK && in_place && list->count == before)
+            return reject_input(builder, path, "there is no image in this folder", error);
+        if (list->jobs)
+            qsort(list->jobs + before, list->count - before, sizeof *list->jobs, by_name);
+        return status;
     }
     /* Read the first bytes of files without a known extension, but not of pipes, which only their job reads.
      */

@@ -15,15 +15,6 @@
 
 enum { FIRST_GROUP = 4 /* images of the first group */ };
 
-/* Returns the largest size of a group that the settings allow; 1 means no groups. --verify computes each file
- * alone. CLIMG_GROUP is a limit for tests. */
-static int choose_limit(const struct job_group *g)
-{
-    int forced =
-        g->worker->context->settings->verify.share > 0 ? 1 : g->worker->context->settings->environment.group;
-    return forced > 0 && forced < GROUP_IMAGES ? forced : GROUP_IMAGES;
-}
-
 void job_group_init(struct job_group *g, struct worker *worker)
 {
     g->worker = worker;
@@ -69,7 +60,10 @@ bool job_group_begin(struct job_group *g, struct job *job, struct result *result
 {
     struct worker *worker = g->worker;
     struct error ignored;
-    int limit = choose_limit(g);
+    const struct settings *settings = worker->context->settings;
+    /* --verify computes each file alone. CLIMG_GROUP is a limit for tests. */
+    const int forced = settings->verify.share > 0 ? 1 : settings->environment.group;
+    const int limit = forced > 0 && forced < GROUP_IMAGES ? forced : GROUP_IMAGES;
     /* A stack merges its inputs one by one; a pipe may block; the worker's first file opens the device. */
     if (max_jobs < 2 || limit < 2 || job->merge_step || job->bytes == 0 || !worker->open)
         return false;

@@ -166,16 +166,6 @@ void progress_subtract_done(struct progress *progress, const struct resume *resu
     }
 }
 
-/* Appends "0:07", or "1:02:03". */
-static void append_time(char *line, double seconds)
-{
-    int whole = (int)fmin(seconds + 0.5, LONGEST_SHOWN);
-    if (whole >= 3600)
-        text_append(line, LINE_SIZE, "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
-    else
-        text_append(line, LINE_SIZE, "%d:%02d", whole / 60, whole % 60);
-}
-
 /* Appends the part that took the most time, where a batch can be made faster. */
 static void append_bottleneck(char *line, const struct progress *progress)
 {
@@ -238,14 +228,18 @@ static double rate_period(struct progress *progress, double now, double *done)
     return now - progress->rate_since;
 }
 
-/* Appends the time that the remaining bytes will take, if `done` bytes took `elapsed` seconds. */
+/* Appends ", 0:07 left", or ", 1:02:03 left": the time for the remaining bytes, if `done` bytes took
+ * `elapsed` seconds. */
 static void append_time_left(char *line, const struct progress *progress, double elapsed, double done)
 {
     if (done <= 0)
         return;
-    text_append(line, LINE_SIZE, ", ");
-    append_time(line, elapsed * fmax(progress->pending_bytes - progress->processed_bytes, 0) / done);
-    text_append(line, LINE_SIZE, " left");
+    const double left = elapsed * fmax(progress->pending_bytes - progress->processed_bytes, 0) / done;
+    const int seconds = (int)fmin(left + 0.5, LONGEST_SHOWN);
+    if (seconds >= 3600)
+        text_append(line, LINE_SIZE, ", %d:%02d:%02d left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    else
+        text_append(line, LINE_SIZE, ", %d:%02d left", seconds / 60, seconds % 60);
 }
 
 /* Draws the line for several files. */
