@@ -1,9 +1,9 @@
-/* The rules of a confined process: inputs are read, the folders of outputs are written.
+/* The rules of a confined process: inputs may be read, the folders of outputs written.
  *
- * A folder's rule is for everything below it, so a folder argument needs one rule. A link in it needs
- * another, as its target may be outside. An output needs its folder, as it is written to a temporary file
- * there and renamed.
- * --report, --trace and the like are overwritten in place: an existing one needs a rule for the file only. */
+ * A rule on a folder includes everything below it, so a folder argument needs one rule. A link in it needs a
+ * rule of its own, as its target may be outside. An output needs a rule on its folder, as a temporary file
+ * there is renamed to it. --report, --trace and similar files are overwritten in place: if the file exists, a
+ * rule on the file suffices. */
 #include "batch/rights.h"
 
 #include "base/confine.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Allows to read all inputs. */
+/* Allows reading all inputs, and files that stages and --compare read. */
 static void allow_inputs(const struct command *command, const struct job_list *list)
 {
     struct stat info;
@@ -37,7 +37,8 @@ static void allow_inputs(const struct command *command, const struct job_list *l
     }
 }
 
-/* Allows to overwrite a file, or to create it, and with --resume to read it. */
+/* Allows overwriting a file, or creating it if it is missing, and with --resume reading it. `path` may be
+ * NULL. */
 static void allow_aux_output(const char *path, const struct settings *settings)
 {
     struct stat info;
@@ -50,8 +51,8 @@ static void allow_aux_output(const char *path, const struct settings *settings)
         confine_allow_folder(path, rights | CONFINE_MAKE_FILES);
 }
 
-/* Allows to write an image: a device or pipe itself, and otherwise in its folder, or if it is a link in the
- * folder of its target. *folder is the last folder that was allowed, and its length. */
+/* Allows writing an image: a rule on a device or pipe itself, else on the image's folder; of a link, on its
+ * target's folder. *folder is the last folder that got a rule: consecutive outputs of one folder share it. */
 static enum status allow_image(const char *path, unsigned rights, struct word *folder, struct error *error)
 {
     struct stat info = {.st_mode = 0};
@@ -77,9 +78,8 @@ static enum status allow_image(const char *path, unsigned rights, struct word *f
     return STATUS_OK;
 }
 
-/* Returns the rights in the folder of the job's output. Reading is allowed if there are several outputs, as
- * leftovers of killed runs are looked for in their folders, if the format reads what it has written, and for
- * --resume. */
+/* Returns the rights on the folder of the job's output. Reading is needed for several outputs, to find
+ * temporary files of killed runs, for formats that read what they have written, and for --resume. */
 static unsigned output_rights(const struct job *job, const struct settings *settings)
 {
     const struct format *format = settings->format ? settings->format : format_by_path(job->output);
@@ -87,7 +87,7 @@ static unsigned output_rights(const struct job *job, const struct settings *sett
     return CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
 }
 
-/* Allows to write all outputs. */
+/* Allows writing all outputs. */
 static enum status allow_outputs(const struct command *command, const struct job_list *list,
                                  struct error *error)
 {
@@ -100,7 +100,7 @@ static enum status allow_outputs(const struct command *command, const struct job
         if (allow_image(job->output, output_rights(job, settings), &folder, error) != STATUS_OK)
             return STATUS_FAILED;
     }
-    /* The output folder, if it was created for this run, is removed again if it stays empty. */
+    /* Allow removing the output folder if this run created it: it is removed if it stays empty. */
     const size_t made_from = list->count > 0 ? list->jobs[0].made_from : 0;
     char *made = made_from > 0 ? text_print(error, "%.*s", (int)made_from, list->jobs[0].output) : NULL;
     if (made_from > 0 && !made)
