@@ -170,12 +170,6 @@ static void report_check(FILE *file, const struct check *check)
     putc('\n', file);
 }
 
-/* For ordered_close: a check owns no memory. */
-static void release_check(void *slot)
-{
-    (void)slot;
-}
-
 /* Checks all files in parallel, and prints and reports the outcomes in the order of the list. Adds the number
  * of failures to *failed, and sets *error to the last one. */
 static enum status check_all(const struct command *command, const struct job_list *list, FILE *out,
@@ -211,7 +205,7 @@ static enum status check_all(const struct command *command, const struct job_lis
             report_check(report, done);
         ordered_release(&files);
     }
-    ordered_close(&files, release_check);
+    ordered_close(&files, NULL);
     return status;
 }
 

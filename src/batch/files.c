@@ -22,27 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Appends the job and owns its strings; frees them on failure. */
-static enum status append_job(struct job_list *list, size_t *capacity, struct job *job, struct error *error)
-{
-    if (list->count == *capacity) {
-        size_t more = *capacity > 0 ? 2 * *capacity : 64;
-        struct job *jobs = realloc(list->jobs, more * sizeof *jobs);
-        if (!jobs) {
-            job_free(job);
-            return fail_memory(error, "out of memory for the list of files");
-        }
-        list->jobs = jobs;
-        *capacity = more;
-    }
-    list->jobs[list->count++] = *job;
-    return STATUS_OK;
-}
-
 /* State while a list is made. */
 struct builder {
     struct job_list *list;
-    size_t capacity;  /* number of jobs that fit into list->jobs */
     size_t arguments; /* number of names of the command line and of --files-from so far */
     const struct command *command;
     struct stat output; /* the output folder, which is skipped in input folders; zero if it does not exist */
@@ -84,7 +66,11 @@ static char *name_output(const char *folder, const char *name, const struct form
 static enum status add_job(struct builder *builder, const char *name, const char *input,
                            const struct stat *info, const struct format *content_format, struct error *error)
 {
-    const struct job_list *list = builder->list;
+    struct job_list *list = builder->list;
+    struct job *jobs = array_grow(list->jobs, list->count, sizeof *jobs, "the list of files", error);
+    if (!jobs)
+        return STATUS_FAILED;
+    list->jobs = jobs;
     struct job job = {
         .name = copy_text(name, error), .input = copy_text(input, error), .is_single = !list->several};
     if (list->output == NULL)
@@ -99,10 +85,12 @@ static enum status add_job(struct builder *builder, const char *name, const char
         job.input_device = info->st_dev;
         job.input_inode = info->st_ino;
     }
-    if (job.name && job.input && job.output)
-        return append_job(builder->list, &builder->capacity, &job, error);
-    job_free(&job);
-    return STATUS_FAILED;
+    if (!job.name || !job.input || !job.output) {
+        job_free(&job);
+        return STATUS_FAILED;
+    }
+    jobs[list->count++] = job;
+    return STATUS_OK;
 }
 
 /* Adds a job that fails, for an input that cannot be found or read. The job's name is the path from offset
@@ -121,18 +109,16 @@ static enum status add_failed_job(struct builder *builder, const char *path, siz
 /* Records the path of a file that is left out as it is no image. */
 static enum status add_left_out(struct job_list *list, const char *path, struct error *error)
 {
-    const size_t count = list->files_left_out;
-    if ((count & (count - 1)) == 0) { /* the capacity is the next power of two */
-        const size_t capacity = count > 0 ? 2 * count : 1;
-        char **paths = realloc(list->left_out_paths, capacity * sizeof *paths);
-        if (!paths)
-            return fail_memory(error, "out of memory for the list of files");
-        list->left_out_paths = paths;
-    }
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
+    char **paths =
+        array_grow(list->left_out_paths, list->files_left_out, sizeof *paths, "the list of files", error);
+    if (!paths)
+        return STATUS_FAILED;
+    list->left_out_paths = paths;
     char *copy = copy_text(path, error);
     if (!copy)
         return STATUS_FAILED;
-    list->left_out_paths[list->files_left_out++] = copy;
+    paths[list->files_left_out++] = copy;
     return STATUS_OK;
 }
 

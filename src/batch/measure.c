@@ -37,13 +37,6 @@ static enum status measuring_add(void *context, const void *rows, size_t pitch, 
     return STATUS_OK;
 }
 
-static enum status measuring_end(void *context, struct error *error)
-{
-    (void)context;
-    (void)error;
-    return STATUS_OK;
-}
-
 /* Opens the current page of the input a second time. Fails for video and for the result of a stack. */
 static enum status measure_open(const struct job *job, const struct worker *worker, const char *stage,
                                 struct reader **reader, struct error *error)
@@ -109,7 +102,7 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
                                  struct reader *reader, struct measuring *measuring, struct error *error)
 {
     const struct chain before = {.steps = job->chain.steps, .count = index};
-    const struct memory_sink sink = {measuring, measuring_begin, measuring_add, measuring_end};
+    const struct memory_sink sink = {measuring, measuring_begin, measuring_add, NULL};
     struct plan_request request = job_plan_request(job, worker, reader);
     struct clipping ignored = {0};
     struct plan plan;

@@ -151,23 +151,6 @@ static const char *record_parse(const char *line, struct done_record *record)
     return count == 7 && line[blank] == ' ' && line[strlen(line) - 1] == '\n' ? line + blank + 1 : NULL;
 }
 
-/* Appends a record, whose path the struct then owns. */
-static enum status record_append(struct resume *resume, const struct done_record *record, struct error *error)
-{
-    if (resume->count == resume->capacity) {
-        size_t more = resume->capacity > 0 ? 2 * resume->capacity : 64;
-        struct done_record *larger = realloc(resume->records, more * sizeof *larger);
-        if (!larger)
-            return fail_memory(error, "out of memory for the list of what is done");
-        resume->records = larger;
-        resume->capacity = more;
-    }
-    resume->records[resume->count] = *record;
-    resume->records[resume->count].index = resume->count;
-    resume->count++;
-    return STATUS_OK;
-}
-
 /* Opens a done list, and returns its descriptor; -1 on failure, or if it is no regular file. The flags guard
  * against links and pipes in a folder that others may write to. */
 static int done_list_open(const char *path, int flags)
@@ -182,8 +165,9 @@ static int done_list_open(const char *path, int flags)
 
 /* Callback of job_list_each_folder: reads the folder's done list if there is one. `folder` ends in "/", or is
  * empty. */
-static enum status done_list_load(void *resume, const char *folder, struct error *error)
+static enum status done_list_load(void *context, const char *folder, struct error *error)
 {
+    struct resume *resume = context;
     char *path = text_print(error, "%s%s", folder, DONE_LIST), *line = NULL;
     size_t size = 0;
     if (!path)
@@ -193,14 +177,19 @@ static enum status done_list_load(void *resume, const char *folder, struct error
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     enum status status = STATUS_OK;
     while (file && status == STATUS_OK && getline(&line, &size, file) > 0) {
-        struct done_record record;
+        struct done_record record = {.index = resume->count}, *records;
         const char *name = record_parse(line, &record);
         if (!name)
             continue;
-        record.path = text_print(error, "%s%.*s", folder, (int)strlen(name) - 1, name); /* without "\n" */
-        status = record.path ? record_append(resume, &record, error) : STATUS_FAILED;
-        if (status != STATUS_OK)
-            free(record.path);
+        records =
+            array_grow(resume->records, resume->count, sizeof record, "the list of what is done", error);
+        resume->records = records ? records : resume->records;
+        record.path = records ? text_print(error, "%s%.*s", folder, (int)strlen(name) - 1, name)
+                              : NULL; /* without "\n" */
+        if (record.path)
+            records[resume->count++] = record;
+        else
+            status = STATUS_FAILED;
     }
     free(line);
     if (file)

@@ -43,7 +43,7 @@ struct resume {
     const char *provenance;      /* of this command's outputs; belongs to the caller */
     uint64_t provenance_hash;    /* without the version of climg */
     struct done_record *records; /* sorted by path */
-    size_t count, capacity;      /* number of records, and of records that fit */
+    size_t count;                /* number of records */
 };
 
 /* For --resume: fails if an output replaces its input and cannot store the provenance, because of its format
