@@ -325,12 +325,6 @@ static enum status add_read_path(struct claim_set *set, const char *path, const 
     return add_read_inode(set, info.st_dev, info.st_ino, reader, NULL, error);
 }
 
-static bool is_same_input(const struct job *a, const struct job *b)
-{
-    return strcmp(a->input, b->input) == 0 ||
-           (a->input_inode != 0 && a->input_device == b->input_device && a->input_inode == b->input_inode);
-}
-
 /* Adds a file that is written: its name, and its inode if it exists. Several outputs may go to one device,
  * such as /dev/null, but only one to stdout. Sets *is_duplicate if another job converts the same input to it.
  */
@@ -352,10 +346,14 @@ static enum status add_written(struct claim_set *set, const char *path, struct c
         status = claim_add(set, &set->files, compare_identities, &claim, &earlier, error);
     if (status != STATUS_OK)
         return status;
-    *is_duplicate =
-        earlier && earlier->output && claim.output && is_same_input(earlier->output, claim.output);
-    if (*is_duplicate)
-        return STATUS_OK;
+    if (earlier && earlier->output && claim.output) {
+        const struct job *one = earlier->output, *other = claim.output;
+        *is_duplicate = strcmp(one->input, other->input) == 0 ||
+                        (one->input_inode != 0 && one->input_device == other->input_device &&
+                         one->input_inode == other->input_inode);
+        if (*is_duplicate)
+            return STATUS_OK;
+    }
     if (earlier && (status = check_claims(set, &claim, earlier, error)) != STATUS_OK)
         return status;
     if (claim.output && folding_locale && (status = add_folded(set, &claim, error)) != STATUS_OK)

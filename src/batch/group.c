@@ -103,54 +103,45 @@ static void item_free(struct group_item *item)
     item->image = -1;
 }
 
-/* Decodes the job's image into the group, and reads the rest of the file, which may be damaged, too. */
-static enum status group_read_rows(struct job_group *g, const struct job *job, struct error *error)
-{
-    bool ignored; /* there is one page */
-    double since = clock_seconds();
-    enum status status = reader_read(job->reader, group_input(&g->group, g->images), g->group.in.pitch,
-                                     (uint32_t)g->input.height, error);
-    if (status == STATUS_OK)
-        status = reader_next_page(job->reader, &ignored, error);
-    timing_add(&g->worker->timing, PART_DECODE, "decode", -1, since);
-    return status;
-}
-
-/* Describes the item's output, with a copy of the page name, as the reader is closed before the name is used.
- */
-static enum status item_describe(struct job_group *g, struct group_item *item, struct error *error)
-{
-    struct image_info *out = &item->page.out;
-    item->page.plan = &g->plan;
-    enum status status = job_describe(item->job, g->worker, &item->page, error);
-    if (status != STATUS_OK)
-        return status;
-    item->page_name = out->page_name ? copy_text(out->page_name, error) : NULL;
-    status = out->page_name && !item->page_name ? STATUS_FAILED : STATUS_OK;
-    out->page_name = item->page_name;
-    return status;
-}
-
-/* Decodes the item's image into the group and closes the input. After a failure closes the job, which is then
- * done alone. */
+/* Describes the item's output, decodes its image into the group and closes the input. After a failure closes
+ * the job, which is then done alone. */
 static void add_image(struct job_group *g, struct group_item *item)
 {
+    struct job *job = item->job;
+    struct image_info *out = &item->page.out;
+    struct timing *timing = &g->worker->timing;
     struct error ignored;
-    struct times since = worker_times(g->worker);
-    enum status status = item_describe(g, item, &ignored);
+    bool more; /* false, as there is one page */
+    const struct times since = worker_times(g->worker);
+
+    /* Describe the output. Copy the page name, as the reader is closed before the output is written. */
+    item->page.plan = &g->plan;
+    enum status status = job_describe(job, g->worker, &item->page, &ignored);
+    if (status == STATUS_OK && out->page_name) {
+        item->page_name = copy_text(out->page_name, &ignored);
+        status = item->page_name ? STATUS_OK : STATUS_FAILED;
+        out->page_name = item->page_name;
+    }
+
+    /* Decode the image, and read the rest of the file, which may be damaged, too. */
+    const double start = clock_seconds();
     if (status == STATUS_OK)
-        status = group_read_rows(g, item->job, &ignored);
+        status = reader_read(job->reader, group_input(&g->group, g->images), g->group.in.pitch,
+                             (uint32_t)g->input.height, &ignored);
     if (status == STATUS_OK)
-        status = job_check_unchanged(item->job, &ignored);
+        status = reader_next_page(job->reader, &more, &ignored);
+    timing_add(timing, PART_DECODE, "decode", -1, start);
+    if (status == STATUS_OK)
+        status = job_check_unchanged(job, &ignored);
     worker_add_elapsed(g->worker, &since, 1, &item->result.times);
     if (status == STATUS_OK) {
-        result_note_trailing(item->job, g->worker, &item->result);
+        result_note_trailing(job, g->worker, &item->result);
         item->image = g->images++;
-        job_close_input(item->job);
-        return;
+        job_close_input(job);
+    } else {
+        item_free(item);
+        job_close(job);
     }
-    item_free(item);
-    job_close(item->job);
 }
 
 /* Allocates the group and adds the image of the first job. Returns false if either fails. */

@@ -176,18 +176,6 @@ static enum status check_video(const struct job *job, const struct settings *set
     return STATUS_OK;
 }
 
-/* Fails if samples are complex, or if it is known already that the output cannot hold all pages. */
-static enum status check_pages(const struct job *job, struct error *error)
-{
-    if (job->pyramid)
-        return STATUS_OK;
-    if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
-        return fail(error, STATUS_FAILED,
-                    "holds complex numbers, not an image; keep their real parts, as with GDAL: "
-                    "gdal_translate -ot Float32 IN OUT");
-    return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
-}
-
 /* Reads the description of a coefficient file. With --page, such a file is treated like any TIFF. */
 static enum status read_pyramid(struct job *job, const struct settings *settings, struct error *error)
 {
@@ -205,16 +193,6 @@ static bool strips_space(const struct job *job, const struct settings *settings)
     return settings->strip && metadata->icc.data != NULL && !metadata->has_cicp && !job->pyramid &&
            !chain_has(&job->chain, "profile") && chain_output(&job->chain, KIND_IMAGE) == KIND_IMAGE &&
            reader_info(job->reader)->video.parts < 2 && reader_info(job->reader)->type != SAMPLE_COMPLEX;
-}
-
-/* For --strip: appends a conversion to sRGB if the page's profile is for another space. */
-static enum status job_strip_space(struct job *job, const struct settings *settings, struct error *error)
-{
-    if (!strips_space(job, settings) || job->space == NULL || job->space->is_srgb)
-        return STATUS_OK;
-    snprintf(job->space_warning, sizeof job->space_warning,
-             "is converted from %s to sRGB, as --strip drops profiles", job->space->name);
-    return chain_add(&job->chain, stage_find("profile"), "auto", error);
 }
 
 /* Opens the page's colour space if a stage or --strip needs it. Warns of a profile that cannot be used. */
@@ -252,8 +230,13 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
                       format_holds_coefficients(job->format) && !job_is_stack_input(job), &job->chain, error);
     if (status == STATUS_OK)
         status = job_open_space(job, settings, error);
-    if (status == STATUS_OK && !job_is_stack_input(job))
-        status = job_strip_space(job, settings, error);
+    /* For --strip: append a conversion to sRGB if the page's profile is for another space. */
+    if (status == STATUS_OK && !job_is_stack_input(job) && strips_space(job, settings) && job->space &&
+        !job->space->is_srgb) {
+        snprintf(job->space_warning, sizeof job->space_warning,
+                 "is converted from %s to sRGB, as --strip drops profiles", job->space->name);
+        status = chain_add(&job->chain, stage_find("profile"), "auto", error);
+    }
     const bool turns =
         settings->auto_orient ||
         (!settings->stored_orientation && (job_is_stack_input(job) || chain_caps(&job->chain).needs_upright));
@@ -296,7 +279,14 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
         const struct shape shape = job_shape(job);
         reader_reduce(job->reader, chain_reduction(&job->chain, &shape));
     }
-    return status == STATUS_OK ? check_pages(job, error) : status;
+    if (status != STATUS_OK || job->pyramid)
+        return status;
+    if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
+        return fail(error, STATUS_FAILED,
+                    "holds complex numbers, not an image; keep their real parts, as with GDAL: "
+                    "gdal_translate -ot Float32 IN OUT");
+    /* If the number of pages is known, fail now if the output cannot hold them. */
+    return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
 }
 
 /* Creates the folders that job->name has, in the output folder. */

@@ -54,17 +54,6 @@ static enum status measure_open(const struct job *job, const struct worker *work
                           : reader_open_again(job->reader, &options, reader, error);
 }
 
-/* Reduces the picture by 1, 2, 4 or 8, so that its longer side keeps at least `side` pixels. */
-static void measure_reduce(struct reader *reader, int side)
-{
-    const struct image_info *info = reader_info(reader);
-    const uint32_t longer = info->width > info->height ? info->width : info->height;
-    int factor = 1;
-    while (factor < 8 && longer / (2 * (uint32_t)factor) >= (uint32_t)side)
-        factor *= 2;
-    reader_reduce(reader, factor);
-}
-
 /* True if step `index` can measure the rows of the file itself: it is the first step, and conversion to
  * planes and back would not change a sample. */
 static bool measures_file_rows(const struct job *job, const struct worker *worker, size_t index)
@@ -151,8 +140,15 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
     struct reader *reader;
     enum status status = measure_open(job, worker, step->stage->name, &reader, error);
     if (status == STATUS_OK) {
-        if (measurement->sufficient_side > 0 && index == (job->orientation > 0))
-            measure_reduce(reader, measurement->sufficient_side);
+        /* Reduce the picture by 1, 2, 4 or 8, so that its longer side keeps enough pixels. */
+        const struct image_info *info = reader_info(reader);
+        const int longer = (int)(info->width > info->height ? info->width : info->height);
+        const int side = measurement->sufficient_side;
+        int factor = 1;
+        while (side > 0 && index == (job->orientation > 0) && factor < 8 && longer / (2 * factor) >= side)
+            factor *= 2;
+        if (factor > 1)
+            reader_reduce(reader, factor);
         measuring.state = allocate_zeroed(1, measurement->size, "a measurement", error);
         status = !measuring.state ? STATUS_FAILED
                  : measures_file_rows(job, worker, index)

@@ -18,12 +18,6 @@ struct names {
     char name[PATH_MAX]; /* the current line */
 };
 
-/* True if the text begins with a byte order mark of UTF-16. */
-static bool has_utf16_mark(const char *name, size_t length)
-{
-    return length >= 2 && (memcmp(name, "\xff\xfe", 2) == 0 || memcmp(name, "\xfe\xff", 2) == 0);
-}
-
 /* Removes the CR at the end of a line, and the byte order mark of UTF-8 at the start of the list, which
  * Windows editors write. Does nothing if a file of this name exists. */
 static void drop_windows_marks(struct names *names, size_t length)
@@ -46,10 +40,12 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
     *more = c != EOF;
     names->count += *more;
     for (; c != EOF && c != names->separator; c = getc_unlocked(names->file)) {
-        if (c == '\0')
+        if (c == '\0') {
+            const bool is_utf16 = length >= 2 && (memcmp(names->name, "\xff\xfe", 2) == 0 ||
+                                                  memcmp(names->name, "\xfe\xff", 2) == 0);
             return fail(error, STATUS_FAILED, "line %zu contains a NUL; %s", names->count,
-                        has_utf16_mark(names->name, length) ? "the list is UTF-16: save it as UTF-8"
-                                                            : "--null reads such lists");
+                        is_utf16 ? "the list is UTF-16: save it as UTF-8" : "--null reads such lists");
+        }
         if (length == sizeof names->name - 1)
             return fail(error, STATUS_FAILED, "line %zu is longer than any file name%s", names->count,
                         names->separator == '\0' ? "" : "; --null reads lists separated by NUL");

@@ -130,23 +130,14 @@ static void put_warnings(struct json_writer *line, const char *warnings)
     json_end(line, ']');
 }
 
-/* Returns the "reason" of a failure (docs/cluster.md), which says what a caller must change before it tries
- * the file again. */
-static const char *failure_reason(const struct result *result)
-{
-    static const char *const scopes[] = {
-        [SCOPE_FILE] = "file", [SCOPE_FOLDER] = "folder", [SCOPE_DISK] = "disk", [SCOPE_ALL] = "machine"};
-    return result->status == STATUS_USAGE   ? "usage"
-           : result->error.is_out_of_memory ? "memory"
-                                            : scopes[result->error.scope];
-}
-
 /* Prints the job's line. All lines have the same keys; missing values are null. `state` is the text of
  * "status". A job that was not tried has no exit status. */
 static void print_result(FILE *out, const struct job *job, const struct result *result, const char *state)
 {
     const bool has_failed = result->status != STATUS_OK, has_result = job->has_result;
     const bool was_processed = has_result && !result->skipped;
+    static const char *const scopes[] = {
+        [SCOPE_FILE] = "file", [SCOPE_FOLDER] = "folder", [SCOPE_DISK] = "disk", [SCOPE_ALL] = "machine"};
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
     json_put_string(&line, "input", job->is_stack_result ? NULL : job->input);
@@ -157,7 +148,12 @@ static void print_result(FILE *out, const struct job *job, const struct result *
         json_put_integer(&line, "exit", (long long)result->status);
     else
         json_put_null(&line, "exit");
-    json_put_string(&line, "reason", has_failed ? failure_reason(result) : NULL);
+    /* The reason says what a caller must change before it tries the file again (docs/cluster.md). */
+    json_put_string(&line, "reason",
+                    !has_failed                      ? NULL
+                    : result->status == STATUS_USAGE ? "usage"
+                    : result->error.is_out_of_memory ? "memory"
+                                                     : scopes[result->error.scope]);
     json_put_string(&line, "stage", has_failed ? result->error.stage : NULL);
     put_warnings(&line, result->warnings);
     put_sizes(&line, "from", result->width, result->height, result->channels);

@@ -78,15 +78,6 @@ static enum status allow_image(const char *path, unsigned rights, struct word *f
     return STATUS_OK;
 }
 
-/* Returns the rights on the folder of the job's output. Reading is needed for several outputs, to find
- * temporary files of killed runs, for formats that read what they have written, and for --resume. */
-static unsigned output_rights(const struct job *job, const struct settings *settings)
-{
-    const struct format *format = settings->format ? settings->format : format_by_path(job->output);
-    const bool reads = !job->is_single || !format || writer_reads(format) || settings->resume;
-    return CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
-}
-
 /* Allows writing all outputs. */
 static enum status allow_outputs(const struct command *command, const struct job_list *list,
                                  struct error *error)
@@ -96,8 +87,13 @@ static enum status allow_outputs(const struct command *command, const struct job
     if (list->output_is_directory)
         confine_allow(list->output, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     for (size_t i = 0; i < list->count; i++) {
+        /* Reading is needed for several outputs, to find temporary files of killed runs, for formats that
+         * read what they have written, and for --resume. */
         const struct job *job = &list->jobs[i];
-        if (allow_image(job->output, output_rights(job, settings), &folder, error) != STATUS_OK)
+        const struct format *format = settings->format ? settings->format : format_by_path(job->output);
+        const bool reads = !job->is_single || !format || writer_reads(format) || settings->resume;
+        const unsigned rights = CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
+        if (allow_image(job->output, rights, &folder, error) != STATUS_OK)
             return STATUS_FAILED;
     }
     /* Allow removing the output folder if this run created it: it is removed if it stays empty. */

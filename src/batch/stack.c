@@ -120,8 +120,6 @@ void stack_free(struct stack *stack)
     *stack = (struct stack){.step = NULL};
 }
 
-/* ---------------------------------------------------------------- the order of the inputs */
-
 void stack_pass_turn(struct job *job)
 {
     struct stack *stack = job->stack;
@@ -130,17 +128,6 @@ void stack_pass_turn(struct job *job)
     while (stack->turn < stack->series.count && stack->has_ended[stack->turn])
         stack->turn++;
     pthread_cond_broadcast(&stack->turn_changed);
-    pthread_mutex_unlock(&stack->lock);
-}
-
-/* Waits until all inputs before this one have ended. There is no deadlock: workers take jobs in order, so all
- * earlier jobs have ended or belong to another worker. */
-static void wait_for_turn(struct job *job)
-{
-    struct stack *stack = job->stack;
-    pthread_mutex_lock(&stack->lock);
-    while (stack->turn < job->index)
-        pthread_cond_wait(&stack->turn_changed, &stack->lock);
     pthread_mutex_unlock(&stack->lock);
 }
 
@@ -237,7 +224,15 @@ static enum status end_picture(void *context, struct error *error)
     struct stack_picture *picture = &job->picture;
     const struct merge *merge = merge_functions(stack);
     enum status status = STATUS_OK;
-    wait_for_turn(job);
+
+    /* Wait until all inputs before this one have ended. There is no deadlock: workers take jobs in order, so
+     * all earlier jobs have ended or belong to another worker. */
+    pthread_mutex_lock(&stack->lock);
+    while (stack->turn < job->index)
+        pthread_cond_wait(&stack->turn_changed, &stack->lock);
+    pthread_mutex_unlock(&stack->lock);
+
+    /* Begin the merge with the first picture, and add each. */
     if (!stack->merge) {
         const struct merge_input input = {.info = &picture->info,
                                           .samples = job_input_type(job),

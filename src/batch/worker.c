@@ -73,19 +73,6 @@ bool worker_is_opening(struct worker *worker)
     return atomic_load(&device_owner(worker)->opener.is_opening);
 }
 
-/* Waits for the thread of worker_begin_open, or opens the device of a leader without one. */
-static enum status await_own_device(struct worker *worker, struct error *error)
-{
-    struct device_opener *opener = &worker->opener;
-    if (!opener->has_thread)
-        return open_own_device(worker, error);
-    pthread_join(opener->thread, NULL);
-    opener->has_thread = false;
-    if (opener->status != STATUS_OK)
-        *error = opener->error;
-    return opener->status;
-}
-
 /* Sets the memory limits by the worker's share. With --verify, run and verifier have half of the host's
  * memory each, rounded up, as 0 means no limit. */
 static void set_limits(struct worker *worker)
@@ -105,7 +92,19 @@ static void set_limits(struct worker *worker)
 static enum status open_run(struct worker *worker, struct error *error)
 {
     struct worker *leader = worker->leader;
-    enum status status = leader ? worker_open(leader, error) : await_own_device(worker, error);
+    struct device_opener *opener = &worker->opener;
+    enum status status;
+    if (leader) {
+        status = worker_open(leader, error);
+    } else if (!opener->has_thread) {
+        status = open_own_device(worker, error);
+    } else { /* wait for the thread of worker_begin_open */
+        pthread_join(opener->thread, NULL);
+        opener->has_thread = false;
+        status = opener->status;
+        if (status != STATUS_OK)
+            *error = opener->error;
+    }
     if (status == STATUS_OK && leader)
         status = device_share(&leader->shared, &worker->device, error);
     if (status != STATUS_OK) {

@@ -79,28 +79,24 @@ static bool drop_device(struct pool_thread *thread)
     return true;
 }
 
-/* True if all outputs are in one folder. */
-static bool is_one_folder(const struct job_list *list)
+/* True if all remaining jobs would fail for the same reason: any, if its scope is SCOPE_ALL; a full disk, if
+ * there is an output folder; a full disk or a folder that is not writable, if all outputs are in one folder.
+ */
+static bool ends_all(const struct job_list *list, const struct result *result)
 {
+    const enum error_scope scope = result->error.scope;
     const char *first = list->jobs[0].output;
     const int length = folder_length(first);
+    if (result->status == STATUS_OK || scope == SCOPE_FILE)
+        return false;
+    if (scope == SCOPE_ALL || (scope == SCOPE_DISK && list->output))
+        return true;
     for (size_t i = 1; i < list->count; i++) {
         const char *output = list->jobs[i].output;
         if (folder_length(output) != length || strncmp(output, first, (size_t)length) != 0)
             return false;
     }
     return true;
-}
-
-/* True if all remaining jobs would fail for the same reason: any, if its scope is SCOPE_ALL; a full disk, if
- * there is an output folder; a full disk or a folder that is not writable, if all outputs are in one folder.
- */
-static bool ends_all(const struct job_list *list, const struct result *result)
-{
-    if (result->status == STATUS_OK || result->error.scope == SCOPE_FILE)
-        return false;
-    return result->error.scope == SCOPE_ALL || (result->error.scope == SCOPE_DISK && list->output) ||
-           is_one_folder(list);
 }
 
 /* Defers the job, if it can be done again, or reports its result. With several devices, tests the device
@@ -189,32 +185,27 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Converts the job. After out of memory, halves the slices and tries again, until they cannot be lower. */
-static void convert_in_less(struct worker *worker, struct job *job, struct result *result)
-{
-    int limit = 0;
-    do {
-        worker_clear(worker);
-        worker->run.limits.slice = limit;
-        convert(worker, job, result);
-        limit = result->slice / 2;
-    } while (result->status != STATUS_OK && result->error.is_out_of_memory && limit > 0);
-    worker->run.limits.slice = 0;
-}
-
-/* Does the deferred jobs, one at a time, with all memory. The other workers have ended, so no lock is needed.
- */
+/* Does the deferred jobs, one at a time, with all memory. After out of memory, halves the slices and tries
+ * again, until they cannot be lower. The other workers have ended, so no lock is needed. */
 static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
-    worker_take_all_memory(&thread->worker);
+    struct worker *worker = &thread->worker;
+    worker_take_all_memory(worker);
     while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->is_stopped) {
         struct job *job = pool->deferred;
         struct result result = {.group = 1};
         pool->deferred = job->next;
         if (!pool->deferred)
             pool->deferred_end = &pool->deferred;
-        convert_in_less(&thread->worker, job, &result);
+        int limit = 0;
+        do {
+            worker_clear(worker);
+            worker->run.limits.slice = limit;
+            convert(worker, job, &result);
+            limit = result.slice / 2;
+        } while (result.status != STATUS_OK && result.error.is_out_of_memory && limit > 0);
+        worker->run.limits.slice = 0;
         finish_job(thread, job, &result);
     }
 }
