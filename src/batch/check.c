@@ -36,11 +36,6 @@ struct check {
     char warnings[512];       /* separated by "; " */
 };
 
-static void check_warn(struct check *check, const char *text)
-{
-    text_add_item(check->warnings, sizeof check->warnings, "; ", text);
-}
-
 /* Decodes a page, and adds it to *sum, the checksum of a coefficient file. `sum` is NULL for other files. */
 static enum status check_page(struct check *check, struct reader *reader, uint32_t *sum, struct error *error)
 {
@@ -92,7 +87,7 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
     check->height = info->height;
     check->checksums = format->checksums ? format->checksums(info) : NULL;
     for (bool more = true; status == STATUS_OK && more;) {
-        check_warn(check, info->metadata.warning);
+        text_add_item(check->warnings, sizeof check->warnings, "; ", info->metadata.warning);
         status = check_page(check, reader, is_pyramid ? &sum : NULL, error);
         if (status == STATUS_OK && is_pyramid && check->pages >= reader_page_count(reader))
             status = check_coefficients(check, &coefficients, &info->metadata, sum, error);
@@ -105,7 +100,8 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
     if (status == STATUS_OK && is_whole)
         status = reader_examine(reader, error);
     if (status == STATUS_OK)
-        check_warn(check, reader_trailing_warnings(reader)->warning);
+        text_add_item(check->warnings, sizeof check->warnings, "; ",
+                      reader_trailing_warnings(reader)->warning);
     else
         error_prefix_once(error, reader_name(reader));
     return status;

@@ -268,7 +268,8 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         status = writer_begin_page(job->writer, &page->out, &result->error);
         const double since = clock_seconds();
         if (status == STATUS_OK)
-            status = stack_read(job, &result->error);
+            status = reader_read(job->reader, job->picture.samples, job->picture.size / page->out.height,
+                                 page->out.height, &result->error);
         timing_add(page->timing, PART_DECODE, "decode", -1, since);
         return status == STATUS_OK ? job_end_page(job, worker, page, result) : status;
     }
@@ -276,13 +277,14 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
                                    : flow_page(page, &result->error);
     result_note_alignment(job, worker, result);
     result_note_found(job, worker, result);
-    if (status == STATUS_OK) {
-        result_note_noise(job, worker, 0, result);
-        result_note_missing(worker, 0, result);
-    }
-    if (status == STATUS_OK && plan_output(page->plan)->kind == KIND_IMAGE)
-        status = job_end_page(job, worker, page, result);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    result_note_noise(job, worker, 0, result);
+    result_note_missing(worker, 0, result);
+    if (plan_output(page->plan)->kind == KIND_IMAGE)
+        return job_end_page(job, worker, page, result);
+    result_note_trailing(job, worker, result); /* the pages of a coefficient file are complete */
+    return STATUS_OK;
 }
 
 /* Frames that share an estimate of the noise: a second of film. With an estimate of each frame, the picture

@@ -13,14 +13,6 @@
 
 #include <stdlib.h>
 
-enum { FIRST_GROUP = 4 /* images of the first group */ };
-
-void job_group_init(struct job_group *g, struct worker *worker)
-{
-    g->worker = worker;
-    g->expected = FIRST_GROUP;
-}
-
 /* True if the job's file is lossy and may be written without re-encoding (writer_turn), which needs no group.
  */
 static bool may_keep_coding(const struct job_group *g, const struct job *job)

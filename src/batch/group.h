@@ -15,6 +15,8 @@
 #include "batch/result.h"
 #include "chain/group.h"
 
+enum { FIRST_GROUP = 4 /* expected images of a worker's first group */ };
+
 /* A job of a group. */
 struct group_item {
     struct job *job;
@@ -25,6 +27,7 @@ struct group_item {
     char *page_name;  /* copy of the output's page name, as the reader is closed before; may be NULL */
 };
 
+/* Initialise it with a worker, whose device need not be open, and with FIRST_GROUP. */
 struct job_group {
     struct worker *worker;
     int expected; /* number of images of the next group, predicted from the groups before it */
@@ -42,9 +45,6 @@ struct job_group {
     struct plan plan;                      /* of the group; borrows the first job's chain */
     struct group group;
 };
-
-/* Initialises a zeroed struct. The worker's device need not be open. */
-void job_group_init(struct job_group *group, struct worker *worker);
 
 /* Opens the job and makes it the first of a group of at most `max_jobs` jobs. Adds the time spent to *result,
  * moves that to the item and clears it. Returns false if the job has to be done alone. */

@@ -264,12 +264,6 @@ enum status stack_open_writer(struct job *job, struct error *error)
     return memory_writer(job_input_name(job), &sink, &job->writer, error);
 }
 
-enum status stack_read(struct job *job, struct error *error)
-{
-    const struct image_info *info = reader_info(job->reader);
-    return reader_read(job->reader, job->picture.samples, row_size(info), info->height, error);
-}
-
 /* ---------------------------------------------------------------- memory_source: rows of the result */
 
 static enum status read_merged(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)

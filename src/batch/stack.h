@@ -56,9 +56,6 @@ void stack_free(struct stack *stack);
 /* Opens a writer for an input's pictures, which adds each to the merge after its last row. */
 enum status stack_open_writer(struct job *job, struct error *error);
 
-/* Decodes a picture that keeps the samples of its file, after writer_begin_page. Needs no device. */
-enum status stack_read(struct job *job, struct error *error);
-
 /* Frees the job's picture, but keeps its memory for the next one. */
 void stack_free_picture(struct job *job);
 

@@ -340,7 +340,7 @@ static void init_workers(struct worker_pool *pool)
         const uint64_t memory = settings->memory_limit, workers = (uint64_t)pool->count;
         worker->share.memory_limit = memory / workers + (memory % workers > 0);
         worker->share.workers = (pool->count - 1 - device) / pool->devices + 1; /* threads on this device */
-        job_group_init(&thread->group, worker);
+        thread->group = (struct job_group){.worker = worker, .expected = FIRST_GROUP};
     }
 }
 
