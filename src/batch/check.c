@@ -29,7 +29,7 @@ struct check {
     enum status status;
     struct error error;       /* valid after a failure */
     const char *format;       /* NULL: unknown */
-    const char *checksums;    /* names of those that all pages have; NULL: none */
+    const char *checksums;    /* names of the checksums that all pages have; may be NULL */
     bool has_coefficient_sum; /* the checksum of a coefficient file was compared */
     uint32_t width, height;   /* of the first page */
     int pages;                /* number of pages that were decoded */
@@ -124,7 +124,7 @@ static void check_file(void *slot)
     reader_close(reader);
 }
 
-/* Prints "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; a JPEG has no checksum". */
+/* Prints "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; this JPEG has no checksum". */
 static void print_check(FILE *out, const struct check *check)
 {
     print_visible(out, job_input_name(check->job));

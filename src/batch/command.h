@@ -27,8 +27,8 @@ struct command {
     bool output_is_directory; /* there are several inputs, or it ends in a slash */
     bool output_may_be_input; /* it comes before the first stage: if the file exists, it may be an input */
 
-    /* Callback that drops rights of the process. Called once, when the files are known, before anything is
-     * decoded and before any thread is started. May be NULL. */
+    /* Callback that confines the process and starts the thread that waits for signals. Called once, when the
+     * files are known, before anything is decoded and before there are other threads. May be NULL. */
     enum status (*prepare_process)(const struct command *command, const struct job_list *list,
                                    struct error *error);
 };

@@ -59,7 +59,7 @@ struct claim {
 /* The set of all files of the command. */
 struct claim_set {
     struct job *jobs;
-    size_t inputs, outputs; /* numbers of jobs with an input, and of the first ones with an output */
+    size_t inputs, outputs; /* number of jobs, and of the first jobs that have an output of their own */
     bool in_place;
     void *files;          /* tree of tsearch, ordered by compare_identities */
     void *folded;         /* tree of outputs, ordered by compare_folded */
