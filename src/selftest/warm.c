@@ -257,82 +257,65 @@ static enum status run_both_ways(struct warming *warming, const char *text, cons
     return status == STATUS_OK ? run_example(warming, text, kind, error) : status;
 }
 
-/* Runs an example on all image kinds. Ignores failures on the usual kinds, as a stage may not support them.
- */
-static enum status run_all_kinds(struct warming *warming, const char *text, struct error *error)
-{
-    const bool linear = warming->settings->linear;
-    struct error ignored;
-    for (size_t i = 0; i < sizeof usual_kinds / sizeof usual_kinds[0]; i++)
-        run_both_ways(warming, text, &usual_kinds[i], &ignored);
-
-    /* With --linear stages read and write planes, as between other stages, and not samples. */
-    warming->settings->linear = true;
-    run_both_ways(warming, text, &usual_kinds[0], &ignored);
-    warming->settings->linear = linear;
-    return run_both_ways(warming, text, NULL, error);
-}
-
-/* Returns the seconds that compilations took so far. */
-static double build_seconds(struct worker *worker)
-{
-    return timing_part(&worker->timing, PART_BUILD).seconds +
-           timing_part(&worker->verifier.timing, PART_BUILD).seconds;
-}
-
-/* Runs and prints the examples of a stage. */
+/* Runs and prints the examples of a stage, each on all image kinds. Ignores failures on the usual kinds, as a
+ * stage may not support them. */
 static void run_examples(struct warming *warming, const struct stage *stage)
 {
+    struct timing *timing = &warming->worker.timing, *verifier = &warming->worker.verifier.timing;
+    const bool linear = warming->settings->linear;
     for (const struct example *example = stage->examples; example->command; example++) {
         struct error error = {.text = ""};
-        const double built = build_seconds(&warming->worker);
-        const bool done = run_all_kinds(warming, example->command, &error) == STATUS_OK;
-        const double seconds = build_seconds(&warming->worker) - built;
+        const double before =
+            timing_part(timing, PART_BUILD).seconds + timing_part(verifier, PART_BUILD).seconds;
+        for (size_t i = 0; i < sizeof usual_kinds / sizeof usual_kinds[0]; i++)
+            run_both_ways(warming, example->command, &usual_kinds[i], &error);
+
+        /* With --linear stages read and write planes, as between other stages, and not samples. */
+        warming->settings->linear = true;
+        run_both_ways(warming, example->command, &usual_kinds[0], &error);
+        warming->settings->linear = linear;
+
+        const bool done = run_both_ways(warming, example->command, NULL, &error) == STATUS_OK;
+        const double after =
+            timing_part(timing, PART_BUILD).seconds + timing_part(verifier, PART_BUILD).seconds;
         warming->count++;
         warming->failed += !done;
         if (done)
-            fprintf(warming->out, "%-18s %6.2f s  %s\n", stage->name, seconds, example->command);
+            fprintf(warming->out, "%-18s %6.2f s  %s\n", stage->name, after - before, example->command);
         else
             fprintf(warming->out, "%-18s   failed  %s: %s\n", stage->name, example->command, error.text);
         fflush(warming->out);
     }
 }
 
-/* Opens the worker's device and runs all examples. */
-static enum status warm_device(struct warming *warming, struct error *error)
-{
-    struct worker *worker = &warming->worker;
-    enum status status = worker_open(worker, error);
-    if (status != STATUS_OK)
-        return status;
-    const double start = clock_seconds();
-    fprintf(warming->out, "%s\n%-18s %8s  %s\n", worker->device.name, "stage", "building", "example");
-    for (const struct stage *const *stage = stages; *stage; stage++)
-        if (stage_is_selected(&worker->context->settings->environment, (*stage)->name))
-            run_examples(warming, *stage);
-    fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
-            timing_part(&worker->timing, PART_BUILD).count +
-                timing_part(&worker->verifier.timing, PART_BUILD).count,
-            warming->count, clock_seconds() - start);
-    device_finish(&worker->device);
-    return warming->failed == 0
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming->failed, warming->count);
-}
-
-/* Runs all examples on the device of this name. */
-static enum status warm_named(struct command *command, const char *name, FILE *out, struct error *error)
+/* Opens the device of this name and runs all examples on it. */
+static enum status warm_device(struct command *command, const char *name, FILE *out, struct error *error)
 {
     struct warming warming = {.settings = &command->settings, .out = out};
+    struct worker *worker = &warming.worker;
     const int files_in_memory[] = {memory_file(kernel, strlen(kernel)), make_reference()};
     const struct worker_context context = {.settings = &command->settings, .chain = &command->chain};
-    worker_init(&warming.worker, &context, NULL, name);
+    worker_init(worker, &context, NULL, name);
     snprintf(warming.kernel, sizeof warming.kernel, "/proc/self/fd/%d", files_in_memory[0]);
     snprintf(warming.reference, sizeof warming.reference, "/proc/self/fd/%d", files_in_memory[1]);
     enum status status = files_in_memory[0] >= 0 && files_in_memory[1] >= 0
-                             ? warm_device(&warming, error)
+                             ? worker_open(worker, error)
                              : fail_memory(error, "out of memory for an input of an example");
-    worker_close(&warming.worker);
+    if (status == STATUS_OK) {
+        const double start = clock_seconds();
+        fprintf(out, "%s\n%-18s %8s  %s\n", worker->device.name, "stage", "building", "example");
+        for (const struct stage *const *stage = stages; *stage; stage++)
+            if (stage_is_selected(&command->settings.environment, (*stage)->name))
+                run_examples(&warming, *stage);
+        fprintf(out, "%d programs, %zu examples: %.1f s\n",
+                timing_part(&worker->timing, PART_BUILD).count +
+                    timing_part(&worker->verifier.timing, PART_BUILD).count,
+                warming.count, clock_seconds() - start);
+        device_finish(&worker->device);
+        if (warming.failed > 0)
+            status = fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming.failed, warming.count);
+    }
+    worker_close(worker);
     for (int i = 0; i < 2; i++)
         if (files_in_memory[i] >= 0)
             close(files_in_memory[i]);
@@ -347,7 +330,7 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
     warmed.settings.environment.stores_programs = true;
     program_cache_clean(&warmed.settings.environment);
     if (name[0] != '\0' && strcasecmp(name, "auto") != 0 && strcasecmp(name, "all") != 0)
-        return warm_named(&warmed, name, out, error);
+        return warm_device(&warmed, name, out, error);
 
     /* Use the GPU and the CPU, also if one fails. If there is neither, report why no device is found. */
     enum status status = STATUS_OK;
@@ -358,10 +341,10 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
         if (device_choose(kinds[i], &warmed.settings.environment, &device, &absent) != STATUS_OK)
             continue;
         found++;
-        if (warm_named(&warmed, kinds[i], out, &failure) != STATUS_OK) {
+        if (warm_device(&warmed, kinds[i], out, &failure) != STATUS_OK) {
             status = STATUS_FAILED;
             *error = failure;
         }
     }
-    return found > 0 ? status : warm_named(&warmed, "auto", out, error);
+    return found > 0 ? status : warm_device(&warmed, "auto", out, error);
 }
