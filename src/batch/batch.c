@@ -269,23 +269,7 @@ static enum status begin_batch(const struct command *command, struct job_list *l
          check_aux_outputs(command, error) != STATUS_OK))
         return STATUS_FAILED;
     job_list_keep_shard(list, &settings->part);
-    for (size_t i = 0; i < list->files_left_out && settings->verbose; i++) {
-        const char *name = foreign_name_by_path(list->left_out_paths[i]);
-        fputs("climg: ", stderr);
-        print_visible(stderr, list->left_out_paths[i]);
-        fprintf(stderr, ": left out: %s%s\n", name ? "climg does not read " : "not an image",
-                name ? name : "");
-    }
-    struct foreign_note note = job_list_describe_foreign(list);
-    if (!settings->quiet && note.text[0] != '\0') {
-        text_make_visible(note.text);
-        fprintf(stderr, "climg: %s%s\n", note.text,
-                note.formats > 1 && !settings->verbose ? "; -v names them" : "");
-    }
-    if (!settings->quiet && list->folders_left_out > 0)
-        fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
-                list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
-                list->folders_left_out == 1 ? "it" : "them");
+    job_list_print_left_out(list, settings);
     if (!settings->dry_run) {
         const bool chooses = device_needs_workload(settings);
         const struct workload work = chooses ? estimate_workload(command, list) : (struct workload){0};

@@ -218,6 +218,8 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
     enum status status = job_list_make(&list, command, error);
     if (status == STATUS_OK && command->prepare_process)
         status = command->prepare_process(command, &list, error);
+    if (status == STATUS_OK)
+        job_list_print_left_out(&list, &command->settings);
     if (status == STATUS_OK && path && !(report = aux_open(path, "the report", error)))
         status = STATUS_FAILED;
     if (status == STATUS_OK)

@@ -122,7 +122,15 @@ static enum status add_left_out(struct job_list *list, const char *path, struct 
     return STATUS_OK;
 }
 
-struct foreign_note job_list_describe_foreign(const struct job_list *list)
+/* A message about files that were left out although their names belong to images. */
+struct foreign_note {
+    char text[1024];
+    size_t formats; /* number of formats in it */
+};
+
+/* Returns "2 files are left out, such as a.jp2: climg does not read ..."; for several formats "2 files are
+ * left out, as climg does not read BMP (1), GIF (1)"; or "" if there is no such file. */
+static struct foreign_note describe_foreign(const struct job_list *list)
 {
     enum { KINDS = 32 }; /* more than foreign_name_by_path has */
     struct {
@@ -158,6 +166,28 @@ struct foreign_note job_list_describe_foreign(const struct job_list *list)
         text_append(note.text, sizeof note.text, "%s %s (%zu)", k == 0 ? ", as climg does not read" : ",",
                     kinds[k].name, kinds[k].count);
     return note;
+}
+
+void job_list_print_left_out(const struct job_list *list, const struct settings *settings)
+{
+    for (size_t i = 0; i < list->files_left_out && settings->verbose; i++) {
+        const char *name = foreign_name_by_path(list->left_out_paths[i]);
+        fputs("climg: ", stderr);
+        print_visible(stderr, list->left_out_paths[i]);
+        fprintf(stderr, ": left out: %s%s\n", name ? "climg does not read " : "not an image",
+                name ? name : "");
+    }
+    if (settings->quiet)
+        return;
+    struct foreign_note note = describe_foreign(list);
+    text_make_visible(note.text);
+    if (note.formats > 0)
+        fprintf(stderr, "climg: %s%s\n", note.text,
+                note.formats > 1 && !settings->verbose ? "; -v names them" : "");
+    if (list->folders_left_out > 0)
+        fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
+                list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
+                list->folders_left_out == 1 ? "it" : "them");
 }
 
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error);
@@ -388,7 +418,7 @@ static enum status reject_empty_list(const struct builder *builder, struct error
                *where = is_list ? settings->files_from : command->inputs[0];
     if (builder->arguments == 0)
         return fail(error, STATUS_FAILED, "%s%s: the list is empty", option, where);
-    const struct foreign_note note = job_list_describe_foreign(builder->list);
+    const struct foreign_note note = describe_foreign(builder->list);
     if (note.text[0] != '\0')
         return fail(error, STATUS_FAILED, "%s%s: no image that climg reads; %s", option, where, note.text);
     if (builder->arguments > 1)

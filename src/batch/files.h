@@ -38,15 +38,8 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
 /* Removes duplicates, and the jobs of other shards. */
 void job_list_keep_shard(struct job_list *list, const struct shard *shard);
 
-/* A message about files that were left out although their names are those of images. */
-struct foreign_note {
-    char text[1024];
-    size_t formats; /* number of formats in it */
-};
-
-/* Returns "2 files are left out, such as a.jp2: climg does not read ..."; for several formats "2 files are
- * left out, as climg does not read BMP (1), GIF (1)"; or "" if there is no such file. */
-struct foreign_note job_list_describe_foreign(const struct job_list *list);
+/* Prints on stderr which files and folders were left out. With --verbose names each file. */
+void job_list_print_left_out(const struct job_list *list, const struct settings *settings);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""
  * is the current folder. Returns the last status. */
