@@ -198,6 +198,7 @@ struct read_ahead {
                             * and its file by pread */
     size_t limit;          /* bytes of rows to decode */
     pthread_t thread;
+    bool is_device_opening;
     bool is_running;
     atomic_bool is_stopped;
 };
@@ -231,8 +232,8 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
         return;
     if (limit > 0 && limit / 4 < READ_AHEAD_MAX)
         ahead->limit = (size_t)(limit / 4);
-    worker_begin_open(worker);
-    ahead->is_running = worker_is_opening(worker) &&
+    ahead->is_device_opening = worker_begin_open(worker);
+    ahead->is_running = ahead->is_device_opening &&
                         thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;
 }
 
@@ -375,7 +376,7 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
     enum status status = job_measure(job, worker, false, result);
     if (status == STATUS_OK)
         status = worker_open(worker, &result->error);
-    else if (worker_is_opening(worker))
+    else if (ahead.is_device_opening)
         (void)worker_open(worker, &ignored); /* wait: a driver must not be interrupted while it starts */
     read_ahead_end(&ahead);
     for (bool more = true; status == STATUS_OK && more;) {

@@ -25,21 +25,13 @@ void worker_init(struct worker *worker, const struct worker_context *context, st
     worker->event_log.timing = &worker->timing;
 }
 
-/* Returns the worker that opens the device: the leader, which may be the worker itself. */
-static struct worker *device_owner(struct worker *worker)
-{
-    return worker->leader ? worker->leader : worker;
-}
-
 /* Chooses and opens the device of a leader. */
 static enum status open_own_device(struct worker *worker, struct error *error)
 {
     double since = clock_seconds();
     const struct settings *settings = worker->context->settings;
-    atomic_store(&worker->opener.is_opening, true);
     enum status status = device_open_named(worker->opener.name, &settings->environment, settings->force,
                                            &worker->device, error);
-    atomic_store(&worker->opener.is_opening, false);
     timing_add(&worker->timing, PART_START, "open the device", -1, since);
     return status;
 }
@@ -51,26 +43,18 @@ static void *open_in_thread(void *context)
     return NULL;
 }
 
-void worker_begin_open(struct worker *worker)
+bool worker_begin_open(struct worker *worker)
 {
     struct error ignored = {.text = ""}; /* without a thread, worker_open opens the device */
-    struct worker *owner = device_owner(worker);
+    struct worker *owner = worker->leader ? worker->leader : worker;
     struct device_opener *opener = &owner->opener;
-    /* If the lock is taken, another worker is opening the device. */
     if (pthread_mutex_trylock(&opener->lock) != 0)
-        return;
-    if (!owner->open && !opener->has_thread) {
-        atomic_store(&opener->is_opening, true); /* for callers of worker_is_opening before the thread runs */
+        return true; /* another worker is opening the device */
+    if (!owner->open && !opener->has_thread)
         opener->has_thread = thread_start(&opener->thread, open_in_thread, owner, &ignored) == STATUS_OK;
-        if (!opener->has_thread)
-            atomic_store(&opener->is_opening, false);
-    }
+    const bool is_opening = opener->has_thread;
     pthread_mutex_unlock(&opener->lock);
-}
-
-bool worker_is_opening(struct worker *worker)
-{
-    return atomic_load(&device_owner(worker)->opener.is_opening);
+    return is_opening;
 }
 
 /* Sets the memory limits by the worker's share. With --verify, run and verifier have half of the host's

@@ -37,8 +37,7 @@ struct worker_share {
 
 /* Opens a leader's device, possibly in a thread while a file is decoded. */
 struct device_opener {
-    const char *name;       /* the value of --device, or one of the devices in it */
-    atomic_bool is_opening; /* the device is being opened */
+    const char *name;     /* the value of --device, or one of the devices in it */
     pthread_mutex_t lock; /* held while a worker opens the device; protects the following fields, worker.open
                            * and worker.verifier */
     bool has_thread;      /* `thread` was started and not joined yet */
@@ -80,12 +79,9 @@ struct worker {
 void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
                  const char *device_name);
 
-/* Starts a thread that opens the leader's device, unless that is open or being opened. worker_open waits for
- * the thread. */
-void worker_begin_open(struct worker *worker);
-
-/* True while any worker opens the device. */
-bool worker_is_opening(struct worker *worker);
+/* Starts a thread that opens the leader's device, unless that is open or being opened. Returns true if it is
+ * being opened; then worker_open has to be called, which waits for it. */
+bool worker_begin_open(struct worker *worker);
 
 /* Opens the device, and with --verify the verifier, if they are not open. The message of a failure names no
  * file; its scope is SCOPE_ALL, or SCOPE_FILE for a follower whose leader is open. */
