@@ -16,7 +16,6 @@
 #include "image/format.h"
 #include "image/output/output.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>

@@ -17,14 +17,11 @@
 #include "batch/resume.h"
 #include "batch/stack.h"
 #include "chain/page.h"
-#include "chain/slice.h"
 #include "image/colour/colour.h"
 #include "image/output/output.h"
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Returns the conversion of the chain's values to samples of the output. `from` is the input's conversion. */

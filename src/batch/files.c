@@ -7,7 +7,6 @@
  * user may have intended the name as the output, and the inputs would be replaced. */
 #include "batch/files.h"
 
-#include "base/files.h"
 #include "base/text.h"
 #include "batch/conflicts.h"
 #include "batch/names.h"

@@ -326,11 +326,6 @@ enum status job_check_unchanged(const struct job *job, struct error *error)
     return fail(error, STATUS_FAILED, "was changed while it was read; run again when nothing writes to it");
 }
 
-bool job_stat_output(const struct job *job, struct stat *info)
-{
-    return (strcmp(job->output, "-") == 0 ? fstat(STDOUT_FILENO, info) : stat(job->output, info)) == 0;
-}
-
 enum status job_check(const struct job *job, struct error *error)
 {
     if (!job->stat_errno)

@@ -89,9 +89,6 @@ bool job_keeps_samples(const struct job *job, const struct worker *worker);
 /* Returns the input's name for messages. */
 const char *job_input_name(const struct job *job);
 
-/* Calls stat for the output, or fstat for stdout. True if that succeeds. */
-bool job_stat_output(const struct job *job, struct stat *info);
-
 /* Frees the strings. The job must be closed. */
 void job_free(struct job *job);
 

@@ -302,7 +302,7 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
     else if (!job->skipped) {
         /* The bytes that went to stdout are unknown, as a file there may have other data, too. */
         struct stat info;
-        if (!job_is_stack_input(job) && strcmp(job->output, "-") != 0 && job_stat_output(job, &info) &&
+        if (!job_is_stack_input(job) && strcmp(job->output, "-") != 0 && stat(job->output, &info) == 0 &&
             S_ISREG(info.st_mode))
             result->bytes_out = (uint64_t)info.st_size;
         warn_of_clipping(job, worker, result);

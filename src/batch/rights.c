@@ -7,7 +7,6 @@
 #include "batch/rights.h"
 
 #include "base/confine.h"
-#include "base/files.h"
 #include "device/drivers.h"
 #include "image/output/output.h"
 #include "image/writer.h"
