@@ -273,7 +273,6 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     }
     status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
                                    : flow_page(page, &result->error);
-    result_note_alignment(job, worker, result);
     result_note_found(job, worker, result);
     if (status != STATUS_OK)
         return status;

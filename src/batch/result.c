@@ -226,28 +226,20 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
         result->noise = summary;
 }
 
-void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result)
+void result_note_found(const struct job *job, const struct worker *worker, struct result *result)
 {
+    const bool is_verbose = worker->context->settings->verbose;
     const struct alignment *alignment = &worker->run.results.alignment;
     const struct affine *map = &alignment->affine;
-    if (!alignment->found)
-        return;
-    if (worker->context->settings->verbose)
+    char text[sizeof result->found] = "";
+    if (alignment->found && is_verbose)
         job_print(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", map->xx, map->xy,
                   map->x, map->yx, map->yy, map->y, alignment->confidence);
     if (!result->alignment.found)
         result->alignment = *alignment;
-}
-
-void result_note_found(const struct job *job, const struct worker *worker, struct result *result)
-{
-    char text[sizeof result->found] = "";
-    text_append(text, sizeof text, "%s%s%s", job->measured,
-                job->measured[0] != '\0' && worker->run.results.text[0] != '\0' ? "; " : "",
-                worker->run.results.text);
-    if (text[0] == '\0')
-        return;
-    if (worker->context->settings->verbose)
+    text_add_item(text, sizeof text, "; ", job->measured);
+    text_add_item(text, sizeof text, "; ", worker->run.results.text);
+    if (text[0] != '\0' && is_verbose)
         job_print(job, "found: %s", text);
     if (result->found[0] == '\0')
         strcpy(result->found, text);

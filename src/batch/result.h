@@ -80,10 +80,9 @@ void result_note_missing(const struct worker *worker, int image, struct result *
 /* Records the noise that a stage estimated in the page or the group's image. With --verbose prints it. */
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result);
 
-/* Record the findings of other stages and the map of --align, also after a failure, such as a confidence that
- * is too low. With --verbose print them. */
+/* Records the findings of other stages and the map of --align, also after a failure, such as a confidence
+ * that is too low. With --verbose prints them. */
 void result_note_found(const struct job *job, const struct worker *worker, struct result *result);
-void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result);
 
 /* Closes the job and completes the result: status, sizes of files, warnings of clipping, and the input's name
  * before the message of a failure. */
