@@ -58,7 +58,6 @@ static void end_by_signal(int number)
     raise(number);
 }
 
-/* The thread that waits for signals. */
 static void *await_signals(void *context)
 {
     int number = 0;
@@ -148,7 +147,6 @@ static enum status prepare_process(const struct command *command, const struct j
     return status;
 }
 
-/* Calls the module that executes the parsed command. */
 static enum status execute(struct command *command, struct error *error)
 {
     const struct settings *settings = &command->settings;

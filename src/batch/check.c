@@ -107,7 +107,6 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
     return status;
 }
 
-/* Checks a file: a task of the thread pool. */
 static void check_file(void *slot)
 {
     struct check *check = slot;

@@ -55,7 +55,6 @@ struct claim {
     const struct aux_output *aux;
 };
 
-/* The set of all files of the command. */
 struct claim_set {
     struct job *jobs;
     size_t inputs, outputs; /* number of jobs, and of the first jobs that have an output of their own */
@@ -111,7 +110,6 @@ static void simplify(char *path)
     *to = '\0';
 }
 
-/* True if a component of the path is "..". */
 static bool goes_up(const char *path)
 {
     for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2)

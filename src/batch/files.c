@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* State while a list is made. */
 struct builder {
     struct job_list *list;
     size_t arguments; /* number of names of the command line and of --files-from so far */
@@ -105,7 +104,6 @@ static enum status add_failed_job(struct builder *builder, const char *path, siz
     return STATUS_OK;
 }
 
-/* Records the path of a file that is left out as it is no image. */
 static enum status add_left_out(struct job_list *list, const char *path, struct error *error)
 {
     // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
@@ -407,7 +405,6 @@ static enum status decide_output(struct job_list *list, const struct command *co
     return STATUS_OK;
 }
 
-/* Fails because there is no input. */
 static enum status reject_empty_list(const struct builder *builder, struct error *error)
 {
     const struct command *command = builder->command;

@@ -168,7 +168,6 @@ bool job_group_add(struct job_group *g, struct job *job, struct result *result)
     return true;
 }
 
-/* Encodes and commits the item's image. */
 static enum status write_image(const struct job_group *g, const struct group_item *item, struct error *error)
 {
     struct job *job = item->job;

@@ -151,7 +151,6 @@ enum status job_check_more(const struct job *job, struct error *error)
     return STATUS_OK;
 }
 
-/* Fails if the command cannot be done with video. */
 static enum status check_video(const struct job *job, const struct settings *settings, struct error *error)
 {
     const struct capacity wanted = {.video = true};

@@ -10,7 +10,6 @@
 
 enum { MAX_NAMES = 4000000 }; /* a limit for endless lists, such as a device */
 
-/* The list of --files-from. */
 struct names {
     FILE *file;
     int separator;       /* newline, or NUL with --null */

@@ -411,7 +411,6 @@ static void append_safely(char *line, const char *text)
     line[at] = '\0';
 }
 
-/* Appends a number between two texts. */
 static void append_count_safely(char *line, const char *before, size_t count, const char *after)
 {
     char digits[24] = "", *first = digits + sizeof digits - 1;

@@ -54,7 +54,6 @@ static enum status report_file_open(struct report_file *report, const char *path
 
 enum { DIGITS = 12 }; /* significant digits of numbers */
 
-/* Writes seconds, rounded to microseconds. */
 static void put_seconds(struct json_writer *line, const char *key, double seconds)
 {
     json_put_number(line, key, round(1e6 * seconds) / 1e6, DIGITS);
@@ -234,7 +233,6 @@ void results_print(const struct results *results, const struct error *error)
     funlockfile(stderr);
 }
 
-/* Prints a failure to write the report, once. */
 static void print_report_failure(struct results *results, const struct error *error)
 {
     if (!results->is_report_incomplete)
@@ -438,7 +436,6 @@ static void print_json(FILE *out, struct worker *worker)
     fputc('\n', out);
 }
 
-/* Writes the times of each device, to stderr or a file. */
 static enum status write_timing(struct worker *const *workers, int count, const struct timing_option *timing,
                                 double began, struct error *error)
 {

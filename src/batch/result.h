@@ -41,7 +41,7 @@ struct result {
     struct alignment alignment;
     char found[160]; /* other findings, for people; may be empty */
 
-    /* How the job was done. */
+    /* Details of the run. */
     int slice;          /* rows of a slice; 0 if lower slices would not need less memory */
     int group;          /* number of images in its group; 1: it was done alone */
     struct times times; /* with an equal share of the time spent on its group */

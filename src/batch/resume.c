@@ -127,7 +127,6 @@ struct done_record {
 #define RECORD_SCAN                                                                                          \
     "climg1 %16" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %8" SCNx32 "%n"
 
-/* Converts a time to nanoseconds. */
 static int64_t nanoseconds(const struct timespec *time)
 {
     return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
@@ -292,7 +291,6 @@ void resume_note(const struct resume *resume, const struct job *job)
  * inputs. */
 static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
 
-/* True if the format can store the provenance. */
 static bool format_stores_provenance(const struct format *format)
 {
     const struct text_entry text = {.key = (char *)(uintptr_t)SOFTWARE_KEY, .value = (char *)(uintptr_t) ""};

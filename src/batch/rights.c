@@ -77,7 +77,6 @@ static enum status allow_image(const char *path, unsigned rights, struct word *f
     return STATUS_OK;
 }
 
-/* Allows writing all outputs. */
 static enum status allow_outputs(const struct command *command, const struct job_list *list,
                                  struct error *error)
 {

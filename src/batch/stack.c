@@ -15,7 +15,6 @@
 /* Maximum bytes of the pictures of several workers. A single worker may exceed it. */
 static const double PICTURES_BUDGET = 256e6;
 
-/* Returns the functions of a stack's merge. */
 static const struct merge *merge_functions(const struct stack *stack)
 {
     return stack->step->stage->merge(stack->step->params);

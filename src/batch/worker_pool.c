@@ -28,7 +28,6 @@
 #include <strings.h>
 #include <sys/resource.h>
 
-/* A worker and its thread. */
 struct pool_thread {
     struct worker_pool *pool;
     struct worker worker;

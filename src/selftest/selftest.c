@@ -24,7 +24,6 @@ static const double TOLERANCE = 1e-5;
 
 enum { SLICE = 7 /* rows of a slice, to test halos */ };
 
-/* Progress and results of a self-test. */
 struct selftest_run {
     struct device *device;
     struct run runs[2]; /* by kind of memory */

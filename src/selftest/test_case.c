@@ -118,7 +118,6 @@ static uint32_t murmur_mix(uint32_t number)
     return number ^ number >> 16;
 }
 
-/* Converts pseudo-random bits to a sample. */
 static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, unsigned char *to)
 {
     const uint16_t upper = (uint16_t)(bits >> 16), half = (uint16_t)(0x3800 | bits >> 22); /* from 0.5 to 1 */
@@ -173,7 +172,6 @@ int memory_file(const void *bytes, size_t size)
     return -1;
 }
 
-/* Adds the stage to the chain. */
 static enum status add_stage(const struct test_case *test_case, struct chain *chain, const char *value,
                              struct error *error)
 {

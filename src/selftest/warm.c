@@ -35,7 +35,6 @@ static const struct {
     {"samples/gradient16.png", 1, SAMPLE_UINT16},
 };
 
-/* Usual image kinds. */
 static const struct image_info usual_kinds[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8},
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT8},
@@ -51,7 +50,6 @@ static const struct image_info usual_kinds[] = {
 static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samples/scene.tif";
 static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
-/* State of --warm on one device. */
 struct warming {
     struct settings *settings; /* of the worker; `slice` and `linear` change from run to run */
     struct worker worker;
@@ -231,7 +229,6 @@ static enum status run_command(struct worker *worker, struct command *command, c
     return status;
 }
 
-/* Parses and runs an example. */
 static enum status run_example(struct warming *warming, const char *text, const struct image_info *kind,
                                struct error *error)
 {
