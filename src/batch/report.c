@@ -357,7 +357,10 @@ static const char *memory_name(const struct worker *worker)
 static void print_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
-    fprintf(out, "%s, %s memory\n", worker->device.name, memory_name(worker));
+    if (worker->has_device_name)
+        fprintf(out, "%s, %s memory\n", worker->device.name, memory_name(worker));
+    else
+        fputs("no device was needed\n", out);
 
     /* Kernels, and their sum. */
     fprintf(out, "%-18s %-18s %8s %10s %10s %8s\n", "stage", "kernel", "launches", "device ms", "MB moved",
@@ -444,8 +447,9 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         return STATUS_FAILED;
     for (int i = 0; i < count; i++) {
         struct worker *worker = workers[i];
-        /* JSON is written even if no device was opened, as an empty file is no JSON. */
-        if (!worker->has_device_name && (timing->form == TIMING_TABLE || i > 0))
+        /* Leave out a worker that did nothing, but not the first in JSON, as an empty file is no JSON. */
+        const bool is_idle = !worker->has_device_name && timing_part(&worker->timing, PART_DECODE).count == 0;
+        if (is_idle && (timing->form == TIMING_TABLE || i > 0))
             continue;
         /* Add times that no worker measures. */
         worker->timing.parts[PART_PREPARE].seconds = worker->context->chain->prepared;
