@@ -217,11 +217,13 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
     enum status status = job_list_make(&list, command, error);
     if (status == STATUS_OK && command->prepare_process)
         status = command->prepare_process(command, &list, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         job_list_print_left_out(&list, &command->settings);
+        job_list_keep_shard(&list, &command->settings.part);
+    }
     if (status == STATUS_OK && path && !(report = aux_open(path, "the report", error)))
         status = STATUS_FAILED;
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && list.count > 0) /* a shard may be empty */
         status = check_all(command, &list, out, report, report_error, &failed, error);
     if (report && aux_close(report, path, "the report", status == STATUS_OK ? error : &ignored) != STATUS_OK)
         status = STATUS_FAILED;
