@@ -36,18 +36,22 @@ static void allow_inputs(const struct command *command, const struct job_list *l
     }
 }
 
-/* Allows overwriting a file, or creating it if it is missing, and with --resume reading it. `path` may be
- * NULL. */
+/* Allows overwriting a file, or creating it if it or the target of a link is missing, and with --resume
+ * reading it. `path` may be NULL. */
 static void allow_aux_output(const char *path, const struct settings *settings)
 {
     struct stat info;
+    struct error ignored; /* opening the file will fail */
     const unsigned rights = CONFINE_WRITE | (settings->resume ? CONFINE_READ : 0);
     if (!path || strcmp(path, "-") == 0)
         return;
-    if (stat(path, &info) == 0)
+    const bool exists = stat(path, &info) == 0;
+    char *target = exists ? NULL : resolve_links(path, &ignored);
+    if (exists)
         confine_allow(path, rights);
-    else
-        confine_allow_folder(path, rights | CONFINE_MAKE_FILES);
+    else if (target)
+        confine_allow_folder(target, rights | CONFINE_MAKE_FILES);
+    free(target);
 }
 
 /* Allows writing an image: a rule on a device or pipe itself, else on the image's folder; of a link, on its
