@@ -163,13 +163,13 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
 {
     const struct job *job = later->output;
     const struct aux_output *aux = later->aux;
-    if (aux && earlier->aux)
+    if (!job && earlier->aux)
         return fail(error, STATUS_USAGE, "the %s and the %s would both go to %s", earlier->aux->noun,
                     aux->noun, aux_name(aux->path));
-    if (aux && earlier->reader)
+    if (!job && earlier->reader)
         return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", aux->option, aux->path,
                     earlier->reader);
-    if (aux)
+    if (!job)
         return fail(error, STATUS_USAGE, "%s%s: that is also an input", aux->option, aux->path);
     const bool is_stdout = strcmp(job->output, "-") == 0;
     if (earlier->output)
