@@ -4,7 +4,7 @@
  * SIGABRT and similar) are handled in the thread that caused them. Either way temporary files are removed, a
  * batch's progress is printed, and the process ends by the same signal, so that the shell sees it.
  *
- * A normal end is by _exit: closing a device takes longer than letting the system end the process. */
+ * main ends with _exit, without closing the device: the system frees everything faster. */
 #include "base/text.h"
 #include "base/threads.h"
 #include "batch/command.h"
@@ -26,15 +26,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static atomic_bool ending;   /* a fatal signal arrived; later errors are not printed */
-static atomic_bool returned; /* main has finished its work; an exit is ours */
-static sigset_t awaited;     /* signals of the waiting thread; set before there are threads */
+static atomic_bool is_ending;    /* a fatal signal arrived; later errors are not printed */
+static atomic_bool has_returned; /* main has finished: no driver called exit() */
+static sigset_t waited_signals;  /* by await_signals; set before there are threads */
 
 /* Prints an error as one line, without control characters. */
 static void report_error(const struct error *error)
 {
     struct error line = *error;
-    if (atomic_load(&ending))
+    if (atomic_load(&is_ending))
         return;
     text_make_visible(line.text);
     fprintf(stderr, "climg: %s\n", line.text);
@@ -43,11 +43,11 @@ static void report_error(const struct error *error)
 /* Removes temporary files, prints the progress of a batch, and ends the process by the signal. Called by the
  * thread that waits for signals and, after a crash in any thread, as a signal handler: all its functions are
  * async-signal-safe. */
-static void interrupted(int number)
+static void end_by_signal(int number)
 {
     sigset_t one;
-    atomic_store(&ending, true);
-    if (!crashes_are_handled(number))
+    atomic_store(&is_ending, true);
+    if (!crashes_are_handled(number)) /* after a crash, the next run empties PoCL's cache */
         pocl_cache_close();
     outputs_abandon();
     progress_interrupted(number);
@@ -58,44 +58,42 @@ static void interrupted(int number)
     raise(number);
 }
 
-/* The thread that waits for signals. */
 static void *await_signals(void *context)
 {
     int number = 0;
     (void)context;
-    while (sigwait(&awaited, &number) != 0 || number == SIGNAL_COMPILING)
+    while (sigwait(&waited_signals, &number) != 0 || number == SIGNAL_COMPILING)
         if (number == SIGNAL_COMPILING)
             progress_show_compiling();
-    interrupted(number);
+    end_by_signal(number);
     return NULL;
 }
 
 /* Installs the handlers of crashes and blocks the signals that await_signals will wait for. */
 static void block_signals(void)
 {
-    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+    static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
     sigset_t blocked;
 
-    /* Wait for those signals that were neither ignored (nohup: SIGHUP) nor blocked when the program started.
-     */
-    sigemptyset(&awaited);
-    pthread_sigmask(SIG_BLOCK, &awaited, &blocked);
-    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) {
+    /* Leave out signals that the parent process ignores (nohup: SIGHUP) or blocks. */
+    sigemptyset(&waited_signals);
+    pthread_sigmask(SIG_BLOCK, &waited_signals, &blocked);
+    for (size_t i = 0; i < sizeof fatal_signals / sizeof fatal_signals[0]; i++) {
         struct sigaction before;
-        if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN &&
-            sigismember(&blocked, deadly[i]) == 0)
-            sigaddset(&awaited, deadly[i]);
+        if (sigaction(fatal_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN &&
+            sigismember(&blocked, fatal_signals[i]) == 0)
+            sigaddset(&waited_signals, fatal_signals[i]);
     }
-    sigaddset(&awaited, SIGNAL_COMPILING);
-    crashes_handle(interrupted, &awaited);
-    pthread_sigmask(SIG_BLOCK, &awaited, NULL);
+    sigaddset(&waited_signals, SIGNAL_COMPILING);
+    crashes_handle(end_by_signal, &waited_signals);
+    pthread_sigmask(SIG_BLOCK, &waited_signals, NULL);
 }
 
 /* Starts the thread that waits for signals. Handlers are used only if the thread cannot be started: LLVM, in
  * OpenCL drivers, replaces them, and the first SIGQUIT or SIGXCPU would be lost. */
 static void handle_signals(void)
 {
-    struct sigaction action = {.sa_handler = interrupted};
+    struct sigaction action = {.sa_handler = end_by_signal};
     struct error ignored;
     pthread_t thread;
     if (thread_start(&thread, await_signals, NULL, &ignored) == STATUS_OK) {
@@ -104,34 +102,36 @@ static void handle_signals(void)
     }
 
     /* Without the thread, install handlers. The progress signal remains blocked: its line is not printed. */
-    action.sa_mask = awaited;
-    sigdelset(&awaited, SIGNAL_COMPILING);
+    action.sa_mask = waited_signals;
+    sigdelset(&waited_signals, SIGNAL_COMPILING);
     for (int number = 1; number < NSIG; number++)
-        if (sigismember(&awaited, number) == 1)
+        if (sigismember(&waited_signals, number) == 1)
             sigaction(number, &action, NULL);
-    pthread_sigmask(SIG_UNBLOCK, &awaited, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &waited_signals, NULL);
 }
 
-/* Prints why the program ends if a driver calls exit(), as LLVM does if it cannot write to the driver's
- * cache. */
+/* An exit handler: prints why the program ends if a driver called exit(), as LLVM does if it cannot write to
+ * the driver's cache. */
 static void at_exit(void)
 {
     static const char text[] = "climg: the OpenCL driver ended the program; its message is above\n";
-    if (!atomic_load(&returned) && !atomic_load(&ending))
+    if (!atomic_load(&has_returned) && !atomic_load(&is_ending))
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }
 
-/* Fails if standard output could not be written; otherwise returns `status`. */
-static enum status written(enum status status, struct error *error)
+/* Flushes standard output. Returns `status`, or STATUS_FAILED if only the output failed. */
+static enum status check_stdout(enum status status, struct error *error)
 {
     if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
     return status;
 }
 
-/* Prepares the OpenCL drivers, confines the process if it processes files, and starts the thread that waits
- * for signals. Until then signals end the process at once: nothing is to be removed. */
-static enum status begin(const struct command *command, const struct job_list *list, struct error *error)
+/* Prepares the OpenCL drivers, confines the process if there is a list of files, which else is NULL, and
+ * starts the thread that waits for signals. Until then signals end the process at once: it has no temporary
+ * files yet. */
+static enum status prepare_process(const struct command *command, const struct job_list *list,
+                                   struct error *error)
 {
     static const struct workload none;
     const struct settings *settings = &command->settings;
@@ -140,11 +140,34 @@ static enum status begin(const struct command *command, const struct job_list *l
         pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
-    /* To process files, batch_run calls device_select_drivers itself when it knows the work. --info --measure
-     * has little work. */
+    /* batch_run calls device_select_drivers itself, when it has estimated the work. --info --measure has
+     * little. */
     if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
         device_select_drivers(settings, list ? &none : NULL);
     return status;
+}
+
+static enum status execute(struct command *command, struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    if (settings_prints_text(settings))
+        return help_write(stdout, settings, error);
+    if (settings->info != INFO_ABSENT)
+        return check_stdout(info_write(command, stdout, report_error, error), error);
+    if (settings->compare != NULL)
+        return check_stdout(compare_write(command, stdout, report_error, error), error);
+    if (settings->check)
+        return check_stdout(check_run(command, stdout, report_error, error), error);
+    if (!settings->list_devices && !settings->selftest && !settings->warm)
+        return batch_run(command, report_error, error);
+    enum status status = prepare_process(command, NULL, error);
+    if (status != STATUS_OK)
+        return status;
+    if (settings->list_devices)
+        status = device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, error);
+    else
+        status = settings->selftest ? selftest(settings, stdout, error) : warm(command, stdout, error);
+    return check_stdout(status, error);
 }
 
 int main(int argc, char **argv)
@@ -153,8 +176,8 @@ int main(int argc, char **argv)
     struct command command = {0};
     struct error error = {.text = ""};
 
-    /* Open closed standard descriptors, so that no file becomes stdin, stdout or stderr. Their use still
-     * fails, as they are opened in the wrong direction. */
+    /* Open closed standard descriptors, so that no file becomes stdin, stdout or stderr. Reading and writing
+     * them still fails: stdin is opened for writing, the others for reading. */
     for (int i = 0, opened = 0; i <= 2 && opened >= 0; i++)
         if (fcntl(i, F_GETFD) < 0)
             opened = open("/dev/null", i == 0 ? O_WRONLY : O_RDONLY);
@@ -168,37 +191,19 @@ int main(int argc, char **argv)
     setvbuf(stderr, line, _IOLBF, sizeof line);
 
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
-    const struct settings *settings = &command.settings;
-    command.begin = begin;
-    if (status == STATUS_OK && (settings->list_devices || settings->selftest || settings->warm))
-        status = begin(&command, NULL, &error);
-    if (status == STATUS_OK && settings_prints_text(settings))
-        status = help_write(stdout, settings, &error);
-    else if (status == STATUS_OK && settings->info != INFO_ABSENT)
-        status = written(info_write(&command, stdout, report_error, &error), &error);
-    else if (status == STATUS_OK && settings->compare != NULL)
-        status = written(compare_write(&command, stdout, report_error, &error), &error);
-    else if (status == STATUS_OK && settings->check)
-        status = written(check_run(&command, stdout, report_error, &error), &error);
-    else if (status == STATUS_OK && settings->list_devices)
-        status = written(
-            device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);
-    else if (status == STATUS_OK && settings->selftest)
-        status = written(selftest(settings, stdout, &error), &error);
-    else if (status == STATUS_OK && settings->warm)
-        status = written(warm(&command, stdout, &error), &error);
-    else if (status == STATUS_OK)
-        status = batch_run(&command, report_error, &error);
+    command.prepare_process = prepare_process;
+    if (status == STATUS_OK)
+        status = execute(&command, &error);
     if (status != STATUS_OK)
         report_error(&error);
 
-    /* Free resources if a test asks for it. A fatal signal that has arrived meanwhile ends the program. */
-    const bool close = environment_closes(&settings->environment);
+    /* If a fatal signal arrived, await_signals ends the program. CLIMG_CLOSE frees the rest, for tests. */
+    const bool close = environment_closes(&command.settings.environment);
     command_free(&command);
     pocl_cache_close();
-    while (atomic_load(&ending))
+    while (atomic_load(&is_ending))
         pause();
-    atomic_store(&returned, true);
+    atomic_store(&has_returned, true);
     if (close)
         return (int)status;
     fflush(NULL);

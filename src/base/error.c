@@ -95,6 +95,16 @@ void *allocate_zeroed(size_t count, size_t size, const char *what, struct error 
     return memory;
 }
 
+void *array_grow(void *array, size_t count, size_t size, const char *what, struct error *error)
+{
+    if ((count & (count - 1)) != 0)
+        return array;
+    void *larger = realloc(array, (count > 0 ? 2 * count : 1) * size);
+    if (larger == NULL)
+        fail_memory(error, "out of memory for %s", what);
+    return larger;
+}
+
 char *copy_text(const char *text, struct error *error)
 {
     size_t size = strlen(text) + 1;

@@ -62,6 +62,11 @@ void *allocate(size_t size, const char *what, struct error *error);
 void *allocate_zeroed(size_t count, size_t size, const char *what, struct error *error);
 char *copy_text(const char *text, struct error *error);
 
+/* Returns the array of `count` items, reallocated if there is no space for one more. The capacity is the next
+ * power of two, so begin with NULL and grow by one item. After a failure returns NULL, and the array is
+ * unchanged. */
+void *array_grow(void *array, size_t count, size_t size, const char *what, struct error *error);
+
 /* Allocates at least `size` bytes at a page boundary, for pixels that host and device share; blocks of 2 MiB
  * and more in huge pages if the system has them. The content is undefined. Returns NULL on failure. */
 void *allocate_pages(size_t size);

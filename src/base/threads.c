@@ -311,7 +311,7 @@ void ordered_close(struct ordered *ordered, void (*release)(void *slot))
 {
     if (ordered->slots != NULL)
         thread_pool_close(&ordered->pool);
-    for (size_t i = 0; ordered->slots != NULL && i < ordered->count; i++)
+    for (size_t i = 0; ordered->slots != NULL && release != NULL && i < ordered->count; i++)
         release(ordered_slot(ordered, i));
     free(ordered->slots);
     free(ordered->tasks);

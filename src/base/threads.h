@@ -152,8 +152,8 @@ void *ordered_oldest(struct ordered *ordered);
 /* Frees the slot that ordered_oldest returned for the next piece. */
 void ordered_release(struct ordered *ordered);
 
-/* Waits for running pieces and drops the others. Then calls `release` with each slot, used or not, to free
- * its content, and frees the slots. */
+/* Waits for running pieces and drops the others. Then calls `release`, which may be NULL, with each slot,
+ * used or not, to free its content, and frees the slots. */
 void ordered_close(struct ordered *ordered, void (*release)(void *slot));
 
 #endif

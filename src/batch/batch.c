@@ -3,8 +3,8 @@
  *     check ─▶ begin: output folder, confinement, device, report ─▶ worker pool ─▶ end: report, times
  *
  * All checks are made before anything is written: a batch of hours must not fail at its end for a reason that
- * was known at its start. The device starts in the background while the first file is opened. A dry run ends
- * after the checks, with a line for each job. */
+ * was known at its start. A worker opens the device in the background while it reads its first file. A dry
+ * run ends after the checks, with a line for each job. */
 #include "batch/command.h"
 
 #include "base/files.h"
@@ -29,38 +29,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Fails: there is no output. The message has the command with an output, unless its input is missing, too. */
-static enum status fail_without_output(const struct command *command, struct error *error)
-{
-    struct stat info = {.st_mode = 0};
-    const char *input = command->input_count > 0 ? command->inputs[0] : "...";
-    if (command->input_count > 0 && strcmp(input, "-") != 0 && stat(input, &info) != 0)
-        return fail(error, STATUS_FAILED, "%s: %s", input, strerror(errno));
-    return fail(error, STATUS_USAGE,
-                "no output is named, and pixels do not go to a terminal; name one at the end: climg %s%s %s",
-                input, command->chain.count > 0 ? " ..." : "", S_ISDIR(info.st_mode) ? "out/" : "out.png");
-}
-
-/* Fails if pixels would be read from or written to a terminal. */
+/* Fails if pixels would be read from or written to a terminal. If only an output is missing, the message
+ * shows the command with one, unless the input is missing, too. */
 static enum status check_terminal(const struct command *command, struct error *error)
 {
-    bool reads = command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO);
-    bool writes = command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO);
-    if (command->settings.dry_run)
+    struct stat info = {.st_mode = 0};
+    const char *input = command->input_count > 0 ? command->inputs[0] : NULL;
+    const bool is_stdin = input && strcmp(input, "-") == 0, reads = is_stdin && isatty(STDIN_FILENO);
+    const bool writes = command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO);
+    if (command->settings.dry_run || (!reads && !writes))
         return STATUS_OK;
-    if (reads && writes)
-        return fail(error, STATUS_USAGE,
-                    "no input is named; climg in.png --blur 2 out.png is an example, climg --help says more");
-    if (writes)
-        return fail_without_output(command, error);
-    if (reads)
+    if (!writes)
         return fail(error, STATUS_USAGE,
                     "standard input is a terminal; name an input file or pipe one in "
                     "(see climg --help)");
-    return STATUS_OK;
+    if (reads)
+        return fail(error, STATUS_USAGE,
+                    "no input is named; climg in.png --blur 2 out.png is an example, climg --help says more");
+    if (input && !is_stdin && stat(input, &info) != 0)
+        return fail(error, STATUS_FAILED, "%s: %s", input, strerror(errno));
+    return fail(error, STATUS_USAGE,
+                "no output is named, and pixels do not go to a terminal; name one at the end: climg %s%s %s",
+                input ? input : "...", command->chain.count > 0 ? " ..." : "",
+                S_ISDIR(info.st_mode) ? "out/" : "out.png");
 }
 
-/* Fails if an option on coding, such as --quality, has a meaning for none of the outputs. */
+/* Fails if a coding option, such as --quality, is useless for every output. */
 static enum status check_coding_options(const struct job_list *list, const struct settings *settings,
                                         struct error *error)
 {
@@ -68,7 +62,7 @@ static enum status check_coding_options(const struct job_list *list, const struc
     const struct format *format = NULL;
     for (size_t i = 0; i < list->count; i++) {
         format = settings->format ? settings->format : format_by_path(list->jobs[i].output);
-        useless = format ? coding_option_without_use(format, settings) : NULL;
+        useless = format ? useless_coding_option(format, settings) : NULL;
         if (!useless)
             return STATUS_OK;
     }
@@ -96,7 +90,7 @@ static enum status check_command(const struct command *command, struct job_list 
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 
-/* Prints a line for each job instead of doing it. `resume` is NULL without --resume. */
+/* Prints a line for each job instead of running it. `resume` is NULL without --resume. */
 static enum status dry_run(const struct resume *resume, const struct job_list *list, struct results *results,
                            struct error *error)
 {
@@ -139,7 +133,7 @@ static enum status dry_run(const struct resume *resume, const struct job_list *l
     return STATUS_OK;
 }
 
-/* Removes temporary files of killed runs from a folder: a callback of list_each_folder. */
+/* Removes temporary files of killed runs from a folder: a callback of job_list_each_folder. */
 static enum status remove_leftovers(void *context, const char *folder, struct error *error)
 {
     (void)context;
@@ -148,7 +142,8 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
     return STATUS_OK;
 }
 
-/* Creates the output folder and those above it unless they exist. *made_from: see create_folders. */
+/* Creates the output folder and those above it unless they exist, and sets *made_from as create_folders does.
+ */
 static enum status make_output_folder(const char *path, size_t *made_from, struct error *error)
 {
     struct stat info;
@@ -166,15 +161,15 @@ static enum status make_output_folder(const char *path, size_t *made_from, struc
 /* Removes the folders that this run created and that are empty, the deepest first. */
 static void remove_empty_folders(struct job_list *list)
 {
-    bool is_any = true;
-    while (is_any) { /* a folder that another job's folder is in may be empty in the next pass */
-        is_any = false;
+    bool removed_any = true;
+    while (removed_any) { /* a folder above another job's folder may be empty only in the next pass */
+        removed_any = false;
         for (size_t i = 0; i < list->count; i++) {
             const struct job *job = &list->jobs[i];
             char *slash = job->made_from > 0 ? strrchr(job->output, '/') : NULL;
             while (slash && (size_t)(slash - job->output) >= job->made_from) {
                 *slash = '\0';
-                is_any = rmdir(job->output) == 0 || is_any;
+                removed_any = rmdir(job->output) == 0 || removed_any;
                 char *above = strrchr(job->output, '/');
                 *slash = '/';
                 slash = above;
@@ -183,7 +178,7 @@ static void remove_empty_folders(struct job_list *list)
     }
 }
 
-/* Fails if the folder of an auxiliary output is missing. Such files are written at the end. */
+/* Fails if an auxiliary output cannot be opened, as such files are written only at the end. */
 static enum status check_aux_outputs(const struct command *command, struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -199,15 +194,16 @@ static enum status check_aux_outputs(const struct command *command, struct error
     return status;
 }
 
-/* Pages that video from a pipe is taken to have: 24 seconds of 1080p are as much work. */
-enum { FILM = 100 };
+/* Assumed number of pages of video from a pipe, at 12 megapixels each: as much as 24 seconds of 1080p. */
+enum { PIPED_VIDEO_PAGES = 100 };
 
 /* Estimates the work of a command for the choice of its device, before any device is known.
  *
- * The first file's header gives the shape of a page and the number of pages. Further files are taken to have
- * the same shape, and to be as many as their bytes are: opening each would take longer than a wrong choice
- * costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12 megapixels, or as
- * FILM of them if the output is video. --resume may find some files done, which is not considered. */
+ * The first file's header gives the shape of a page and the number of pages. The other files are assumed to
+ * have the same shape and the same number of pages for each byte: opening each would take longer than a wrong
+ * choice costs. An input that cannot be opened twice, such as a pipe, counts as a photograph of 12
+ * megapixels, or as PIPED_VIDEO_PAGES of them if the output is video. Files that --resume will skip are
+ * counted. */
 static struct workload estimate_workload(const struct command *command, const struct job_list *list)
 {
     const struct settings *settings = &command->settings;
@@ -221,39 +217,37 @@ static struct workload estimate_workload(const struct command *command, const st
     const struct job *first = &list->jobs[0];
     const struct format *to = settings->format ? settings->format : format_by_path(first->output);
 
-    /* The number of files if all were as large as the first one. */
+    /* Set `pages` to the size of all files in units of the first one. */
     double bytes = 0, pages = (double)list->count;
     for (size_t i = 0; i < list->count; i++)
         bytes += (double)list->jobs[i].bytes;
     if (first->bytes > 0)
         pages = fmax(bytes / (double)first->bytes, 1);
     else if (to && to->holds.video)
-        pages = FILM;
+        pages = PIPED_VIDEO_PAGES;
     if (first->bytes == 0 || reader_open(first->input, &options, &reader, &ignored) != STATUS_OK)
         return chain_workload(&command->chain, &shape, 1, pages);
 
-    /* Formats without a number of pages are uncompressed. */
+    /* Multiply by the pages of the first file. If its header has no number of them, it is uncompressed. */
     const struct image_info *info = reader_info(reader);
-    const int wanted = reader_pages_wanted(reader), size = (int)sample_size(info->type);
+    const int known_pages = reader_pages_wanted(reader), size = (int)sample_size(info->type);
     shape = image_shape(info);
-    pages *=
-        wanted > 0
-            ? wanted
-            : fmax((double)first->bytes / ((double)shape.width * shape.height * shape.channels * size), 1);
+    pages *= known_pages > 0 ? known_pages
+                             : fmax((double)first->bytes / (double)(row_size(info) * info->height), 1);
     reader_close(reader);
     return chain_workload(&command->chain, &shape, size, pages);
 }
 
-/* Creates the output folder, confines the process, and prepares the stages, which may decode a picture
- * (--align). *provenance is to be freed by the caller, also after a failure. */
+/* Creates the output folder, confines the process, and prepares the stages, some of which decode a picture
+ * (--align FILE). The caller frees *provenance. */
 static enum status prepare_command(struct command *command, struct job_list *list, struct stack *stack,
                                    char **provenance, struct error *error)
 {
     enum status status = STATUS_OK;
     if (!command->settings.dry_run && list->output_is_directory)
         status = make_output_folder(list->output, &list->jobs[0].made_from, error);
-    if (status == STATUS_OK && command->begin)
-        status = command->begin(command, list, error);
+    if (status == STATUS_OK && command->prepare_process)
+        status = command->prepare_process(command, list, error);
     if (status == STATUS_OK)
         status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
@@ -264,34 +258,18 @@ static enum status prepare_command(struct command *command, struct job_list *lis
     return *provenance ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Prints which files are left out, and starts the device and the report. */
+/* Removes temporary files of killed runs, prints which files are left out, selects the drivers to load, and
+ * opens the report. */
 static enum status begin_batch(const struct command *command, struct job_list *list, struct results *results,
                                void (*report_error)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
-    if (!settings->dry_run && list->several &&
-        list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (!settings->dry_run && check_aux_outputs(command, error) != STATUS_OK)
+    if (!settings->dry_run &&
+        ((list->several && job_list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK) ||
+         check_aux_outputs(command, error) != STATUS_OK))
         return STATUS_FAILED;
     job_list_keep_shard(list, &settings->part);
-    for (size_t i = 0; i < list->files_left_out && settings->verbose; i++) {
-        const char *name = foreign_name_by_path(list->left_out_paths[i]);
-        fputs("climg: ", stderr);
-        print_visible(stderr, list->left_out_paths[i]);
-        fprintf(stderr, ": left out: %s%s\n", name ? "climg does not read " : "not an image",
-                name ? name : "");
-    }
-    struct list_note note = list_describe_foreign(list);
-    if (!settings->quiet && note.text[0] != '\0') {
-        text_make_visible(note.text);
-        fprintf(stderr, "climg: %s%s\n", note.text,
-                note.formats > 1 && !settings->verbose ? "; -v names them" : "");
-    }
-    if (!settings->quiet && list->folders_left_out > 0)
-        fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
-                list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
-                list->folders_left_out == 1 ? "it" : "them");
+    job_list_print_left_out(list, settings);
     if (!settings->dry_run) {
         const bool chooses = device_needs_workload(settings);
         const struct workload work = chooses ? estimate_workload(command, list) : (struct workload){0};
@@ -326,7 +304,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
     } else if (status == STATUS_OK) {
         status =
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
-        bool opened = status == STATUS_OK;
+        const bool opened = status == STATUS_OK;
         if (opened && settings->resume)
             progress_subtract_done(&results.progress, &resume, &list);
         if (opened && stack.step) {
@@ -337,6 +315,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
         if (opened && stack.step)
             worker_pool_merge(&pool, &stack);
+        /* Also after a failure to open the pool: the report has a line for each job that was not tried. */
         status = results_end(&results, &list, status, error);
         if (opened)
             status = report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, report_error,
@@ -344,7 +323,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }
-    /* Other shards may write to empty folders later. */
+    /* With --shard, another process may still write to a folder that is empty. */
     if (settings->part.count == 0)
         remove_empty_folders(&list);
     stack_free(&stack);

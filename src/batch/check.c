@@ -1,11 +1,11 @@
 /* --check: decodes every file and compares all of its checksums.
  *
- *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: a line, a line of the report
+ *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: print a line, report a line
  *
- * Reading compares checksums anyway and fails at a wrong one (PNG, Deflate in TIFF). In addition a check
- * compares the checksum of coefficient files, which --inverse-wavelet does otherwise, and of PNG chunks
- * without pixels, and looks for data after the end. A format without checksums is decoded, and the line says
- * so. A file takes one thread, but a single one takes all. */
+ * Decoding fails at a wrong checksum of pixels (PNG, Deflate in TIFF). In addition --check compares the
+ * checksum of a coefficient file and, by reader_examine, the checksums of PNG chunks without pixels, and
+ * looks for data after the end of the file. Files without checksums are only decoded, and their line says so.
+ * Of several files each is decoded by one thread; a single file by all. */
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -18,31 +18,25 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROWS_SIZE = 256 << 10 /* bytes of rows that are read at once: a core's cache keeps them */ };
+enum { ROWS_SIZE = 256 << 10 /* bytes of rows that are read at once: they stay in a core's cache */ };
 
-/* A file that is checked, and what was found. */
+/* A task of the thread pool: a file, and the outcome of its check. */
 struct check {
     const struct settings *settings;
     const struct job *job;
-    int threads; /* that decode */
+    int threads; /* number of threads that decode it */
 
     enum status status;
-    struct error error;     /* valid after a failure */
-    const char *format;     /* NULL: unknown */
-    const char *checksums;  /* that were compared; NULL: the file has none */
-    bool is_sealed;         /* a coefficient file */
-    uint32_t width, height; /* of the first page */
-    int pages;              /* number of pages that were decoded */
-    char warnings[512];     /* separated by "; " */
+    struct error error;       /* valid after a failure */
+    const char *format;       /* NULL: unknown */
+    const char *checksums;    /* names of the checksums that all pages have; may be NULL */
+    bool has_coefficient_sum; /* the checksum of a coefficient file was compared */
+    uint32_t width, height;   /* of the first page */
+    int pages;                /* number of pages that were decoded */
+    char warnings[512];       /* separated by "; " */
 };
 
-static void check_warn(struct check *check, const char *text)
-{
-    if (text[0] != '\0' && !strstr(check->warnings, text))
-        text_append(check->warnings, sizeof check->warnings, "%s%s", check->warnings[0] ? "; " : "", text);
-}
-
-/* Decodes a page, and adds it to the checksum of a coefficient file; NULL for other files. */
+/* Decodes a page, and adds it to *sum, the checksum of a coefficient file. `sum` is NULL for other files. */
 static enum status check_page(struct check *check, struct reader *reader, uint32_t *sum, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
@@ -64,17 +58,17 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
     return status;
 }
 
-/* Compares the number of pages and the checksum of a coefficient file, after its last page. Files of other
- * programs may have no checksum. */
-static enum status check_seal(struct check *check, const struct coefficients *coefficients,
-                              const struct metadata *last, uint32_t sum, struct error *error)
+/* Compares the number of pages and the checksum of a coefficient file after its last page, whose metadata has
+ * the checksum. Files of other programs may have none. */
+static enum status check_coefficients(struct check *check, const struct coefficients *coefficients,
+                                      const struct metadata *last, uint32_t sum, struct error *error)
 {
     const char *text = metadata_text(last, "Description");
     const int pages = coefficients_page_count(&coefficients->shape);
     if (check->pages != pages)
         return fail(error, STATUS_FAILED, "damaged coefficient file: it has %d of %d pages", check->pages,
                     pages);
-    check->is_sealed = text && strstr(text, "crc32");
+    check->has_coefficient_sum = text && strstr(text, "crc32");
     return coefficients_check(sum, last, error);
 }
 
@@ -93,26 +87,26 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
     check->height = info->height;
     check->checksums = format->checksums ? format->checksums(info) : NULL;
     for (bool more = true; status == STATUS_OK && more;) {
-        check_warn(check, info->metadata.warning);
+        text_add_item(check->warnings, sizeof check->warnings, "; ", info->metadata.warning);
         status = check_page(check, reader, is_pyramid ? &sum : NULL, error);
         if (status == STATUS_OK && is_pyramid && check->pages >= reader_page_count(reader))
-            status = check_seal(check, &coefficients, &info->metadata, sum, error);
+            status = check_coefficients(check, &coefficients, &info->metadata, sum, error);
         if (status == STATUS_OK)
             status = reader_next_page(reader, &more, error);
-        /* The page with the fewest checksums decides. */
+        /* A page without checksums decides for the file. */
         if (status == STATUS_OK && more && check->checksums && format->checksums)
             check->checksums = format->checksums(info);
     }
     if (status == STATUS_OK && is_whole)
         status = reader_examine(reader, error);
     if (status == STATUS_OK)
-        check_warn(check, reader_trailing_warnings(reader)->warning);
+        text_add_item(check->warnings, sizeof check->warnings, "; ",
+                      reader_trailing_warnings(reader)->warning);
     else
         error_prefix_once(error, reader_name(reader));
     return status;
 }
 
-/* Checks a file: a task of the thread pool. */
 static void check_file(void *slot)
 {
     struct check *check = slot;
@@ -129,14 +123,14 @@ static void check_file(void *slot)
     reader_close(reader);
 }
 
-/* Prints "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; a JPEG has no checksum". */
+/* Prints "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; this JPEG has no checksum". */
 static void print_check(FILE *out, const struct check *check)
 {
     print_visible(out, job_input_name(check->job));
-    if (check->is_sealed || check->checksums)
+    if (check->has_coefficient_sum || check->checksums)
         fprintf(out, ": whole (%s%s%s)", check->checksums ? check->checksums : "",
-                check->checksums && check->is_sealed ? ", " : "",
-                check->is_sealed ? "CRC-32 of coefficients" : "");
+                check->checksums && check->has_coefficient_sum ? ", " : "",
+                check->has_coefficient_sum ? "CRC-32 of coefficients" : "");
     else
         fprintf(out, ": decoded; this %s has no checksum", check->format);
     if (check->warnings[0])
@@ -145,7 +139,7 @@ static void print_check(FILE *out, const struct check *check)
     putc('\n', out);
 }
 
-/* Writes a line of the report, with the keys of other reports if they have a fitting one. */
+/* Writes a line of the report. Keys that the report of a conversion has, too, have the same meaning. */
 static void report_check(FILE *file, const struct check *check)
 {
     struct json_writer line = {.out = file};
@@ -153,16 +147,16 @@ static void report_check(FILE *file, const struct check *check)
     json_begin(&line, NULL, '{');
     json_put_string(&line, "input", job_input_name(check->job));
     json_put_string(&line, "status",
-                    !is_done                               ? "failed"
-                    : check->checksums || check->is_sealed ? "whole"
-                                                           : "decoded");
+                    !is_done                                         ? "failed"
+                    : check->checksums || check->has_coefficient_sum ? "whole"
+                                                                     : "decoded");
     json_put_string(&line, "error", is_done ? NULL : check->error.text);
     json_put_string(&line, "warnings", check->warnings[0] ? check->warnings : NULL);
     json_put_string(&line, "format", check->format);
     json_put_string(&line, "checksums",
-                    check->checksums   ? check->checksums
-                    : check->is_sealed ? "CRC-32"
-                                       : NULL);
+                    check->checksums             ? check->checksums
+                    : check->has_coefficient_sum ? "CRC-32"
+                                                 : NULL);
     json_put_integer(&line, "width", check->width);
     json_put_integer(&line, "height", check->height);
     json_put_integer(&line, "pages", check->pages);
@@ -171,14 +165,8 @@ static void report_check(FILE *file, const struct check *check)
     putc('\n', file);
 }
 
-/* Frees nothing: a check owns nothing. */
-static void release_check(void *slot)
-{
-    (void)slot;
-}
-
-/* Checks all files in parallel and prints them in their order. *failed receives the number of those that
- * failed. */
+/* Checks all files in parallel, and prints and reports the outcomes in the order of the list. Adds the number
+ * of failures to *failed, and sets *error to the last one. */
 static enum status check_all(const struct command *command, const struct job_list *list, FILE *out,
                              FILE *report, void (*report_error)(const struct error *), size_t *failed,
                              struct error *error)
@@ -212,31 +200,33 @@ static enum status check_all(const struct command *command, const struct job_lis
             report_check(report, done);
         ordered_release(&files);
     }
-    ordered_close(&files, release_check);
+    ordered_close(&files, NULL);
     return status;
 }
 
 enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error)
 {
-    static const char what[] = "the report";
     const char *path = command->settings.report;
+    struct error ignored;
     struct job_list list;
     FILE *report = NULL;
     size_t failed = 0;
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --check -r photos/ is an example");
     enum status status = job_list_make(&list, command, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && command->prepare_process)
+        status = command->prepare_process(command, &list, error);
+    if (status == STATUS_OK) {
+        job_list_print_left_out(&list, &command->settings);
         job_list_keep_shard(&list, &command->settings.part);
-    if (status == STATUS_OK && command->begin)
-        status = command->begin(command, &list, error);
-    if (status == STATUS_OK && path && !(report = aux_open(path, what, error)))
+    }
+    if (status == STATUS_OK && path && !(report = aux_open(path, "the report", error)))
         status = STATUS_FAILED;
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && list.count > 0) /* a shard may be empty */
         status = check_all(command, &list, out, report, report_error, &failed, error);
-    if (report && status == STATUS_OK)
-        status = aux_close(report, path, what, error);
+    if (report && aux_close(report, path, "the report", status == STATUS_OK ? error : &ignored) != STATUS_OK)
+        status = STATUS_FAILED;
     /* The error of a single file is the command's. */
     if (status == STATUS_OK && failed > 0 && list.several)
         status =

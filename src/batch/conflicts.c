@@ -5,10 +5,10 @@
  * matrix), outputs. A file that is in the set already may be a conflict; the roles of both decide, and give
  * the message.
  *
- * A file has two identities. Its inode identifies an input by any path or link. Its name in its folder, after
- * symbolic links were followed, identifies the file that a rename replaces: two hard links may be two
- * outputs, as a rename replaces one name; two symbolic links to one file may not. For a file that does not
- * exist yet, the folder is the nearest one that exists. */
+ * A file has two identities. The inode identifies a file that is read, by any path or link. The name in a
+ * folder, after symbolic links were followed, identifies a file that is written, since climg renames a
+ * temporary file to it: two hard links to one file may be two outputs; two symbolic links to one file may
+ * not. For a file that does not exist yet, the folder is the nearest one above it that exists. */
 #include "batch/conflicts.h"
 
 #include "base/files.h"
@@ -16,7 +16,6 @@
 #include "image/format.h"
 #include "image/output/output.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
@@ -32,19 +31,19 @@
 struct file_identity {
     dev_t device; /* of the file, or of the folder; as is `inode` */
     ino_t inode;
-    const char *name; /* path below the folder; NULL for the file itself */
-    const char *path; /* path that ends in `name`; belongs to the set */
+    const char *name; /* path below the folder; NULL: the inode is the file's own */
+    const char *path; /* of which `name` is the end; belongs to the set */
 };
 
 /* An auxiliary output: --report, --trace, --timing, or a file that a stage writes. */
 struct aux_output {
-    const char *option;  /* as typed before the path */
+    const char *option;  /* text before the path on a command line */
     const char *noun;    /* for messages */
-    const char *example; /* a file name; of an image if the output is one */
+    const char *example; /* a fitting file name */
     const char *path;    /* "-" is stdout; NULL: not given */
 };
 
-/* The last two are files of stages: one of numbers and one image. */
+/* MATRIX_OUTPUT and MAP_OUTPUT are files of stages, of numbers and an image. */
 enum { REPORT_OUTPUT, TRACE_OUTPUT, TIMING_OUTPUT, MATRIX_OUTPUT, MAP_OUTPUT, AUX_OUTPUTS };
 
 /* A file of the command and its role. One of the last four fields is set. */
@@ -56,10 +55,9 @@ struct claim {
     const struct aux_output *aux;
 };
 
-/* The set of all files of the command. */
-struct conflicts {
+struct claim_set {
     struct job *jobs;
-    size_t inputs, outputs; /* numbers of jobs with an input and with an output of their own */
+    size_t inputs, outputs; /* number of jobs, and of the first jobs that have an output of their own */
     bool in_place;
     void *files;          /* tree of tsearch, ordered by compare_identities */
     void *folded;         /* tree of outputs, ordered by compare_folded */
@@ -81,8 +79,9 @@ static int compare_identities(const void *a, const void *b)
     return strcmp(first->name, second->name);
 }
 
-/* Adds a claim to a tree unless a claim has its identity; *earlier is set to that, or to NULL. */
-static enum status claim_add(struct conflicts *set, void **tree, int (*order)(const void *, const void *),
+/* Adds a claim to a tree, unless one with an equal identity is there; sets *earlier to that one, or to NULL.
+ */
+static enum status claim_add(struct claim_set *set, void **tree, int (*order)(const void *, const void *),
                              const struct claim *claim, const struct claim **earlier, struct error *error)
 {
     struct claim *added = &set->claims[set->claim_count];
@@ -111,7 +110,6 @@ static void simplify(char *path)
     *to = '\0';
 }
 
-/* True if a component of the path is "..". */
 static bool goes_up(const char *path)
 {
     for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2)
@@ -133,7 +131,7 @@ static bool stat_folder(char *path, size_t length, struct stat *info)
 /* Sets *identity to the file's name in the nearest folder that exists. The set owns the path. "-" is stdout.
  * Fails if a missing folder is followed by "..": once that folder was created, new/../a.png would be a.png.
  */
-static enum status identify_name(struct conflicts *set, const char *path, struct file_identity *identity,
+static enum status identify_name(struct claim_set *set, const char *path, struct file_identity *identity,
                                  struct error *error)
 {
     struct stat info = {.st_ino = 0};
@@ -158,24 +156,21 @@ static enum status identify_name(struct conflicts *set, const char *path, struct
     return STATUS_OK;
 }
 
-/* Fails: an auxiliary output is in the set already, by an earlier claim. */
-static enum status reject_aux_claim(const struct aux_output *aux, const struct claim *earlier,
-                                    struct error *error)
+/* Fails if writing the file of `later`, an output or an auxiliary output, would destroy the file of
+ * `earlier`. An output may replace its own input with --in-place. */
+static enum status check_claims(const struct claim_set *set, const struct claim *later,
+                                const struct claim *earlier, struct error *error)
 {
-    if (earlier->aux)
+    const struct job *job = later->output;
+    const struct aux_output *aux = later->aux;
+    if (!job && earlier->aux)
         return fail(error, STATUS_USAGE, "the %s and the %s would both go to %s", earlier->aux->noun,
                     aux->noun, aux_name(aux->path));
-    if (earlier->reader)
+    if (!job && earlier->reader)
         return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", aux->option, aux->path,
                     earlier->reader);
-    return fail(error, STATUS_USAGE, "%s%s: that is also an input", aux->option, aux->path);
-}
-
-/* Fails if the job's output would destroy the file of an earlier claim. It may replace its own input with
- * --in-place. */
-static enum status check_output_claim(const struct conflicts *set, const struct job *job,
-                                      const struct claim *earlier, struct error *error)
-{
+    if (!job)
+        return fail(error, STATUS_USAGE, "%s%s: that is also an input", aux->option, aux->path);
     const bool is_stdout = strcmp(job->output, "-") == 0;
     if (earlier->output)
         return fail(error, STATUS_USAGE,
@@ -197,18 +192,10 @@ static enum status check_output_claim(const struct conflicts *set, const struct 
                : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
 }
 
-/* Fails if the file of `later` would destroy that of `earlier`. */
-static enum status check_claims(const struct conflicts *set, const struct claim *later,
-                                const struct claim *earlier, struct error *error)
-{
-    return later->output ? check_output_claim(set, later->output, earlier, error)
-                         : reject_aux_claim(later->aux, earlier, error);
-}
-
 /* ---------------------------------------------------------------- auxiliary outputs */
 
-/* Lists the auxiliary outputs of the command. Of several stages that write a file of one kind, it lists the
- * first; fill_set rejects the others. */
+/* Lists the auxiliary outputs of the command. If several stages write a file of one kind, the first one is
+ * listed, and fill_set fails. */
 static void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])
 {
     const struct settings *settings = &command->settings;
@@ -245,11 +232,11 @@ enum status conflicts_check_names(const struct command *command, struct error *e
 
 /* ---------------------------------------------------------------- folders that do not distinguish case */
 
-/* Locale of the comparison, which gets no context from tsearch; 0 if case is not folded. */
+/* Locale of compare_folded, global as tsearch passes no context to it; 0: case is not checked. */
 static locale_t folding_locale;
 
 /* Moves past a character and returns it in lower case. A byte that is not UTF-8 counts as a character of
- * Latin-1; is_one_name decides. */
+ * Latin-1: a wrong guess does no harm, as is_one_name decides. */
 static wint_t next_folded(const char **text)
 {
     unsigned long character = (unsigned char)**text;
@@ -258,7 +245,7 @@ static wint_t next_folded(const char **text)
     return towlower_l((wint_t)character, folding_locale);
 }
 
-/* Compares the folders of two names, and then the names without case. */
+/* Compares the folders of two files, and then their names without case. */
 static int compare_folded(const void *a, const void *b)
 {
     struct file_identity first = *(const struct file_identity *)a, second = *(const struct file_identity *)b;
@@ -274,8 +261,8 @@ static int compare_folded(const void *a, const void *b)
 }
 
 /* True if the folder treats the two names as one. Creates a temporary file, whose name begins with the first
- * component that differs (temporary_create), in the existing folder and looks for it by the other's. False if
- * it cannot be created: then the job fails, too. */
+ * component that differs (temporary_create), in the existing folder, and looks for it by the other component.
+ * False if it cannot be created: then the job fails anyway. */
 static bool is_one_name(const struct file_identity *first, const struct file_identity *second)
 {
     char target[PATH_MAX], other[2 * PATH_MAX], *created = NULL;
@@ -298,9 +285,9 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
     return same;
 }
 
-/* Adds an output to the names without case. Fails if another output differs only in case and the folder does
- * not distinguish that. */
-static enum status add_folded(struct conflicts *set, const struct claim *claim, struct error *error)
+/* Adds an output to set->folded. Fails if another output differs only in case and the folder does not
+ * distinguish that. */
+static enum status add_folded(struct claim_set *set, const struct claim *claim, struct error *error)
 {
     const struct claim *earlier;
     if (claim_add(set, &set->folded, compare_folded, claim, &earlier, error) != STATUS_OK)
@@ -316,7 +303,7 @@ static enum status add_folded(struct conflicts *set, const struct claim *claim, 
 /* ---------------------------------------------------------------- filling the set */
 
 /* Adds a file that is read. Several readers are no conflict. */
-static enum status add_read_inode(struct conflicts *set, dev_t device, ino_t inode, const char *reader,
+static enum status add_read_inode(struct claim_set *set, dev_t device, ino_t inode, const char *reader,
                                   const struct job *input, struct error *error)
 {
     const struct claim *earlier;
@@ -325,8 +312,8 @@ static enum status add_read_inode(struct conflicts *set, dev_t device, ino_t ino
                      &earlier, error);
 }
 
-/* Adds the file that a stage or an option reads; NULL: none. */
-static enum status add_read_path(struct conflicts *set, const char *path, const char *reader,
+/* Adds a file that a stage or an option reads. `path` may be NULL. */
+static enum status add_read_path(struct claim_set *set, const char *path, const char *reader,
                                  struct error *error)
 {
     struct stat info;
@@ -335,16 +322,10 @@ static enum status add_read_path(struct conflicts *set, const char *path, const 
     return add_read_inode(set, info.st_dev, info.st_ino, reader, NULL, error);
 }
 
-static bool is_same_input(const struct job *a, const struct job *b)
-{
-    return strcmp(a->input, b->input) == 0 ||
-           (a->input_inode != 0 && a->input_device == b->input_device && a->input_inode == b->input_inode);
-}
-
-/* Adds a file that is written, by its name, and if it exists by its inode. Several outputs may go to one
- * device, such as /dev/null, but only one to stdout. *is_duplicate is set if it is written already, from the
- * same input. */
-static enum status add_written(struct conflicts *set, const char *path, struct claim claim,
+/* Adds a file that is written: its name, and its inode if it exists. Several outputs may go to one device,
+ * such as /dev/null, but only one to stdout. Sets *is_duplicate if another job converts the same input to it.
+ */
+static enum status add_written(struct claim_set *set, const char *path, struct claim claim,
                                bool *is_duplicate, struct error *error)
 {
     const struct claim *earlier;
@@ -356,23 +337,27 @@ static enum status add_written(struct conflicts *set, const char *path, struct c
     if (is_device && !is_stdout)
         return STATUS_OK;
 
-    /* By its name. */
+    /* Add the name. */
     enum status status = identify_name(set, path, &claim.identity, error);
     if (status == STATUS_OK)
         status = claim_add(set, &set->files, compare_identities, &claim, &earlier, error);
     if (status != STATUS_OK)
         return status;
-    *is_duplicate =
-        earlier && earlier->output && claim.output && is_same_input(earlier->output, claim.output);
-    if (*is_duplicate)
-        return STATUS_OK;
+    if (earlier && earlier->output && claim.output) {
+        const struct job *one = earlier->output, *other = claim.output;
+        *is_duplicate = strcmp(one->input, other->input) == 0 ||
+                        (one->input_inode != 0 && one->input_device == other->input_device &&
+                         one->input_inode == other->input_inode);
+        if (*is_duplicate)
+            return STATUS_OK;
+    }
     if (earlier && (status = check_claims(set, &claim, earlier, error)) != STATUS_OK)
         return status;
     if (claim.output && folding_locale && (status = add_folded(set, &claim, error)) != STATUS_OK)
         return status;
 
-    /* By its inode. Two outputs that are hard links of one file stay apart, as a rename replaces one name. An
-     * output that is its own input may be a pipe or device, which is not replaced. */
+    /* Add the inode. Two outputs may be hard links to one file, as a rename replaces one name. An output may
+     * be its own input if it is a pipe, which is not replaced. */
     if (!exists || is_device)
         return STATUS_OK;
     claim.identity = (struct file_identity){.device = info.st_dev, .inode = info.st_ino};
@@ -383,8 +368,8 @@ static enum status add_written(struct conflicts *set, const char *path, struct c
     return is_allowed ? STATUS_OK : check_claims(set, &claim, earlier, error);
 }
 
-/* Adds all files, readers first. */
-static enum status fill_set(struct conflicts *set, const struct command *command,
+/* Adds all files of the command; the opening comment has the order. */
+static enum status fill_set(struct claim_set *set, const struct command *command,
                             const struct aux_output aux[AUX_OUTPUTS], struct error *error)
 {
     bool is_duplicate;
@@ -412,25 +397,25 @@ static enum status fill_set(struct conflicts *set, const struct command *command
     return status;
 }
 
-/* Frees nothing, for tdestroy: claims are freed together. */
+/* For tdestroy: the claims are freed together. */
 static void keep_claim(void *claim)
 {
     (void)claim;
 }
 
-enum status conflicts_check(struct job *jobs, size_t count, bool is_merged, const struct command *command,
+enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const struct command *command,
                             struct error *error)
 {
-    struct conflicts set = {.jobs = jobs,
+    struct claim_set set = {.jobs = jobs,
                             .inputs = count,
-                            .outputs = is_merged ? 1 : count,
+                            .outputs = is_stack ? 1 : count,
                             .in_place = command->settings.in_place};
-    /* At most: the files of the chain and of --files-from, for each job an input, a name, a name without case
-     * and an inode, and the claim that is looked up. */
+    /* Maximum number of claims: the files that stages and --files-from read; for each job an input, a name, a
+     * name without case and an inode; and one for the claim that claim_add looks up. */
     const size_t written = count + AUX_OUTPUTS, most = command->chain.count + 2 + 4 * written;
     struct aux_output aux[AUX_OUTPUTS];
     list_aux_outputs(command, aux);
-    if (aux[MATRIX_OUTPUT].path && count > 1 && !is_merged)
+    if (aux[MATRIX_OUTPUT].path && count > 1 && !is_stack)
         return fail(error, STATUS_USAGE,
                     "%s%s: is for one picture; --report FILE gives the matrices of several",
                     aux[MATRIX_OUTPUT].option, aux[MATRIX_OUTPUT].path);

@@ -1,6 +1,6 @@
 /* Checks that no output of a command destroys a file that the command reads or writes.
  *
- * Thread safety: called by the main thread before there are workers. */
+ * Thread safety: the main thread calls it before there are workers. */
 #ifndef CLIMG_BATCH_CONFLICTS_H
 #define CLIMG_BATCH_CONFLICTS_H
 
@@ -13,13 +13,13 @@
  * - an output is an input, except its own with --in-place;
  * - --report, --trace, --timing or a stage's file is also an input, an output, or another of them;
  * - a stage or --files-from reads an output.
- * If jobs are merged, the output of the first one is the only one.
- * Marks the second and later jobs of a file that was named several times (is_duplicate). */
-enum status conflicts_check(struct job *jobs, size_t count, bool is_merged, const struct command *command,
+ * If the jobs are the inputs of a stack, there is one output, that of the first job.
+ * If an input was named several times, marks its second and later jobs as is_duplicate. */
+enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const struct command *command,
                             struct error *error);
 
-/* Fails with STATUS_USAGE if --report, --trace, --timing or a stage's file has an image's name: then the
- * option's value was forgotten. */
+/* Fails with STATUS_USAGE if --report, --trace, --timing or a stage's file has the name of an image: then the
+ * user probably forgot the option's value, and the image is the output. */
 enum status conflicts_check_names(const struct command *command, struct error *error);
 
 #endif

@@ -1,10 +1,10 @@
-/* Converts one job, page by page: describes the output, runs the chain, commits.
+/* Converts one job, page by page: plans and describes the output, runs the chain, commits the file.
  *
  *     begin ─▶ for each page: plan ─▶ describe ─▶ chain ─▶ end of page ─▶ ... ─▶ input unchanged? ─▶ commit
  *
- * There are three shortcuts. A lossy file that nothing changes is copied. A lossy file whose pixels are only
- * moved is written without re-encoding, if its format can do so. A large picture is decoded while the device
- * is being opened:
+ * There are three shortcuts. A lossy file that nothing changes is copied. A lossy file whose pixels only move
+ * is written without re-encoding, if its format can do so. A large picture is decoded while the device is
+ * being opened:
  *
  *     calling thread   measurements that need no device   wait for both   plan   pages
  *     thread           open the device
@@ -17,38 +17,35 @@
 #include "batch/resume.h"
 #include "batch/stack.h"
 #include "chain/page.h"
-#include "chain/slice.h"
 #include "image/colour/colour.h"
 #include "image/output/output.h"
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Returns the conversion of values to samples of the output, for an input with the conversion `from`. */
+/* Returns the conversion of the chain's values to samples of the output. `from` is the input's conversion. */
 static struct conversion output_conversion(const struct job *job, const struct worker *worker,
                                            const struct conversion *from, const struct shape *shape,
                                            const struct image_info *out)
 {
     struct conversion to = *from;
     const struct settings *settings = worker->context->settings;
-    const enum sample_type in = job->is_merged ? job_input_type(job) : from->type;
+    const enum sample_type in = job->is_stack_result ? job_input_type(job) : from->type;
     to.type = out->type;
-    /* Float samples without a profile are linear light already. With --range they get the range of the input
-     * back. Pictures of a stack keep the values of the chain until they are merged. */
-    to.linear = settings->linear && job_has_stages(job) && !job_is_stacked(job) &&
+    /* Float samples without a profile are linear light already. With --range, float outputs of float inputs
+     * get the range of the input back. Pictures of a stack keep the chain's values until they are merged. */
+    to.linear = settings->linear && job_has_stages(job) && !job_is_stack_input(job) &&
                 !(sample_is_float(in) && sample_is_float(to.type) && shape->space == NULL);
     conversion_set_curves(&to, shape);
-    to.has_range = settings->range.given && (from->has_range || job->is_merged) && !job_is_stacked(job) &&
-                   sample_is_float(in) && sample_is_float(to.type);
+    to.has_range = settings->range.given && (from->has_range || job->is_stack_result) &&
+                   !job_is_stack_input(job) && sample_is_float(in) && sample_is_float(to.type);
     to.counts_clipping = transfer_clips(job_input_type(job), to.type,
                                         settings->verbose || chain_caps(&job->chain).amplifies ||
-                                            (job->is_merged && step_caps(job->merge).amplifies));
+                                            (job->is_stack_result && step_caps(job->merge_step).amplifies));
     to.channels = out->channels;
     to.alpha = out->alpha;
-    if (job->pyramid && !job_is_stacked(job)) {
+    if (job->pyramid && !job_is_stack_input(job)) {
         to.multiply = true;
         to.linear = job->pyramid->linear;
         to.exponent = job->pyramid->exponent;
@@ -57,7 +54,7 @@ static struct conversion output_conversion(const struct job *job, const struct w
     return to;
 }
 
-/* True if --range changes the values of the output: it has integers. */
+/* True if --range changes values: the input has a range, which the output does not get back. */
 static bool range_applies(const struct page *page)
 {
     return page->input_conversion.has_range && !page->output_conversion.has_range;
@@ -67,26 +64,26 @@ static bool range_applies(const struct page *page)
  * sample values becomes wrong. */
 static bool is_rescaled(const struct job *job, const struct page *page)
 {
-    const int bits = page->out.bits; /* the input's, if the reader makes more of them */
+    const int bits = page->out.bits; /* of the input's samples, if the reader expands them; else 0 */
     const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job_input_type(job));
     return chain_caps(&job->chain).new_values || page->out.palette || page->out.inverted ||
            range_applies(page) || in != sample_full_scale(page->out.type);
 }
 
-/* Returns the differences between input and output, for the metadata. A coefficient file counts as its image.
- */
-static struct change change_of(const struct job *job, const struct page *page)
+/* Returns the differences between input and output, for metadata_update. A coefficient file counts as the
+ * image that it was made from. */
+static struct change describe_change(const struct job *job, const struct page *page)
 {
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
-    const struct shape held = job_shape(job), shape = shape_full(&held);
-    const struct change change = {
+    const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
+    return (struct change){
         .in_width = (uint32_t)shape.width,
         .in_height = (uint32_t)shape.height,
         .out_width = out->width,
         .out_height = out->height,
         .from = plan_inverse_map(page->plan),
         .in_pages = job->pyramid ? 1 : reader_page_count(job->reader),
-        .out_pages = job->pyramid || job_is_stacked(job) ? 1 : reader_pages_wanted(job->reader),
+        .out_pages = job->pyramid || job_is_stack_input(job) ? 1 : reader_pages_wanted(job->reader),
         .in_channels = in->channels,
         .out_channels = out->channels,
         .in_type = job_input_type(job),
@@ -96,10 +93,9 @@ static struct change change_of(const struct job *job, const struct page *page)
         .reoriented = job->orientation > 0,
         .replaced = chain_caps(&job->chain).new_geometry,
         .space = plan_output(page->plan)->space != job->space ? plan_output(page->plan)->space : NULL};
-    return change;
 }
 
-/* Fills in the output's metadata. Later steps overwrite texts of earlier ones. */
+/* Fills in the output's metadata from the input's. A later step overwrites the texts of an earlier one. */
 static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
                                      struct error *error)
 {
@@ -110,11 +106,11 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     enum status status = metadata_copy(metadata, in, error);
     if (status == STATUS_OK && strip)
         metadata_strip(metadata);
-    if (status == STATUS_OK && job->space_problem[0] != '\0')
-        metadata_warn(metadata, job->space_problem);
+    if (status == STATUS_OK && job->space_warning[0] != '\0')
+        metadata_warn(metadata, job->space_warning);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
-    const struct change change = change_of(job, page);
+    const struct change change = describe_change(job, page);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_update(metadata, &change, error);
     if (status == STATUS_OK && change.space != NULL)
@@ -130,7 +126,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = provenance_put(worker->context->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
         const struct conversion *from = &page->input_conversion;
-        /* A pyramid that was a pyramid before is still the transform of the same light. */
+        /* If the input is a pyramid, too, the light that was transformed is unchanged. */
         struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
         made.linear = job->pyramid ? job->pyramid->linear : made.linear;
         made.exponent = job->pyramid ? job->pyramid->exponent : made.exponent;
@@ -167,31 +163,27 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     return describe_metadata(job, worker, page, error);
 }
 
-/* Ends the output page, with the warnings of the input's data after the pixels. */
+/* Records warnings of the input's data after the pixels, and ends the output page. */
 static enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
                                 struct result *result)
 {
-    const struct metadata *trailing = reader_trailing_warnings(job->reader);
-    const struct settings *settings = worker->context->settings;
     double since = clock_seconds();
-    result_warn(result, trailing->warning);
-    if (settings->verbose && !settings->strip && trailing->left_out[0] != '\0')
-        job_print(job, "left out, as it comes after the pixels: %s", trailing->left_out);
+    result_note_trailing(job, worker, result);
     enum status status = writer_end_page(page->writer, &result->error);
     timing_add(page->timing, PHASE_ENCODE, "end", -1, since);
     return status;
 }
 
-/* Bytes of samples. An image smaller than LARGE_IMAGE is decoded faster than a thread starts. At most
- * AHEAD_MOST are decoded while the device is being opened: a photo of 10 megapixels. */
-enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
+/* Limits of reading ahead, in bytes of samples. Less than READ_AHEAD_MIN is decoded faster than a thread
+ * starts. READ_AHEAD_MAX is a photograph of 10 megapixels. */
+enum { READ_AHEAD_MIN = 1 << 20, READ_AHEAD_MAX = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
 {
     if (job->reader || job->skipped)
         return STATUS_OK;
     job->skipped = worker->context->resume && resume_finds_done(worker->context->resume, job);
-    if (job->is_merged && stack_open_reader(job, worker, error) != STATUS_OK)
+    if (job->is_stack_result && stack_open_reader(job, worker, error) != STATUS_OK)
         return STATUS_FAILED;
     return job->skipped ? STATUS_OK : job_open(job, worker, error);
 }
@@ -199,15 +191,16 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
 /* A thread that decodes the first rows of a page while the device is opened and the page measured. */
 struct read_ahead {
     struct worker *worker;
-    struct reader *reader; /* decodes in the thread alone until read_ahead_end; others read its info, and its
-                            * file by pread */
-    size_t limit;          /* bytes of rows */
+    struct reader *reader; /* until read_ahead_end only this thread decodes with it; others may read its info,
+                            * and its file by pread */
+    size_t limit;          /* bytes of rows to decode */
     pthread_t thread;
+    bool is_device_opening;
     bool is_running;
     atomic_bool is_stopped;
 };
 
-/* A condition for reader_prefetch. */
+/* Callback of reader_prefetch: true until read_ahead_end stops the thread. */
 static bool is_reading_ahead(void *context)
 {
     return !atomic_load(&((struct read_ahead *)context)->is_stopped);
@@ -222,22 +215,22 @@ static void *read_ahead_thread(void *context)
     return NULL;
 }
 
-/* Starts to open the device and to decode a large image. Damaged pixels that are found here are reported when
- * the rows are read, after a missing device. A measurement (job_measure) reports its own at once. */
+/* Starts to open the device and to decode a large image. A damaged image is reported when its rows are read,
+ * that is, only if the device could be opened. */
 static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
-    const struct shape held = job_shape(job), shape = shape_full(&held);
+    const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
     const uint64_t limit = worker->share.memory_limit;
     struct error ignored = {.text = ""};
-    *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = AHEAD_MOST};
+    *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = READ_AHEAD_MAX};
     if (worker->open || job->pyramid || reader_is_uncompressed(job->reader) ||
-        pixel_size(info) * (size_t)shape.width * (size_t)shape.height < LARGE_IMAGE)
+        pixel_size(info) * (size_t)shape.width * (size_t)shape.height < READ_AHEAD_MIN)
         return;
-    if (limit > 0 && limit / 4 < AHEAD_MOST)
+    if (limit > 0 && limit / 4 < READ_AHEAD_MAX)
         ahead->limit = (size_t)(limit / 4);
-    worker_begin_open(worker);
-    ahead->is_running = worker_is_opening(worker) &&
+    ahead->is_device_opening = worker_begin_open(worker);
+    ahead->is_running = ahead->is_device_opening &&
                         thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;
 }
 
@@ -249,17 +242,17 @@ static void read_ahead_end(struct read_ahead *ahead)
         pthread_join(ahead->thread, NULL);
 }
 
-/* Writes the page: without re-encoding if pixels are only moved and the format can do so, else through the
- * chain. */
+/* Writes the page: without re-encoding if its pixels only move and the format can do so, without the device
+ * if it is a stack's picture that keeps its samples, else through the chain. */
 static enum status write_page(struct worker *worker, struct job *job, struct page *page,
                               struct result *result)
 {
-    const struct affine places = plan_inverse_map(page->plan);
+    const struct affine inverse_map = plan_inverse_map(page->plan);
     struct lossless_move move = {.done = false};
     enum status status = STATUS_OK;
     if (job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
         conversion_keeps_samples(&page->input_conversion, &page->output_conversion))
-        status = writer_turn(job->writer, job->reader, &places, &page->out, &move, &result->error);
+        status = writer_turn(job->writer, job->reader, &inverse_map, &page->out, &move, &result->error);
     const bool is_verbose = worker->context->settings->verbose;
     if (move.done && is_verbose)
         job_print(job, "is written without being coded again");
@@ -269,40 +262,42 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         result_warn(result, reader_trailing_warnings(job->reader)->warning);
     if (move.done || status != STATUS_OK)
         return status;
-    if (job_is_stacked(job) && job_keeps_samples(job, worker)) { /* the device has nothing to do */
+    if (job_is_stack_input(job) && job_keeps_samples(job, worker)) { /* the device has nothing to do */
         status = writer_begin_page(job->writer, &page->out, &result->error);
         const double since = clock_seconds();
         if (status == STATUS_OK)
-            status = stack_read(job, &result->error);
+            status = reader_read(job->reader, job->picture.samples, job->picture.size / page->out.height,
+                                 page->out.height, &result->error);
         timing_add(page->timing, PHASE_DECODE, "decode", -1, since);
         return status == STATUS_OK ? job_end_page(job, worker, page, result) : status;
     }
     status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
                                    : flow_page(page, &result->error);
-    result_note_alignment(job, worker, result);
     result_note_found(job, worker, result);
-    if (status == STATUS_OK) {
-        result_note_noise(job, worker, 0, result);
-        result_note_missing(worker, 0, result);
-    }
-    if (status == STATUS_OK && plan_output(page->plan)->kind == KIND_IMAGE)
-        status = job_end_page(job, worker, page, result);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    result_note_noise(job, worker, 0, result);
+    result_note_missing(worker, 0, result);
+    if (plan_output(page->plan)->kind == KIND_IMAGE)
+        return job_end_page(job, worker, page, result);
+    result_note_trailing(job, worker, result); /* the pages of a coefficient file are complete */
+    return STATUS_OK;
 }
 
-/* Frames between two estimates of the noise: a second of film. Estimates of each frame would differ slightly,
- * and the picture would flicker. */
-enum { FRAMES_ALIKE = 24 };
+/* Frames that share an estimate of the noise: a second of film. With an estimate of each frame, the picture
+ * would flicker, as they differ slightly. */
+enum { FRAMES_PER_ESTIMATE = 24 };
 
-/* Begins a page of video: the noise estimate is held from frame to frame, except with --verify, whose second
- * run has no earlier frames. Counts frames, which begin with their first plane. */
+/* Begins a page of video, a plane of a frame: counts the frame at its first plane, and keeps the noise
+ * estimate of the frames before it. With --verify each frame is estimated, as the second computation has no
+ * earlier frames. */
 static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
 {
     const struct video *video = &reader_info(job->reader)->video;
     worker->run.frames.hold = video->header && !worker->verifier.open;
     if (!video->header || video->part > 0)
         return;
-    if (result->frames % FRAMES_ALIKE == 0)
+    if (result->frames % FRAMES_PER_ESTIMATE == 0)
         run_expire_noise(&worker->run);
     if (worker->frames.count++ == 0)
         worker->frames.began = clock_seconds();
@@ -323,7 +318,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
                         .clipping = &result->clipping};
     job->progress = worker->context->progress;
     job->picture.run = &worker->run;
-    worker->run.is_merged = job_is_stacked(job);
+    worker->run.is_merged = job_is_stack_input(job);
     worker->run.input = job->index;
     job->pages = job->pyramid ? 1 : reader_pages_wanted(job->reader);
     begin_frame(worker, job, result);
@@ -336,12 +331,12 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     if (status == STATUS_OK)
         status = job_describe(job, worker, &page, &result->error);
     if (status == STATUS_OK) {
-        /* The size of the output is estimated from the first page, as pages of a file are mostly alike. */
-        if (!job->writer && job_is_stacked(job))
+        /* Open the writer; the size of the output is estimated from the first page. */
+        if (!job->writer && job_is_stack_input(job))
             status = stack_open_writer(job, &result->error);
         else if (!job->writer)
-            status = job_open_writer(job, worker, plan_output(&plan), page.out.type,
-                                     job->pyramid ? 1 : reader_pages_wanted(job->reader), &result->error);
+            status =
+                job_open_writer(job, worker, plan_output(&plan), page.out.type, job->pages, &result->error);
         if (status == STATUS_OK) {
             page.writer = job->writer;
             result_note_page(job, worker, &page, result);
@@ -356,7 +351,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
 enum status convert_commit(struct worker *worker, const struct job *job, struct error *error)
 {
     double since = clock_seconds();
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         return STATUS_OK;
     enum status status = writer_commit(job->writer, error);
     if (status == STATUS_OK && worker->context->resume)
@@ -365,7 +360,7 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     return status;
 }
 
-/* Converts all pages. The device is opened for the first page, but not if a single output has no folder. */
+/* Converts all pages. Checks a single output's folder before it opens the device, which takes longer. */
 static enum status convert_pages(struct worker *worker, struct job *job, struct result *result)
 {
     if (job->is_single && output_check(job->output, &result->error) != STATUS_OK)
@@ -377,13 +372,13 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
     enum status status = job_measure(job, worker, false, result);
     if (status == STATUS_OK)
         status = worker_open(worker, &result->error);
-    else if (worker_is_opening(worker))
-        (void)worker_open(worker, &ignored); /* a driver must not be interrupted while it starts */
+    else if (ahead.is_device_opening)
+        (void)worker_open(worker, &ignored); /* wait: a driver must not be interrupted while it starts */
     read_ahead_end(&ahead);
     for (bool more = true; status == STATUS_OK && more;) {
         status = convert_page(worker, job, result);
-        /* Memory that the page did not use is freed. But subsampled chroma needs less than the luma before
-         * it, and the next luma needs the same again. */
+        /* Free memory that the page did not use; but not after a plane of subsampled chroma, as the next
+         * plane of luma needs it again. */
         const struct video *video = &reader_info(job->reader)->video;
         if (video->part + 1 >= video->parts || video->across * video->down == 1)
             run_trim(&worker->run);
@@ -419,7 +414,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     struct times since = worker_times(worker);
     enum status status = convert_begin(worker, job, &result->error);
     if (status == STATUS_OK && !job->skipped) {
-        status = job->copied ? copy_file(worker, job, result) : convert_pages(worker, job, result);
+        status = job->is_copied ? copy_file(worker, job, result) : convert_pages(worker, job, result);
         if (status == STATUS_OK)
             status = job_check_unchanged(job, &result->error);
         if (status == STATUS_OK)
@@ -430,10 +425,10 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     worker->run.frames.hold = false;
     worker->run.frames.count = 0; /* discards the noise that was held */
     worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
-    worker_charge(worker, &since, 1, &result->times);
-    /* The fault is not the picture's if memory runs out. */
-    if (status != STATUS_OK && job->merge &&
-        (step_caps(job->merge).merges_strictly || result->error.is_out_of_memory))
+    worker_add_elapsed(worker, &since, 1, &result->times);
+    /* A stack fails as a whole with strict=yes, and if memory runs out, which no picture is to blame for. */
+    if (status != STATUS_OK && job->merge_step &&
+        (step_caps(job->merge_step).merges_strictly || result->error.is_out_of_memory))
         result->error.scope = SCOPE_ALL;
     job_finish(job, worker, status, result);
 }

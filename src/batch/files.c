@@ -1,13 +1,12 @@
-/* The jobs of a command.
+/* Makes the list of a command's jobs.
  *
- *     arguments, names of a list (names.c) ─▶ list folders, name outputs ─▶ sort ─▶ find conflicts ─▶ jobs
+ *     arguments, names of --files-from (names.c) ─▶ list folders, name outputs ─▶ sort ─▶ find conflicts
  *
- * Everything is known, and checked, before anything is written. An input that does not exist becomes a job
- * that fails, so that it is reported and counted like others. With --in-place it is an error at once, as
- * the name may have been meant for the output. */
+ * The list is complete and checked before anything is written. An input that does not exist becomes a job
+ * that fails, so that it is reported and counted like others. With --in-place it is an error at once: the
+ * user may have intended the name as the output, and the inputs would be replaced. */
 #include "batch/files.h"
 
-#include "base/files.h"
 #include "base/text.h"
 #include "batch/conflicts.h"
 #include "batch/names.h"
@@ -22,64 +21,54 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Appends the job and owns its strings; frees them on failure. */
-static enum status append_job(struct job_list *list, size_t *room, struct job *job, struct error *error)
-{
-    if (list->count == *room) {
-        size_t more = *room > 0 ? 2 * *room : 64;
-        struct job *jobs = realloc(list->jobs, more * sizeof *jobs);
-        if (!jobs) {
-            job_free(job);
-            return fail_memory(error, "out of memory for the list of files");
-        }
-        list->jobs = jobs;
-        *room = more;
-    }
-    list->jobs[list->count++] = *job;
-    return STATUS_OK;
-}
-
-/* A list that is being made. */
 struct builder {
     struct job_list *list;
-    size_t room;      /* jobs that list->jobs has memory for */
-    size_t arguments; /* names of the command line and of --files-from so far */
+    size_t arguments; /* number of names of the command line and of --files-from so far */
     const struct command *command;
     struct stat output; /* the output folder, which is skipped in input folders; zero if it does not exist */
     bool reads_stdin;   /* stdin is an input, or the list of --files-from */
 };
 
+static bool ends_in_slash(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 0 && path[length - 1] == '/';
+}
+
 /* Returns FOLDER/NAME, to be freed; NULL on failure. */
 static char *name_join(const char *folder, const char *name, struct error *error)
 {
-    const size_t length = strlen(folder);
-    return text_print(error, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
+    return text_print(error, "%s%s%s", folder, ends_in_slash(folder) ? "" : "/", name);
 }
 
-/* Returns FOLDER/NAME with the extension of the output's format, to be freed; NULL on failure. `asked` is
- * --format, which may be NULL. `content_format` is the format found by the first bytes if the extension is
- * none of climg's, as in photo.dat; NULL otherwise. A name without an extension gets one only with --format.
- */
-static char *name_output(const char *folder, const char *name, const struct format *asked,
+/* Returns FOLDER/NAME with the extension of the output's format, to be freed; NULL on failure. `option` is
+ * --format, or NULL. `content_format` is the format by the first bytes if the extension belongs to no format,
+ * as in photo.dat; else NULL. A name without an extension gets one only with --format. */
+static char *name_output(const char *folder, const char *name, const struct format *option,
                          const struct format *content_format, struct error *error)
 {
     const char *base = name_base(name), *dot = strrchr(base, '.');
-    bool dotted = dot && dot > base;
-    const struct format *format = asked ? asked : dotted ? content_format : NULL;
-    const int stem = (int)(format && dotted ? (size_t)(dot - name) : strlen(name));
-    char *changed =
-        format ? text_print(error, "%.*s.%s", stem, name, format->extensions[0]) : copy_text(name, error);
+    const bool has_extension = dot && dot > base;
+    const struct format *format = option ? option : has_extension ? content_format : NULL;
+    if (!format)
+        return name_join(folder, name, error);
+    const int stem = (int)(has_extension ? (size_t)(dot - name) : strlen(name));
+    char *changed = text_print(error, "%.*s.%s", stem, name, format->extensions[0]);
     char *path = changed ? name_join(folder, changed, error) : NULL;
     free(changed);
     return path;
 }
 
-/* Adds a job. `name` is the name of its output in the output folder. `info` is the stat of the input, or
- * NULL if it could not be found. */
+/* Adds a job. `name` is the output's path below the output folder, before its extension changes. `info` is
+ * the stat of the input; NULL if stat failed or the input is stdin. */
 static enum status add_job(struct builder *builder, const char *name, const char *input,
                            const struct stat *info, const struct format *content_format, struct error *error)
 {
-    const struct job_list *list = builder->list;
+    struct job_list *list = builder->list;
+    struct job *jobs = array_grow(list->jobs, list->count, sizeof *jobs, "the list of files", error);
+    if (!jobs)
+        return STATUS_FAILED;
+    list->jobs = jobs;
     struct job job = {
         .name = copy_text(name, error), .input = copy_text(input, error), .is_single = !list->several};
     if (list->output == NULL)
@@ -94,51 +83,58 @@ static enum status add_job(struct builder *builder, const char *name, const char
         job.input_device = info->st_dev;
         job.input_inode = info->st_ino;
     }
-    if (job.name && job.input && job.output)
-        return append_job(builder->list, &builder->room, &job, error);
-    job_free(&job);
-    return STATUS_FAILED;
+    if (!job.name || !job.input || !job.output) {
+        job_free(&job);
+        return STATUS_FAILED;
+    }
+    jobs[list->count++] = job;
+    return STATUS_OK;
 }
 
-/* Adds a job that fails, for an input that cannot be found or read. `root` is the start of the job's name in
- * the path, as in visit; for an argument it is beyond the path, whose last part is the name. */
-static enum status add_problem(struct builder *builder, const char *path, size_t root, int code,
-                               struct error *error)
+/* Adds a job that fails, for an input that cannot be found or read. The job's name is the path from offset
+ * `root`, as in visit; if the path ends there, the last part of the path. */
+static enum status add_failed_job(struct builder *builder, const char *path, size_t root, int code,
+                                  struct error *error)
 {
     const char *name = root < strlen(path) ? path + root : name_base(path);
     enum status status = add_job(builder, name, path, NULL, NULL, error);
     if (status != STATUS_OK)
         return status;
-    builder->list->jobs[builder->list->count - 1].problem = code;
+    builder->list->jobs[builder->list->count - 1].stat_errno = code;
     return STATUS_OK;
 }
 
-/* Records a file that is left out, because it is no image. */
 static enum status add_left_out(struct job_list *list, const char *path, struct error *error)
 {
-    const size_t count = list->files_left_out;
-    if ((count & (count - 1)) == 0) { /* the room doubles at each power of two */
-        const size_t room = count > 0 ? 2 * count : 1;
-        char **paths = realloc(list->left_out_paths, room * sizeof *paths);
-        if (!paths)
-            return fail_memory(error, "out of memory for the list of files");
-        list->left_out_paths = paths;
-    }
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
+    char **paths =
+        array_grow(list->left_out_paths, list->files_left_out, sizeof *paths, "the list of files", error);
+    if (!paths)
+        return STATUS_FAILED;
+    list->left_out_paths = paths;
     char *copy = copy_text(path, error);
     if (!copy)
         return STATUS_FAILED;
-    list->left_out_paths[list->files_left_out++] = copy;
+    paths[list->files_left_out++] = copy;
     return STATUS_OK;
 }
 
-struct list_note list_describe_foreign(const struct job_list *list)
+/* A message about files that were left out although their names belong to images. */
+struct foreign_note {
+    char text[1024];
+    size_t formats; /* number of formats in it */
+};
+
+/* Returns "2 files are left out, such as a.jp2: climg does not read ..."; for several formats "2 files are
+ * left out, as climg does not read BMP (1), GIF (1)"; or "" if there is no such file. */
+static struct foreign_note describe_foreign(const struct job_list *list)
 {
-    enum { KINDS = 32 }; /* more than climg knows */
+    enum { KINDS = 32 }; /* more than foreign_name_by_path has */
     struct {
-        const char *name; /* a format that climg does not read */
-        size_t count;
+        const char *name; /* of a format that climg does not read */
+        size_t count;     /* number of its files */
     } kinds[KINDS] = {{NULL, 0}};
-    struct list_note note = {.text = ""};
+    struct foreign_note note = {.text = ""};
     const char *example = NULL;
     size_t kind_count = 0, files = 0;
     for (size_t i = 0; i < list->files_left_out; i++) {
@@ -169,16 +165,37 @@ struct list_note list_describe_foreign(const struct job_list *list)
     return note;
 }
 
+void job_list_print_left_out(const struct job_list *list, const struct settings *settings)
+{
+    for (size_t i = 0; i < list->files_left_out && settings->verbose; i++) {
+        const char *name = foreign_name_by_path(list->left_out_paths[i]);
+        fputs("climg: ", stderr);
+        print_visible(stderr, list->left_out_paths[i]);
+        fprintf(stderr, ": left out: %s%s\n", name ? "climg does not read " : "not an image",
+                name ? name : "");
+    }
+    if (settings->quiet)
+        return;
+    struct foreign_note note = describe_foreign(list);
+    text_make_visible(note.text);
+    if (note.formats > 0)
+        fprintf(stderr, "climg: %s%s\n", note.text,
+                note.formats > 1 && !settings->verbose ? "; -v names them" : "");
+    if (list->folders_left_out > 0)
+        fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
+                list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
+                list->folders_left_out == 1 ? "it" : "them");
+}
+
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error);
 
-/* Adds a file, or with --recursive the files of a folder. `root` is the start of the job's name in the path.
- */
+/* Adds a file, or with --recursive the files of a folder. The path from offset `root` is the job's name. */
 static enum status visit(struct builder *builder, const char *path, size_t root, struct error *error)
 {
     struct stat info;
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? STATUS_OK /* deleted since the folder was listed */
-                               : add_problem(builder, path, root, errno, error);
+                               : add_failed_job(builder, path, root, errno, error);
     const bool is_output_folder =
         info.st_dev == builder->output.st_dev && info.st_ino == builder->output.st_ino;
     if (S_ISDIR(info.st_mode) && builder->command->settings.recursive)
@@ -187,27 +204,27 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     if (S_ISDIR(info.st_mode))
         return STATUS_OK;
     if (S_ISLNK(info.st_mode) && stat(path, &info) != 0)
-        return format_by_path(path) ? add_problem(builder, path, root, errno, error)
+        return format_by_path(path) ? add_failed_job(builder, path, root, errno, error)
                                     : STATUS_OK; /* a dangling link */
     if (!S_ISREG(info.st_mode))
         return STATUS_OK;
-    const bool is_known_name = format_by_path(path) != NULL,
-               is_foreign_name = foreign_name_by_path(path) != NULL;
-    /* An extension of a format that climg does not read overrides the content: a camera's raw file begins
-     * like a TIFF. */
-    const struct format *content_format = is_known_name || is_foreign_name ? NULL : format_by_content(path);
+    /* The extension decides if it belongs to a format, also one that climg does not read: a camera's raw file
+     * begins like a TIFF. */
+    const bool is_known_name = format_by_path(path) != NULL;
+    const struct format *content_format =
+        is_known_name || foreign_name_by_path(path) ? NULL : format_by_content(path);
     if (is_known_name || content_format)
         return add_job(builder, path + root, path, &info, content_format, error);
     return add_left_out(builder->list, path, error);
 }
 
-/* Visits all entries of a folder that are not hidden. A folder that cannot be read becomes a job that fails.
- */
+/* Visits all entries of a folder that are not hidden. Links to folders are not followed, as they may form
+ * circles or leave the folder. A folder that cannot be read becomes a job that fails. */
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error)
 {
     DIR *folder = opendir(path);
     if (!folder)
-        return add_problem(builder, path, root, errno, error);
+        return add_failed_job(builder, path, root, errno, error);
     enum status status = STATUS_OK;
     while (status == STATUS_OK) {
         errno = 0;
@@ -222,7 +239,7 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
         free(below);
     }
     if (status == STATUS_OK && errno != 0)
-        status = add_problem(builder, path, root, errno, error);
+        status = add_failed_job(builder, path, root, errno, error);
     closedir(folder);
     return status;
 }
@@ -237,19 +254,6 @@ static int by_name(const void *a, const void *b)
     const struct job *first = a, *second = b;
     int order = strcmp(first->name, second->name);
     return order != 0 ? order : strcmp(first->input, second->input);
-}
-
-/* Adds the images of a folder argument, sorted by name. Links to folders are not followed, as they may form
- * circles or leave the folder. */
-static enum status add_folder(struct builder *builder, const char *path, struct error *error)
-{
-    struct job_list *list = builder->list;
-    const size_t length = strlen(path), before = list->count;
-    enum status status =
-        visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
-    if (list->jobs)
-        qsort(list->jobs + before, list->count - before, sizeof *list->jobs, by_name);
-    return status;
 }
 
 /* Records that stdin is used, as an input or as the list of names. Fails if it is used already. */
@@ -267,7 +271,7 @@ static enum status add_stdin(struct builder *builder, struct error *error)
     struct job_list *list = builder->list;
     struct stat info;
     const bool is_info = settings_writes_no_output(&builder->command->settings);
-    if (!is_info && !list->is_merged && (list->output_is_directory || list->output == NULL))
+    if (!is_info && !list->is_stack && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
     if (status == STATUS_OK)
@@ -279,14 +283,7 @@ static enum status add_stdin(struct builder *builder, struct error *error)
     return status;
 }
 
-static bool ends_in_slash(const char *path)
-{
-    const size_t length = strlen(path);
-    return length > 0 && path[length - 1] == '/';
-}
-
-/* Fails for a name that is no input, with the reason `why`. With --in-place it fails before anything is
- * written: the user may have intended the name as the output, and then inputs must not be replaced. */
+/* For --in-place: fails because a name is no input, for the reason `why`. */
 static enum status reject_input(const struct builder *builder, const char *path, const char *why,
                                 struct error *error)
 {
@@ -303,6 +300,7 @@ static enum status reject_input(const struct builder *builder, const char *path,
 static enum status add_argument(void *context, const char *path, struct error *error)
 {
     struct builder *builder = context;
+    struct job_list *list = builder->list;
     const bool in_place = builder->command->settings.in_place;
     struct stat info;
     builder->arguments++;
@@ -315,19 +313,21 @@ static enum status add_argument(void *context, const char *path, struct error *e
     if (in_place && code != 0)
         return fail(error, STATUS_FAILED, "%s: cannot open: %s; no file was changed", path, strerror(code));
     if (code != 0)
-        return add_problem(builder, path, strlen(path), code, error);
-    /* decide_output() makes the output a folder if an input is one: this input was not a folder then. */
-    if (S_ISDIR(info.st_mode) && builder->list->output && !builder->list->output_is_directory &&
-        !builder->list->is_merged)
+        return add_failed_job(builder, path, strlen(path), code, error);
+    /* decide_output makes the output a folder if an input is one: so this was no folder then. */
+    if (S_ISDIR(info.st_mode) && list->output && !list->output_is_directory && !list->is_stack)
         return fail(error, STATUS_FAILED, "%s: became a folder while climg started; run climg again", path);
     if (S_ISDIR(info.st_mode)) {
-        const size_t before = builder->list->count;
-        enum status status = add_folder(builder, path, error);
-        return status == STATUS_OK && in_place && builder->list->count == before
-                   ? reject_input(builder, path, "there is no image in this folder", error)
-                   : status;
+        const size_t before = list->count;
+        enum status status = visit_folder(builder, path, strlen(path) + !ends_in_slash(path), error);
+        if (status == STATUS_OK && in_place && list->count == before)
+            return reject_input(builder, path, "there is no image in this folder", error);
+        if (list->jobs)
+            qsort(list->jobs + before, list->count - before, sizeof *list->jobs, by_name);
+        return status;
     }
-    /* Pipes are not read before their job. */
+    /* Read the first bytes of files without a known extension, but not of pipes, which only their job reads.
+     */
     const bool is_named = !S_ISREG(info.st_mode) || format_by_path(path);
     const struct format *content_format = is_named ? NULL : format_by_content(path);
     return add_job(builder, name_base(path), path, &info, content_format, error);
@@ -339,8 +339,8 @@ static bool is_folder(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Fails if the output exists and is named before the first stage: a shell pattern may have matched two files,
- * and neither may be overwritten. */
+/* Fails if the output exists and comes before the first stage: the shell may have expanded a pattern to two
+ * files, and the second one must not be overwritten. */
 static enum status check_output(const struct command *command, bool is_merged, struct error *error)
 {
     struct stat info;
@@ -360,7 +360,8 @@ static enum status check_output(const struct command *command, bool is_merged, s
         command->output);
 }
 
-/* Fails for `climg -r tree/ web/ --resize 800x --in-place`, where web/ is the output. */
+/* Fails for a command such as `climg -r tree/ web/ --resize 800x --in-place`, where web/ probably is the
+ * output. */
 static enum status check_in_place(const struct command *command, struct error *error)
 {
     const char *last = command->input_count > 1 ? command->inputs[command->input_count - 1] : "";
@@ -372,8 +373,8 @@ static enum status check_in_place(const struct command *command, struct error *e
                 last);
 }
 
-/* Decides whether the output is a folder: it is if it exists as one, or if there may be several outputs and
- * its name is not an image's. */
+/* Sets output, output_is_directory, several and is_stack of the list. The output is a folder if it exists as
+ * one, or if there may be several outputs and its name is not an image's. */
 static enum status decide_output(struct job_list *list, const struct command *command, struct error *error)
 {
     const char *input = command->inputs[0]; /* NULL with --files-from alone */
@@ -385,7 +386,7 @@ static enum status decide_output(struct job_list *list, const struct command *co
     list->several |= list->output_is_directory;
     const size_t merge = chain_find_merge(&command->chain, 0);
     if (merge < command->chain.count) { /* all inputs are one output */
-        list->is_merged = true;
+        list->is_stack = true;
         list->output_is_directory = ends_in_slash(list->output) || is_folder(list->output);
         if (!list->output_is_directory)
             return check_output(command, true, error);
@@ -404,7 +405,6 @@ static enum status decide_output(struct job_list *list, const struct command *co
     return STATUS_OK;
 }
 
-/* Fails: there is no input. */
 static enum status reject_empty_list(const struct builder *builder, struct error *error)
 {
     const struct command *command = builder->command;
@@ -414,7 +414,7 @@ static enum status reject_empty_list(const struct builder *builder, struct error
                *where = is_list ? settings->files_from : command->inputs[0];
     if (builder->arguments == 0)
         return fail(error, STATUS_FAILED, "%s%s: the list is empty", option, where);
-    const struct list_note note = list_describe_foreign(builder->list);
+    const struct foreign_note note = describe_foreign(builder->list);
     if (note.text[0] != '\0')
         return fail(error, STATUS_FAILED, "%s%s: no image that climg reads; %s", option, where, note.text);
     if (builder->arguments > 1)
@@ -425,34 +425,16 @@ static enum status reject_empty_list(const struct builder *builder, struct error
                 settings->recursive ? " or below it" : "; --recursive looks into the folders in it");
 }
 
-/* Removes all jobs for which `is_wanted` is false. */
-static void list_filter(struct job_list *list, bool (*is_wanted)(const struct job *job, const void *context),
-                        const void *context)
+void job_list_keep_shard(struct job_list *list, const struct shard *shard)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (is_wanted(&list->jobs[i], context))
+        if (!list->jobs[i].is_duplicate && shard_has(shard, list->jobs[i].name))
             list->jobs[kept++] = list->jobs[i];
         else
             job_free(&list->jobs[i]);
     }
     list->count = kept;
-}
-
-static bool is_in_shard(const struct job *job, const void *shard)
-{
-    return shard_has(shard, job->name);
-}
-
-void job_list_keep_shard(struct job_list *list, const struct shard *shard)
-{
-    list_filter(list, is_in_shard, shard);
-}
-
-static bool is_not_duplicate(const struct job *job, const void *context)
-{
-    (void)context;
-    return !job->is_duplicate;
 }
 
 enum status job_list_make(struct job_list *list, const struct command *command, struct error *error)
@@ -477,14 +459,14 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
         status = reject_empty_list(&builder, error);
     if (status != STATUS_OK || settings_writes_no_output(&command->settings))
         return status;
-    if (!list->is_merged)
+    if (!list->is_stack)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
-    status = conflicts_check(list->jobs, list->count, list->is_merged, command, error);
-    list_filter(list, is_not_duplicate, NULL);
+    status = conflicts_check(list->jobs, list->count, list->is_stack, command, error);
+    job_list_keep_shard(list, &(struct shard){.count = 0});
     return status;
 }
 
-/* A folder: the first `length` bytes of the path of a file in it. */
+/* A folder: the first `length` bytes of the path of one of its files. */
 struct folder {
     const char *path;
     int length;
@@ -498,22 +480,22 @@ static int by_folder(const void *a, const void *b)
     return memcmp(first->path, second->path, (size_t)first->length);
 }
 
-enum status list_each_folder(const struct job_list *list,
-                             enum status (*visit_one)(void *context, const char *folder, struct error *error),
-                             void *context, struct error *error)
+enum status job_list_each_folder(const struct job_list *list,
+                                 enum status (*visit_one)(void *context, const char *folder,
+                                                          struct error *error),
+                                 void *context, struct error *error)
 {
     struct folder *folders = allocate(list->count * sizeof *folders, "folder names", error);
-    enum status status = folders ? STATUS_OK : STATUS_FAILED;
-    for (size_t i = 0; folders && i < list->count; i++)
+    if (!folders)
+        return STATUS_FAILED;
+    for (size_t i = 0; i < list->count; i++)
         folders[i] = (struct folder){list->jobs[i].output, folder_length(list->jobs[i].output)};
-    if (folders)
-        qsort(folders, list->count, sizeof *folders, by_folder);
+    qsort(folders, list->count, sizeof *folders, by_folder);
+    enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
         if (i > 0 && by_folder(&folders[i - 1], &folders[i]) == 0)
             continue;
-        char *path = copy_text(folders[i].path, error);
-        if (path)
-            path[folders[i].length] = '\0';
+        char *path = text_print(error, "%.*s", folders[i].length, folders[i].path);
         status = path ? visit_one(context, path, error) : STATUS_FAILED;
         free(path);
     }

@@ -1,26 +1,27 @@
-/* The jobs of a command, all of which are known before anything is written.
+/* The list of a command's jobs, complete before anything is written.
  *
- * The list owns its jobs. Thread safety: the main thread makes and changes it without workers; then it is
- * constant except for the jobs that workers take. */
+ * The list owns its jobs. Thread safety: the main thread makes and changes the list before there are workers.
+ * Then only its jobs change: each belongs to the worker that took it. */
 #ifndef CLIMG_BATCH_FILES_H
 #define CLIMG_BATCH_FILES_H
 
 #include "batch/job.h"
 
 struct job_list {
-    struct job
-        *jobs; /* sorted by name, byte by byte in every locale; with --info in the order of the arguments */
+    /* In the order of the arguments for stacks and without outputs (--info, --check); else sorted by name,
+     * byte by byte. Folders are always sorted. */
+    struct job *jobs;
     size_t count;
 
-    /* Numbers of files and folders that were left out. */
-    size_t files_left_out;   /* files in folders that are no images for climg */
-    char **left_out_paths;   /* paths of these files, sorted */
-    size_t folders_left_out; /* folders in folders, without --recursive */
+    /* Files and folders inside folder arguments that are no inputs. */
+    size_t files_left_out;   /* number of files that are no images for climg */
+    char **left_out_paths;   /* their paths, sorted */
+    size_t folders_left_out; /* number of folders that were not searched, without --recursive */
 
     const char *output; /* of the command; NULL: each input's path */
     bool output_is_directory;
-    bool is_merged; /* the inputs become one output: jobs are in the order of the arguments */
-    bool several;   /* more than one file; the failure of a single file is the command's */
+    bool is_stack; /* the inputs become one output: jobs are in the order of the arguments */
+    bool several;  /* more than one file; the failure of a single file is the command's */
 };
 
 /* Finds every input of the command and names its output.
@@ -34,23 +35,18 @@ struct job_list {
  * after a failure. */
 enum status job_list_make(struct job_list *list, const struct command *command, struct error *error);
 
-/* Removes the jobs of other shards. */
+/* Removes duplicates, and the jobs of other shards. */
 void job_list_keep_shard(struct job_list *list, const struct shard *shard);
 
-struct list_note {
-    char text[1024];
-    size_t formats; /* number of formats that it names */
-};
-
-/* Returns "2 files are left out, such as a.jp2: climg does not read ...", or of several formats "2 files are
- * left out, as climg does not read BMP (1), GIF (1)", or "" if none has an image's name. */
-struct list_note list_describe_foreign(const struct job_list *list);
+/* Prints on stderr which files and folders were left out. With --verbose names each file. */
+void job_list_print_left_out(const struct job_list *list, const struct settings *settings);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""
  * is the current folder. Returns the last status. */
-enum status list_each_folder(const struct job_list *list,
-                             enum status (*visit_one)(void *context, const char *folder, struct error *error),
-                             void *context, struct error *error);
+enum status job_list_each_folder(const struct job_list *list,
+                                 enum status (*visit_one)(void *context, const char *folder,
+                                                          struct error *error),
+                                 void *context, struct error *error);
 
 /* Frees the jobs, which must be closed. May be called twice. */
 void job_list_free(struct job_list *list);

@@ -1,10 +1,11 @@
-/* Small images of one shape, decoded one after the other and launched together.
+/* Implements group.h: images are decoded one after the other, and each kernel is launched once for all.
  *
  * Launching kernels takes most of the device's time for a small image (tests/bench/groups.py). The first job
- * of a group opens it; later jobs join if their image has the same shape and conversion. Images of a group
- * are more channels of the same planes, so a launch processes all of them. The size of the next group depends
- * on the last ones: it doubles while groups are full, and shrinks to the last size if a job did not fit. A
- * fixed size would pin memory in vain, as in many folders every image has another size. */
+ * sets the shape and the conversion; later jobs join if theirs are the same. Images of a group are more
+ * channels of the same planes, so a launch processes all of them. Memory is allocated before it is known how
+ * many jobs will join. So the size is predicted: it doubles while groups are full, and falls to the size of
+ * the last group if a job did not fit. With a fixed size, folders in which every image has another size would
+ * allocate pinned memory that is not used. */
 #include "batch/group.h"
 
 #include "base/timing.h"
@@ -12,26 +13,16 @@
 
 #include <stdlib.h>
 
-enum { FIRST_GROUP = 4 /* images of the first group */ };
-
-/* Returns the size of the largest group that the settings allow; 1: no groups. CLIMG_GROUP limits it for
- * tests. With --verify each file is done alone. */
-static int choose_limit(const struct job_group *g)
+/* True if the job's file is lossy and may be written without re-encoding (writer_turn), which needs no group.
+ */
+static bool may_keep_coding(const struct job_group *g, const struct job *job)
 {
-    int forced =
-        g->worker->context->settings->verify.share > 0 ? 1 : g->worker->context->settings->environment.group;
-    return forced > 0 && forced < GROUP_IMAGES ? forced : GROUP_IMAGES;
+    return g->only_moves && job_keeps_coding(job, g->worker);
 }
 
-void job_group_init(struct job_group *g, struct worker *worker)
-{
-    g->worker = worker;
-    g->expected = FIRST_GROUP;
-}
-
-/* Returns the size of a group that begins with this job, 1 if it goes alone, and records the job's shape and
- * conversion. The worker's device must be open. */
-static int choose_room(struct job_group *g, const struct job *job)
+/* Returns the size of a group that begins with this job, 1 if it is done alone, and records the job's shape
+ * and conversion. The worker's device must be open. */
+static int choose_size(struct job_group *g, const struct job *job)
 {
     struct worker *worker = g->worker;
     struct error ignored;
@@ -41,9 +32,8 @@ static int choose_room(struct job_group *g, const struct job *job)
     if (!job_is_one_image(job) || !group_accepts(&job->chain, &g->input, &worker->run) ||
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
-    /* A file that may be written without re-encoding is done alone. */
-    const bool moves = job_keeps_coding(job, worker) && plan_only_moves(&plan);
-    int most = moves ? 1 : group_max_images(&plan, &worker->run);
+    g->only_moves = plan_only_moves(&plan);
+    int most = may_keep_coding(g, job) ? 1 : group_max_images(&plan, &worker->run);
     g->output = *plan_output(&plan);
     g->input_conversion = job_input_conversion(job, worker);
     g->type = job_output_type(job, worker);
@@ -51,51 +41,50 @@ static int choose_room(struct job_group *g, const struct job *job)
     return most < g->expected ? most : g->expected;
 }
 
-/* Appends an item. *result moves to it and is cleared. */
+/* Appends an item, moves *result to it and clears that. */
 static void add_item(struct job_group *g, struct job *job, struct result *result)
 {
     g->items[g->count++] = (struct group_item){.job = job, .result = *result, .image = -1};
     *result = (struct result){.group = 1};
 }
 
-bool job_group_begin(struct job_group *g, struct job *job, struct result *result, size_t most_jobs)
+bool job_group_begin(struct job_group *g, struct job *job, struct result *result, size_t max_jobs)
 {
     struct worker *worker = g->worker;
     struct error ignored;
-    int limit = choose_limit(g);
-    /* Stacks merge their pictures; a pipe may block; before the first file, the device is not open. */
-    if (most_jobs < 2 || limit < 2 || job->merge || job->bytes == 0 || !worker->open)
+    const struct settings *settings = worker->context->settings;
+    /* --verify computes each file alone. CLIMG_GROUP is a limit for tests. */
+    const int forced = settings->verify.share > 0 ? 1 : settings->environment.group;
+    const int limit = forced > 0 && forced < GROUP_IMAGES ? forced : GROUP_IMAGES;
+    /* A stack merges its inputs one by one; a pipe may block; the worker's first file opens the device. */
+    if (max_jobs < 2 || limit < 2 || job->merge_step || job->bytes == 0 || !worker->open)
         return false;
     struct times since = worker_times(worker);
     bool opened = convert_begin(worker, job, &ignored) == STATUS_OK && !job->skipped;
-    g->room = opened ? choose_room(g, job) : 1;
-    worker_charge(worker, &since, 1, &result->times);
-    g->room = g->room < limit ? g->room : limit;
-    g->room = (size_t)g->room < most_jobs ? g->room : (int)most_jobs;
+    g->max_count = opened ? choose_size(g, job) : 1;
+    worker_add_elapsed(worker, &since, 1, &result->times);
+    g->max_count = g->max_count < limit ? g->max_count : limit;
+    g->max_count = (size_t)g->max_count < max_jobs ? g->max_count : (int)max_jobs;
     g->count = 0;
-    if (g->room < 2)
+    if (g->max_count < 2)
         return false;
     add_item(g, job, result);
     return true;
 }
 
-bool job_group_has_room(const struct job_group *g)
-{
-    return g->count < g->room;
-}
-
-/* True if the job's image has the shape, the conversion and the output type of the first. */
+/* True if the job's image has the shape, the conversion and the output type of the first, and has to be
+ * encoded. */
 static bool is_like_first(const struct job_group *g, const struct job *job)
 {
     const struct shape input = job_shape(job);
     const struct conversion from = job_input_conversion(job, g->worker), *first = &g->input_conversion;
-    return job_is_one_image(job) && job->orientation == g->orientation && input.width == g->input.width &&
-           input.height == g->input.height && input.space == g->input.space &&
-           input.reduced.by == g->input.reduced.by && input.reduced.width == g->input.reduced.width &&
-           input.reduced.height == g->input.reduced.height && from.type == first->type &&
-           from.channels == first->channels && from.alpha == first->alpha && from.linear == first->linear &&
-           from.exponent == first->exponent && from.space == first->space && from.low == first->low &&
-           from.high == first->high && job_output_type(job, g->worker) == g->type;
+    return job_is_one_image(job) && !may_keep_coding(g, job) && job->orientation == g->orientation &&
+           input.width == g->input.width && input.height == g->input.height &&
+           input.space == g->input.space && input.reduced.by == g->input.reduced.by &&
+           input.reduced.width == g->input.reduced.width && input.reduced.height == g->input.reduced.height &&
+           from.type == first->type && from.channels == first->channels && from.alpha == first->alpha &&
+           from.linear == first->linear && from.exponent == first->exponent && from.space == first->space &&
+           from.low == first->low && from.high == first->high && job_output_type(job, g->worker) == g->type;
 }
 
 static void item_free(struct group_item *item)
@@ -106,67 +95,59 @@ static void item_free(struct group_item *item)
     item->image = -1;
 }
 
-/* Decodes the job's image into the group, and reads the file to its end, where it may prove damaged. */
-static enum status group_read_rows(struct job_group *g, const struct job *job, struct error *error)
-{
-    bool ignored; /* there is one page */
-    double since = clock_seconds();
-    enum status status = reader_read(job->reader, group_input(&g->group, g->images), g->group.in.pitch,
-                                     (uint32_t)g->input.height, error);
-    if (status == STATUS_OK)
-        status = reader_next_page(job->reader, &ignored, error);
-    timing_add(&g->worker->timing, PHASE_DECODE, "decode", -1, since);
-    return status;
-}
-
-/* Describes the item's output. Copies the page name, as the reader is closed before the output is written. */
-static enum status item_describe(struct job_group *g, struct group_item *item, struct error *error)
-{
-    struct image_info *out = &item->page.out;
-    item->page.plan = &g->plan;
-    enum status status = job_describe(item->job, g->worker, &item->page, error);
-    if (status != STATUS_OK)
-        return status;
-    item->page_name = out->page_name ? copy_text(out->page_name, error) : NULL;
-    status = out->page_name && !item->page_name ? STATUS_FAILED : STATUS_OK;
-    out->page_name = item->page_name;
-    return status;
-}
-
-/* Decodes the item's image into the group and closes the input. After a failure the job is closed, to be done
- * alone.
- */
+/* Describes the item's output, decodes its image into the group and closes the input. After a failure closes
+ * the job, which is then done alone. */
 static void add_image(struct job_group *g, struct group_item *item)
 {
+    struct job *job = item->job;
+    struct image_info *out = &item->page.out;
+    struct timing *timing = &g->worker->timing;
     struct error ignored;
-    struct times since = worker_times(g->worker);
-    enum status status = item_describe(g, item, &ignored);
-    if (status == STATUS_OK)
-        status = group_read_rows(g, item->job, &ignored);
-    if (status == STATUS_OK)
-        status = job_check_unchanged(item->job, &ignored);
-    worker_charge(g->worker, &since, 1, &item->result.times);
-    if (status == STATUS_OK) {
-        item->image = g->images++;
-        job_close_input(item->job);
-        return;
+    bool more; /* false, as there is one page */
+    const struct times since = worker_times(g->worker);
+
+    /* Describe the output. Copy the page name, as the reader is closed before the output is written. */
+    item->page.plan = &g->plan;
+    enum status status = job_describe(job, g->worker, &item->page, &ignored);
+    if (status == STATUS_OK && out->page_name) {
+        item->page_name = copy_text(out->page_name, &ignored);
+        status = item->page_name ? STATUS_OK : STATUS_FAILED;
+        out->page_name = item->page_name;
     }
-    item_free(item);
-    job_close(item->job);
+
+    /* Decode the image, and read the rest of the file, which may be damaged, too. */
+    const double start = clock_seconds();
+    if (status == STATUS_OK)
+        status = reader_read(job->reader, group_input(&g->group, g->images), g->group.in.pitch,
+                             (uint32_t)g->input.height, &ignored);
+    if (status == STATUS_OK)
+        status = reader_next_page(job->reader, &more, &ignored);
+    timing_add(timing, PHASE_DECODE, "decode", -1, start);
+    if (status == STATUS_OK)
+        status = job_check_unchanged(job, &ignored);
+    worker_add_elapsed(g->worker, &since, 1, &item->result.times);
+    if (status == STATUS_OK) {
+        result_note_trailing(job, g->worker, &item->result);
+        item->image = g->images++;
+        job_close_input(job);
+    } else {
+        item_free(item);
+        job_close(job);
+    }
 }
 
-/* Allocates the group and adds the first image. Returns false after a failure. */
+/* Allocates the group and adds the image of the first job. Returns false if either fails. */
 static bool open_group(struct job_group *g)
 {
     struct error ignored;
     struct group_item *first = &g->items[0];
-    if (job_plan(first->job, g->worker, g->room, &g->plan, &ignored) != STATUS_OK) {
-        /* --memory-limit is too small for this many. At 1 the worker forms no more groups, as each attempt
-         * opens files twice. */
-        g->expected = g->room / 2;
+    if (job_plan(first->job, g->worker, g->max_count, &g->plan, &ignored) != STATUS_OK) {
+        /* --memory-limit is too small for so many images. If `expected` falls to 1, the worker forms no more
+         * groups, as each attempt opens files twice. */
+        g->expected = g->max_count / 2;
         return false;
     }
-    if (group_open(&g->group, &g->worker->run, &g->plan, g->room, &ignored) == STATUS_OK)
+    if (group_open(&g->group, &g->worker->run, &g->plan, g->max_count, &ignored) == STATUS_OK)
         add_image(g, first);
     return g->images > 0;
 }
@@ -175,10 +156,10 @@ bool job_group_add(struct job_group *g, struct job *job, struct result *result)
 {
     struct error ignored;
     if (job->bytes == 0)
-        return false; /* it might block on a pipe */
+        return false; /* a pipe may block */
     struct times since = worker_times(g->worker);
     bool opened = convert_begin(g->worker, job, &ignored) == STATUS_OK && !job->skipped;
-    worker_charge(g->worker, &since, 1, &result->times);
+    worker_add_elapsed(g->worker, &since, 1, &result->times);
     if (opened && (!is_like_first(g, job) || (g->group.room == 0 && !open_group(g))))
         return false;
     add_item(g, job, result);
@@ -187,7 +168,6 @@ bool job_group_add(struct job_group *g, struct job *job, struct result *result)
     return true;
 }
 
-/* Encodes and commits the item's image. */
 static enum status write_image(const struct job_group *g, const struct group_item *item, struct error *error)
 {
     struct job *job = item->job;
@@ -205,7 +185,7 @@ static enum status write_image(const struct job_group *g, const struct group_ite
     return status == STATUS_OK ? convert_commit(g->worker, job, error) : status;
 }
 
-/* Runs the chain and records the results of all images. The time is divided equally. */
+/* Runs the chain and records the results of all images, each with an equal share of the time. */
 static enum status run_chain(struct job_group *g)
 {
     const struct page *first = &g->items[0].page;
@@ -218,7 +198,7 @@ static enum status run_chain(struct job_group *g)
         struct group_item *item = &g->items[i];
         if (item->image < 0)
             continue;
-        worker_charge(g->worker, &since, g->images, &item->result.times);
+        worker_add_elapsed(g->worker, &since, g->images, &item->result.times);
         result_note_page(item->job, g->worker, &item->page, &item->result);
         if (status == STATUS_OK) {
             result_note_noise(item->job, g->worker, item->image, &item->result);
@@ -240,12 +220,12 @@ void job_group_finish(struct job_group *g, bool has_misfit)
         if (!ran || item->image < 0)
             continue;
         item->is_finished = write_image(g, item, &ignored) == STATUS_OK;
-        worker_charge(g->worker, &since, 1, &item->result.times);
+        worker_add_elapsed(g->worker, &since, 1, &item->result.times);
         item->result.group = g->images;
         if (item->is_finished)
             job_finish(item->job, g->worker, STATUS_OK, &item->result);
     }
-    /* The size of the next group. */
+    /* Predict the size of the next group. */
     if (g->images > 0 && has_misfit)
         g->expected = g->images > 2 ? g->images : 2;
     else if (g->images == g->expected && g->expected < GROUP_IMAGES)

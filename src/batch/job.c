@@ -1,10 +1,12 @@
-/* Opens a job: decides its format, reads the header, and checks that the command can be done with this input.
+/* Opens a job: reads the header, chooses the output's format, builds the chain, and checks that the command
+ * can be done with this input.
  *
  *     header ─▶ output format ─▶ coefficient file? ─▶ chain for that kind ─▶ checks ─▶ reduction ─▶ range
  *
- * The format of the output is --format, else the format of its name, else the input's. A coefficient file is
- * a pyramid, with which the chain starts. Pages of video are planes of luma and chroma; the
- * chain for chroma is created when the first page of luma has a plan. Only job_plan needs a device. */
+ * The format of the output is --format, else the format of its name, else the input's. A coefficient file
+ * becomes a pyramid, the input of the chain's first stage. Pages of video are planes of luma and chroma; the
+ * chain for chroma is built when the first page of luma has a plan. Only job_plan and measurements need a
+ * device. */
 #include "batch/job.h"
 
 #include "base/files.h"
@@ -42,7 +44,7 @@ static enum status choose_format(const struct settings *settings, const char *ou
     return STATUS_USAGE;
 }
 
-const char *coding_option_without_use(const struct format *format, const struct settings *settings)
+const char *useless_coding_option(const struct format *format, const struct settings *settings)
 {
     const struct {
         enum coding_option option;
@@ -66,7 +68,7 @@ const char *coding_option_without_use(const struct format *format, const struct 
 static enum status check_options(const struct format *format, const struct settings *settings, bool is_single,
                                  struct error *error)
 {
-    const char *useless = is_single ? coding_option_without_use(format, settings) : NULL;
+    const char *useless = is_single ? useless_coding_option(format, settings) : NULL;
     if (useless)
         return fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name);
     const enum sample_type type = settings_type(settings, SAMPLE_UINT8);
@@ -90,8 +92,9 @@ enum status job_check_format(const struct job *job, const struct settings *setti
     return status;
 }
 
-/* Fails if --depth or --linear does not fit the output or a coefficient file. */
-static enum status check_depth(const struct job *job, const struct settings *settings, struct error *error)
+/* Fails if --depth or a coding option does not fit the output, or --linear a coefficient file. */
+static enum status check_output_options(const struct job *job, const struct settings *settings,
+                                        struct error *error)
 {
     if (chain_output(&job->chain, KIND_IMAGE) == KIND_PYRAMID && settings->depth != DEPTH_OPTION_ABSENT &&
         settings->depth != DEPTH_OPTION_FLOAT)
@@ -118,9 +121,9 @@ bool job_keeps_coding(const struct job *job, const struct worker *worker)
            keeps_coding(worker->context->settings) && reader_info(job->reader)->inks == INKS_NONE;
 }
 
-bool job_is_stacked(const struct job *job)
+bool job_is_stack_input(const struct job *job)
 {
-    return job->merge && !job->is_merged;
+    return job->merge_step && !job->is_stack_result;
 }
 
 bool job_keeps_samples(const struct job *job, const struct worker *worker)
@@ -133,7 +136,7 @@ bool job_keeps_samples(const struct job *job, const struct worker *worker)
 enum status job_check_more(const struct job *job, struct error *error)
 {
     const struct capacity wanted = {.pages = true};
-    if (job_is_stacked(job) && !job->pyramid && !step_caps(job->merge).merges_pages)
+    if (job_is_stack_input(job) && !job->pyramid && !step_caps(job->merge_step).merges_pages)
         return fail(error, STATUS_FAILED,
                     "has several pages; choose one with --page N, or merge all by pages=yes");
     if (job->pyramid)
@@ -148,17 +151,16 @@ enum status job_check_more(const struct job *job, struct error *error)
     return STATUS_OK;
 }
 
-/* Fails if the command cannot be done with video. */
 static enum status check_video(const struct job *job, const struct settings *settings, struct error *error)
 {
     const struct capacity wanted = {.video = true};
     if (reader_info(job->reader)->video.parts < 2)
         return STATUS_OK;
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         return fail(error, STATUS_FAILED,
                     "is video of Y, Cb and Cr, which --%s does not merge; convert it first, as with "
                     "ffmpeg -f image2pipe -c:v ppm",
-                    job->merge->stage->name);
+                    job->merge_step->stage->name);
     if (!format_holds(job->format, &wanted))
         return fail(
             error, STATUS_FAILED,
@@ -173,19 +175,7 @@ static enum status check_video(const struct job *job, const struct settings *set
     return STATUS_OK;
 }
 
-/* Fails if the output cannot hold all pages, as far as their number is known, or for complex samples. */
-static enum status check_pages(const struct job *job, struct error *error)
-{
-    if (job->pyramid)
-        return STATUS_OK;
-    if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
-        return fail(error, STATUS_FAILED,
-                    "holds complex numbers, not an image; keep their real parts, as with GDAL: "
-                    "gdal_translate -ot Float32 IN OUT");
-    return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
-}
-
-/* Reads the description of a coefficient file. With --page it is a TIFF like any other. */
+/* Reads the description of a coefficient file. With --page, such a file is treated like any TIFF. */
 static enum status read_pyramid(struct job *job, const struct settings *settings, struct error *error)
 {
     const struct image_info *first = reader_info(job->reader);
@@ -195,7 +185,7 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
     return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
 }
 
-/* True if --strip may drop a profile by which the page looks other than sRGB. PNG's chunks of colour stay. */
+/* True if --strip drops a profile that changes the page's look. PNG's own colour chunks are not dropped. */
 static bool strips_space(const struct job *job, const struct settings *settings)
 {
     const struct metadata *metadata = &reader_info(job->reader)->metadata;
@@ -204,24 +194,13 @@ static bool strips_space(const struct job *job, const struct settings *settings)
            reader_info(job->reader)->video.parts < 2 && reader_info(job->reader)->type != SAMPLE_COMPLEX;
 }
 
-/* For --strip: appends the conversion to sRGB of a page in another space. */
-static enum status job_strip_space(struct job *job, const struct settings *settings, struct error *error)
-{
-    if (!strips_space(job, settings) || job->space == NULL || job->space->is_srgb)
-        return STATUS_OK;
-    snprintf(job->space_problem, sizeof job->space_problem,
-             "is converted from %s to sRGB, as --strip drops profiles", job->space->name);
-    return chain_add(&job->chain, stage_find("profile"), "auto", error);
-}
-
-/* Opens the page's colour space, if a stage or --strip needs it. A profile that cannot be used is a warning.
- */
+/* Opens the page's colour space if a stage or --strip needs it. Warns of a profile that cannot be used. */
 static enum status job_open_space(struct job *job, const struct settings *settings, struct error *error)
 {
     const struct image_info *info = reader_info(job->reader);
     colour_space_release(job->space);
     job->space = NULL;
-    job->space_problem[0] = '\0';
+    job->space_warning[0] = '\0';
     const bool is_needed =
         job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
                      : settings->linear || strips_space(job, settings) || chain_caps(&job->chain).needs_space;
@@ -229,11 +208,11 @@ static enum status job_open_space(struct job *job, const struct settings *settin
                                           error) != STATUS_OK) {
         if (error->is_out_of_memory)
             return STATUS_FAILED;
-        snprintf(job->space_problem, sizeof job->space_problem, "is taken for sRGB, as its %.120s",
+        snprintf(job->space_warning, sizeof job->space_warning, "is taken for sRGB, as its %.120s",
                  error->text);
     }
-    /* The floats of a stack mean what the samples of its files mean. */
-    if (is_needed && job->space == NULL && job->merge && !sample_is_float(job_input_type(job)))
+    /* Floats of a stack have the space of its files, which is sRGB by default; other floats are linear. */
+    if (is_needed && job->space == NULL && job->merge_step && !sample_is_float(job_input_type(job)))
         job->space = colour_space_builtin(info->channels - info->alpha == 1 ? COLOUR_GRAY : COLOUR_SRGB);
     return STATUS_OK;
 }
@@ -247,14 +226,19 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
     job->measured[0] = '\0';
     enum status status =
         chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
-                      format_holds_coefficients(job->format) && !job_is_stacked(job), &job->chain, error);
+                      format_holds_coefficients(job->format) && !job_is_stack_input(job), &job->chain, error);
     if (status == STATUS_OK)
         status = job_open_space(job, settings, error);
-    if (status == STATUS_OK && !job_is_stacked(job))
-        status = job_strip_space(job, settings, error);
+    /* For --strip: append a conversion to sRGB if the page's profile is for another space. */
+    if (status == STATUS_OK && !job_is_stack_input(job) && strips_space(job, settings) && job->space &&
+        !job->space->is_srgb) {
+        snprintf(job->space_warning, sizeof job->space_warning,
+                 "is converted from %s to sRGB, as --strip drops profiles", job->space->name);
+        status = chain_add(&job->chain, stage_find("profile"), "auto", error);
+    }
     const bool turns =
         settings->auto_orient ||
-        (!settings->stored_orientation && (job_is_stacked(job) || chain_caps(&job->chain).needs_upright));
+        (!settings->stored_orientation && (job_is_stack_input(job) || chain_caps(&job->chain).needs_upright));
     if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
         return status;
     job->orientation = stored;
@@ -263,46 +247,56 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
 
 bool job_has_stages(const struct job *job)
 {
-    return job->merge || job->chain.count > (job->orientation > 0);
+    return job->merge_step || job->chain.count > (job->orientation > 0);
 }
 
-/* Sets format, pyramid, chain and `copied` from the input's header, checks them, and reduces a JPEG that
- * becomes much smaller. */
-static enum status decide(struct job *job, const struct worker *worker, struct error *error)
+/* Sets format, pyramid, chain and is_copied from the input's header, and checks them. If the chain makes the
+ * picture much smaller, a JPEG is decoded at a reduced size. */
+static enum status job_configure(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
     enum status status = STATUS_OK;
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         job->format = &memory_io;
     else
-        status =
-            choose_format(settings, job->output, job->is_merged ? job->format : reader_format(job->reader),
-                          &job->format, error);
+        status = choose_format(settings, job->output,
+                               job->is_stack_result ? job->format : reader_format(job->reader), &job->format,
+                               error);
     if (status == STATUS_OK)
         status = read_pyramid(job, settings, error);
     if (status == STATUS_OK)
         status = job_resolve_chain(job, worker, error);
     if (status == STATUS_OK)
-        status = check_depth(job, settings, error);
+        status = check_output_options(job, settings, error);
     if (status == STATUS_OK)
         status = check_video(job, settings, error);
-    job->copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
-                  !settings->strip && !settings->progressive;
-    /* Values in linear light, or clipped by --range, have other means. */
+    job->is_copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
+                     !settings->strip && !settings->progressive;
+    /* Decoding at a reduced size takes means of samples. In linear light, or after clipping by --range, means
+     * would differ. */
     if (status == STATUS_OK && !settings->linear && !settings->range.given && !job->pyramid) {
         const struct shape shape = job_shape(job);
         reader_reduce(job->reader, chain_reduction(&job->chain, &shape));
     }
-    return status == STATUS_OK ? check_pages(job, error) : status;
+    if (status != STATUS_OK || job->pyramid)
+        return status;
+    if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
+        return fail(error, STATUS_FAILED,
+                    "holds complex numbers, not an image; keep their real parts, as with GDAL: "
+                    "gdal_translate -ot Float32 IN OUT");
+    /* If the number of pages is known, fail now if the output cannot hold them. */
+    return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
 }
 
-/* Creates the folders of the job's name below the output folder. */
+/* Creates the folders that job->name has, in the output folder. */
 static enum status make_folders(struct job *job, struct error *error)
 {
     const char *last = strrchr(job->name, '/');
-    char *folder = last ? copy_text(job->output, error) : NULL;
+    if (!last)
+        return STATUS_OK;
+    char *folder = copy_text(job->output, error);
     if (!folder)
-        return last ? STATUS_FAILED : STATUS_OK;
+        return STATUS_FAILED;
     const char *below = strrchr(folder, '/') - (last - job->name);
     enum status status = create_folders(folder, (size_t)(below - folder), &job->made_from, error);
     free(folder);
@@ -319,7 +313,7 @@ static bool stat_input(const struct job *job, struct stat *info)
     return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, info) : stat(job->input, info)) == 0;
 }
 
-/* An input that was deleted in the meantime is no failure: it was read to its end. */
+/* If the input was deleted in the meantime, it was still read to its end: that is no failure. */
 enum status job_check_unchanged(const struct job *job, struct error *error)
 {
     const struct stat *before = &job->input_stat;
@@ -331,20 +325,15 @@ enum status job_check_unchanged(const struct job *job, struct error *error)
     return fail(error, STATUS_FAILED, "was changed while it was read; run again when nothing writes to it");
 }
 
-bool job_stat_output(const struct job *job, struct stat *info)
-{
-    return (strcmp(job->output, "-") == 0 ? fstat(STDOUT_FILENO, info) : stat(job->output, info)) == 0;
-}
-
 enum status job_check(const struct job *job, struct error *error)
 {
-    if (!job->problem)
+    if (!job->stat_errno)
         return STATUS_OK;
-    const char *kind = job->problem == ENOENT ? foreign_name_by_path(job->input) : NULL;
+    const char *kind = job->stat_errno == ENOENT ? foreign_name_by_path(job->input) : NULL;
     if (strstr(job->input, "://") != NULL)
         fail(error, STATUS_FAILED, "climg opens only files; use a pipe: curl URL | climg - OUTPUT");
     else
-        fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->problem), kind ? "; also, " : "",
+        fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->stat_errno), kind ? "; also, " : "",
              kind ? foreign_reading(kind, job->input).text : "");
     error_prefix(error, job_input_name(job));
     return STATUS_FAILED;
@@ -352,17 +341,16 @@ enum status job_check(const struct job *job, struct error *error)
 
 enum sample_type job_input_type(const struct job *job)
 {
-    return job->is_merged ? job->samples
-           : job->pyramid ? job->pyramid->samples
-                          : reader_info(job->reader)->type;
+    return job->is_stack_result ? job->samples
+           : job->pyramid       ? job->pyramid->samples
+                                : reader_info(job->reader)->type;
 }
 
-/* Sets the values that become 0 and full scale, as fractions of the full scale of integers. --range auto
- * reads the whole input. */
+/* Sets job->samples, `low` and `high`. For --range auto reads the whole input. */
 static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
-    if (job->is_merged)
+    if (job->is_stack_result)
         return STATUS_OK;
     job->samples = job_input_type(job);
     job->low = settings->range.low / unit;
@@ -372,9 +360,9 @@ static enum status choose_range(struct job *job, const struct settings *settings
     return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;
 }
 
-/* Returns the bytes of --memory-limit for decoding ahead, and for compressing: a quarter each. 0 means no
- * limit. */
-static uint64_t share_for_threads(const struct worker *worker)
+/* Returns the limit in bytes of decoding ahead, and of compressing: a quarter of --memory-limit each. 0 means
+ * no limit. */
+static uint64_t coding_memory(const struct worker *worker)
 {
     return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;
 }
@@ -384,7 +372,7 @@ struct reader_options job_reader_options(const struct worker *worker)
     struct reader_options options = settings_reader_options(worker->context->settings);
     options.target = chain_target(worker->context->chain);
     options.jobs = worker->share.threads;
-    options.memory = share_for_threads(worker);
+    options.memory = coding_memory(worker);
     return options;
 }
 
@@ -398,15 +386,15 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     enum status status = job_check(job, error);
     if (!stat_input(job, &job->input_stat))
         job->input_stat = (struct stat){.st_mode = 0};
-    if (status == STATUS_OK && !job->merge)
+    if (status == STATUS_OK && !job->merge_step)
         status = make_folders(job, error);
     double since = clock_seconds();
-    if (status == STATUS_OK && !job->is_merged)
+    if (status == STATUS_OK && !job->is_stack_result)
         status = reader_open(job->input, &options, &job->reader, error);
     timing_add(&worker->timing, PHASE_DECODE, "open", -1, since);
     job->rounded = false;
     if (status == STATUS_OK)
-        status = decide(job, worker, error);
+        status = job_configure(job, worker, error);
     if (status == STATUS_OK)
         status = choose_range(job, settings, error);
     if (status != STATUS_OK)
@@ -416,14 +404,14 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
 
 bool job_is_one_image(const struct job *job)
 {
-    return job->bytes > 0 && !job->pyramid && !job->copied && reader_pages_wanted(job->reader) == 1;
+    return job->bytes > 0 && !job->pyramid && !job->is_copied && reader_pages_wanted(job->reader) == 1;
 }
 
 /* Returns the shape of the current page of a reader of the job's input. */
 static struct shape page_shape(const struct job *job, const struct reader *reader)
 {
     struct shape shape = job->pyramid ? job->pyramid->shape : image_shape(reader_info(reader));
-    if (job->is_merged) { /* its floats have the scale of the files */
+    if (job->is_stack_result) { /* its floats have the scale of the files */
         const struct image_info files = {.type = job->samples};
         shape.full = image_shape(&files).full;
         shape.least = image_shape(&files).least;
@@ -440,20 +428,21 @@ struct shape job_shape(const struct job *job)
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker)
 {
     const struct image_info *in = reader_info(job->reader);
-    /* Without stages, colours are unchanged, even if alpha is 0. */
-    bool work = job_has_stages(job);
-    bool floats = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
+    /* Without stages colours are not multiplied by alpha, so that they stay unchanged even if alpha is 0. */
+    const bool has_stages = job_has_stages(job);
+    const bool stays_float = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     struct shape shape = job_shape(job);
     shape.linear = worker->context->settings->linear;
     struct conversion conversion = {.type = in->type,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
                                     .premultiplied = in->premultiplied,
-                                    .multiply = work,
-                                    .linear = worker->context->settings->linear && work && !job->is_merged &&
+                                    .multiply = has_stages,
+                                    .linear = worker->context->settings->linear && has_stages &&
+                                              !job->is_stack_result &&
                                               (!sample_is_float(in->type) || job->space != NULL),
                                     .has_range = worker->context->settings->range.given &&
-                                                 (work || !floats) && !job->is_merged,
+                                                 (has_stages || !stays_float) && !job->is_stack_result,
                                     .low = job->low,
                                     .high = job->high};
     conversion_set_curves(&conversion, &shape);
@@ -462,7 +451,7 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
 
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)
 {
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         return job_keeps_samples(job, worker) ? job_input_type(job) : SAMPLE_FLOAT;
     return format_sample_type(job->format, settings_type(worker->context->settings, job_input_type(job)));
 }
@@ -483,7 +472,7 @@ static struct writer_options writer_options(const struct job *job, const struct 
                                    .subsampling = worker->context->settings->subsampling,
                                    .progressive = worker->context->settings->progressive,
                                    .jobs = worker->share.threads,
-                                   .memory = share_for_threads(worker),
+                                   .memory = coding_memory(worker),
                                    .spool = worker->context->settings->environment.spool,
                                    .durable = worker->context->settings->resume};
 }
@@ -516,7 +505,7 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
     request.input.images = images;
     request.writer = writer_options(job, worker);
     if (reader_info(job->reader)->video.part > 0)
-        request.chain = &job->colour;
+        request.chain = &job->chroma_chain;
     return plan_make(plan, &request, &worker->run, error);
 }
 
@@ -524,13 +513,13 @@ enum status job_adapt_to_chroma(struct job *job, const struct worker *worker, co
                                 struct error *error)
 {
     const struct video *video = &reader_info(job->reader)->video;
-    if (video->parts < 2 || job->adapted)
+    if (video->parts < 2 || job->has_chroma_chain)
         return STATUS_OK;
     const struct chroma chroma = {
         .across = video->across, .down = video->down, .left = video->left, .top = video->top};
     enum status status = chain_adapt_to_chroma(&job->chain, &chroma, plan->shapes, worker->context->settings,
-                                               &job->colour, error);
-    job->adapted = status == STATUS_OK;
+                                               &job->chroma_chain, error);
+    job->has_chroma_chain = status == STATUS_OK;
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job)); /* the message begins with the stage */
     return status;
@@ -540,8 +529,8 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
                             enum sample_type type, int pages, struct error *error)
 {
     uint64_t samples = (uint64_t)shape->width * (uint64_t)shape->height * (uint64_t)shape->channels;
-    /* A pyramid has about two complex floats for each sample: 6/4 at level 1, and a quarter of that at each
-     * further level. */
+    /* A pyramid has about two complex floats, 16 bytes, for each sample: 6/4 at level 1 and a quarter of that
+     * at each further level; 17 with the lowpass. */
     uint64_t bytes = samples * (shape->kind == KIND_PYRAMID ? 17 : sample_size(type));
     struct writer_options options = writer_options(job, worker);
     options.expected_bytes = bytes * (uint64_t)pages;
@@ -564,8 +553,8 @@ void job_close(struct job *job)
     job->picture = (struct stack_picture){.samples = NULL};
     job_close_input(job);
     chain_free(&job->chain);
-    chain_free(&job->colour);
-    job->adapted = false;
+    chain_free(&job->chroma_chain);
+    job->has_chroma_chain = false;
     colour_space_release(job->space);
     job->space = NULL;
     free(job->pyramid);
@@ -575,7 +564,7 @@ void job_close(struct job *job)
 bool job_can_begin_again(const struct job *job)
 {
     struct stat info;
-    return job->bytes > 0 && !job->merge && strcmp(job->output, "-") != 0 &&
+    return job->bytes > 0 && !job->merge_step && strcmp(job->output, "-") != 0 &&
            (stat(job->output, &info) != 0 || S_ISREG(info.st_mode));
 }
 

@@ -2,9 +2,9 @@
  *
  *     list ─▶ job_open: header, format, checks ─▶ job_plan ─▶ pages through the chain ─▶ job_finish: result
  *
- * A job owns its reader, writer and chains while it is open; job_close frees them, and the job can be opened
- * again. The list owns the jobs. Thread safety: a job belongs to the worker that took it. Before that, and in
- * the list's fields, it is constant. */
+ * A job owns its reader, writer and chains while it is open. job_close frees them; then it can be opened
+ * again. The list owns the jobs. Thread safety: a job belongs to the worker that took it, except for fields
+ * that are constant or have a lock; nobody changes it before. */
 #ifndef CLIMG_BATCH_JOB_H
 #define CLIMG_BATCH_JOB_H
 
@@ -18,37 +18,39 @@
 struct result;
 struct stack;
 
-/* A picture of a stack on its way to the merge (batch/stack.h). */
+/* A picture of a stack that is not merged yet (batch/stack.h). */
 struct stack_picture {
     struct image_info info; /* owns its metadata */
-    unsigned char *samples; /* rows without padding, of allocate_pages; owned */
+    unsigned char *samples; /* rows without padding, from allocate_pages; owned */
     size_t size;            /* of `samples` in bytes */
-    uint32_t next_row;
-    struct run *run; /* of the job's worker */
+    uint32_t next_row;      /* number of rows that are filled */
+    struct run *run;        /* of the job's worker */
 };
 
 struct job {
-    /* Set by the list, and constant afterwards. */
+    /* Set by the list, then constant. */
     char *name;         /* path from the folder argument, or last part of a file argument: the same on every
                          * machine */
     char *input;        /* path; "-" is stdin */
     char *output;       /* path; "-" is stdout */
-    int problem;        /* errno of a failed stat of the input; else 0 */
+    int stat_errno;     /* errno of a failed stat of the input, or of a failed opendir; else 0 */
     uint64_t bytes;     /* size of the input; 0: unknown, as for a pipe */
     dev_t input_device; /* st_dev and st_ino of the input; both 0: unknown */
     ino_t input_inode;
-    bool is_single;           /* the command's only file */
-    bool is_duplicate;        /* another job has the same input and output */
-    const struct step *merge; /* the step that merges the pictures of all jobs; may be NULL */
-    struct stack *stack;      /* NULL without `merge` */
-    size_t index;             /* number of the input in the stack */
-    bool is_merged;           /* the job is the stack's result instead, and has no input file */
+    bool is_single;    /* the command's only file */
+    bool is_duplicate; /* another job has the same input and output */
+
+    /* Set by stack_make, then constant. */
+    const struct step *merge_step; /* the step that merges the pictures of all jobs; NULL: no stack */
+    struct stack *stack;           /* NULL: no stack */
+    size_t index;                  /* number of the input in the stack */
+    bool is_stack_result;          /* the job is not an input but the result: its reader is the merge */
 
     /* The outcome so far. */
     size_t made_from; /* length of the part of `output` that is the first folder created for it; 0: none */
     struct stat input_stat; /* from before the input was opened; st_mode 0: stat failed */
-    bool skipped;           /* an earlier run has done it */
-    bool is_expected_done;  /* probably skipped: not part of the progress's work; protected by its lock */
+    bool skipped;           /* an earlier run has done it (--resume) */
+    bool is_expected_done;  /* probably skipped, so it is not in pending_bytes; protected by progress.lock */
     bool rounded;           /* some samples did not fit into 32-bit floats */
     bool has_result;        /* results_add has counted it */
 
@@ -56,39 +58,36 @@ struct job {
     struct reader *reader;       /* at the next page; NULL: the job is not open */
     struct writer *writer;       /* NULL before the first page has a plan */
     const struct format *format; /* of the output */
-    struct chain chain;          /* as it runs on this page */
-    int orientation;     /* of TIFF, 2 to 8: `chain` begins with the stage that turns the page; else 0 */
-    char measured[160];  /* findings of measurements; may be empty */
-    struct chain colour; /* of the chroma planes of video */
-    bool adapted;        /* `colour` is valid: the first page of luma has a plan */
+    bool is_copied;              /* nothing changes pixels or metadata: the file is copied byte by byte */
+    struct chain chain;          /* for the current page */
+    int orientation;    /* TIFF's, 2 to 8, if `chain` begins with the stage that turns the page; else 0 */
+    char measured[160]; /* what job_measure found, for people; may be empty */
+    struct chain chroma_chain;    /* for the chroma planes of video */
+    bool has_chroma_chain;        /* set with the plan of the first page of luma */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
     enum sample_type samples;     /* of the input, or of the image that a coefficient file was made from */
-    const struct colour_space *space; /* of the page, a use; NULL: it says nothing, or no stage asks */
-    char space_problem[160];          /* a warning: why the page's space is not known; "" if it is */
-    double low, high;             /* with --range: the values that become 0 and full scale; of integers, as
-                                   * fractions of their full scale */
+    const struct colour_space *space; /* of the page, a reference; NULL: unknown, or no stage needs it */
+    char space_warning[160];          /* how the page's space is not respected; may be empty */
+    double low, high; /* with --range: the values that become 0 and full scale; fractions of full scale if the
+                       * samples are integers */
     struct stack_picture picture; /* of an input of a stack: the current page */
-    int merged;                   /* number of its pages that the stack has */
-    bool copied; /* nothing changes pixels or metadata: the file is copied without decoding */
+    int merged_pages;             /* number of its pages that were merged */
 
-    struct job *next;          /* the next deferred job; protected by the worker pool's lock */
+    struct job *next;          /* in the list of deferred jobs; protected by the worker pool's lock */
     struct progress *progress; /* may be NULL */
-    int page, pages; /* for progress: number of pages or frames done, and of those to do; 0: unknown */
-    double share;    /* fraction of the job that is done, or if `pages` is unknown, of one page; protected by
-                      * the progress's lock */
+    int page, pages;           /* for progress: pages or frames that are done, and all of them; 0: unknown */
+    double share; /* fraction of the job that is done; of the page if `pages` is unknown; protected by
+                   * progress.lock */
 };
 
-/* True if the job's pictures become part of a stack, and it has no output of its own. */
-bool job_is_stacked(const struct job *job);
+/* True if the job's pictures become part of a stack, so that it has no output of its own. */
+bool job_is_stack_input(const struct job *job);
 
-/* True if these pictures keep the samples of their file, as no step before the merge changes them. */
+/* True if pictures of a stack have the samples of their file, as no step before the merge changes them. */
 bool job_keeps_samples(const struct job *job, const struct worker *worker);
 
 /* Returns the input's name for messages. */
 const char *job_input_name(const struct job *job);
-
-/* Calls stat for the output, or fstat for stdout. Returns false if that fails. */
-bool job_stat_output(const struct job *job, struct stat *info);
 
 /* Frees the strings. The job must be closed. */
 void job_free(struct job *job);
@@ -96,28 +95,27 @@ void job_free(struct job *job);
 /* Fails if the list could not stat the input. */
 enum status job_check(const struct job *job, struct error *error);
 
-/* Fails with STATUS_USAGE if the output's name or --format names no format, or one that does not hold
- * --depth. Passes if the input decides about the format. Opens nothing. */
+/* Fails with STATUS_USAGE if the output's extension belongs to no format, or if the output's format does not
+ * hold --depth or ignores a coding option. Succeeds if the input decides about the format. Opens nothing. */
 enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error);
 
-/* Returns the first of the options on coding, such as --quality, that is given and that the format does
- * not have, or NULL. */
-const char *coding_option_without_use(const struct format *format, const struct settings *settings);
+/* Returns the first coding option, such as --quality, that is given and that the format ignores, or NULL. */
+const char *useless_coding_option(const struct format *format, const struct settings *settings);
 
-/* Returns how the worker reads an input: with its share of threads and memory, and CMYK as the chain wants
- * it. */
+/* Returns the options of an input's reader: with the worker's share of threads and memory, and the profile to
+ * which the chain converts CMYK. */
 struct reader_options job_reader_options(const struct worker *worker);
 
 /* Creates the output's folders, opens the input, reads its header, and fails if the command cannot be done
- * with it. The reader, `format`, `samples`, `low` and `high` of a stack's result are already there. Needs no
- * device. After a failure the job is closed. */
+ * with it. For a stack's result, stack_open_reader has set the reader, `format`, `samples`, `low` and `high`.
+ * Needs no device. After a failure the job is closed. */
 enum status job_open(struct job *job, struct worker *worker, struct error *error);
 
-/* Builds the chain for the reader's page. The stage that turns the page comes first if a stage or
- * --auto-orient needs it. */
+/* Builds the chain for the reader's page. It begins with a stage that turns the page upright if --auto-orient
+ * or another stage requires that. */
 enum status job_resolve_chain(struct job *job, const struct worker *worker, struct error *error);
 
-/* True if the page passes a stage other than the one that turns it. */
+/* True if a stage, other than the one that turns the page upright, changes the pixels or merges them. */
 bool job_has_stages(const struct job *job);
 
 /* True if the input's coded pixels may be copied to the output: both have the same lossy format, and no
@@ -127,12 +125,12 @@ bool job_keeps_coding(const struct job *job, const struct worker *worker);
 /* Fails if the output cannot hold a second page. */
 enum status job_check_more(const struct job *job, struct error *error);
 
-/* True if the input is one image in a regular file, and is processed by the chain. This and the following
- * functions need an open job. */
+/* True if the input is one image in a regular file and is not copied. This and the following functions need
+ * an open job. */
 bool job_is_one_image(const struct job *job);
 
-/* Return for the input's current page: its shape (shape_full: in the file), the conversion of its samples to
- * values, its sample type, and the sample type of the output. */
+/* Return for the input's current page: its shape as it is decoded, the conversion of its samples to values,
+ * its sample type, and the sample type of the output. */
 struct shape job_shape(const struct job *job);
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker);
 enum sample_type job_input_type(const struct job *job);
@@ -142,18 +140,19 @@ enum sample_type job_output_type(const struct job *job, const struct worker *wor
 bool job_is_bilevel(const struct job *job, const struct worker *worker);
 
 /* Makes the plan for the current page, or for a group of `images` like it. The worker's device must be open.
- * The caller frees the plan with plan_free after success. */
+ * After success the caller frees the plan with plan_free. */
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
                      struct error *error);
 
-/* Returns the request of a plan for the current page of a reader of this job's input, for job->chain. */
+/* Returns the request for a plan of job->chain for the current page of `reader`, a reader of the job's input.
+ */
 struct plan_request job_plan_request(const struct job *job, const struct worker *worker,
                                      const struct reader *reader);
 
-/* Measures the current page for each stage of job->chain that needs it, and puts stages with plain numbers in
- * their places (measure.c). Reads the file a second time. Without `has_device`, when the worker's device and
- * run need not be ready, returns at the first stage whose measurement needs them; a second call goes on
- * there. */
+/* Replaces the stages of job->chain whose parameters depend on the picture by stages with numbers, after it
+ * has measured the current page (measure.c), for which it reads the file a second time. Without `has_device`
+ * the worker's device need not be open; then returns before the first measurement that needs it, and a second
+ * call continues there. */
 enum status job_measure(struct job *job, struct worker *worker, bool has_device, struct result *result);
 
 /* Makes the chain for the chroma planes of video from the plan of its first page. Does nothing for other
@@ -161,7 +160,7 @@ enum status job_measure(struct job *job, struct worker *worker, bool has_device,
 enum status job_adapt_to_chroma(struct job *job, const struct worker *worker, const struct plan *plan,
                                 struct error *error);
 
-/* Opens the output, for `pages` pages of one shape and type, which only the estimate of its size needs. */
+/* Opens the output. Shape, type and number of pages only serve to estimate its size. */
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,
                             enum sample_type type, int pages, struct error *error);
 

@@ -1,11 +1,13 @@
-/* Measures pictures for stages whose parameters depend on the picture, before the plan of the page is made.
+/* Measures a picture for stages whose parameters depend on it, such as --deskew and --trim, before the page's
+ * plan is made. A measured stage is then replaced by one with numbers, such as --rotate 1.5.
  *
- *     file, read again ─▶ steps before the stage ─▶ rows ─▶ measurement ─▶ a stage with plain numbers
+ *     file, read again ─▶ steps before the stage ─▶ rows ─▶ measurement ─▶ the stage that replaces it
  *
- * If the stage comes first, the picture is decoded at 1/2 to 1/8 where that is enough, and its rows need no
- * device: the first page of a large compressed picture is measured while the device is opened. Otherwise the
- * pass is a page of its own (flow_page) whose writer passes the rows on, so it works in slices, on pictures
- * of any size. A second measured stage in the chain sees what the first one has become. */
+ * If the stage comes first, its measurement gets the rows of the file, decoded at 1/2 to 1/8 of the size if
+ * that suffices. This needs no device, so that it runs while the device is being opened. Otherwise the steps
+ * before the stage run like a page (flow_page), in slices, with a writer that passes the rows to the
+ * measurement. If the chain has a second measured stage, its steps include the stage that replaced the first
+ * one. */
 #include "batch/result.h"
 
 #include "base/text.h"
@@ -14,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A measurement under way; the context of the writer. */
+/* A measurement in progress: the context of a memory_sink. */
 struct measuring {
-    const struct step *step;
-    void *state;
+    const struct step *step; /* the measured stage */
+    void *state;             /* of its struct measurement; owned by measure_step */
 };
 
 static enum status measuring_begin(void *context, const struct image_info *info, struct error *error)
@@ -35,14 +37,7 @@ static enum status measuring_add(void *context, const void *rows, size_t pitch, 
     return STATUS_OK;
 }
 
-static enum status measuring_end(void *context, struct error *error)
-{
-    (void)context;
-    (void)error;
-    return STATUS_OK;
-}
-
-/* Opens the current page of the input once more. The result of a merge cannot be. */
+/* Opens the current page of the input a second time. Fails for video and for the result of a stack. */
 static enum status measure_open(const struct job *job, const struct worker *worker, const char *stage,
                                 struct reader **reader, struct error *error)
 {
@@ -52,26 +47,15 @@ static enum status measure_open(const struct job *job, const struct worker *work
     *reader = NULL;
     if (reader_info(job->reader)->video.parts > 0)
         return fail(error, STATUS_FAILED, "--%s measures the picture, which does not work on video", stage);
-    if (job->is_merged)
+    if (job->is_stack_result)
         return fail(error, STATUS_FAILED,
                     "is no file that can be read twice, as --%s does; write it to one first", stage);
     return job->bytes > 0 ? reader_open(job->input, &options, reader, error)
                           : reader_open_again(job->reader, &options, reader, error);
 }
 
-/* Reduces the picture as far as the longer side keeps `side` pixels. */
-static void measure_reduce(struct reader *reader, int side)
-{
-    const struct image_info *info = reader_info(reader);
-    const uint32_t longer = info->width > info->height ? info->width : info->height;
-    int factor = 1;
-    while (factor < 8 && longer / (2 * (uint32_t)factor) >= (uint32_t)side)
-        factor *= 2;
-    reader_reduce(reader, factor);
-}
-
-/* True if the rows that the measurement of step `index` needs are the file's: no step comes before, and
- * conversion to planes and back would not change a sample. */
+/* True if step `index` can measure the rows of the file itself: it is the first step, and conversion to
+ * planes and back would not change a sample. */
 static bool measures_file_rows(const struct job *job, const struct worker *worker, size_t index)
 {
     const struct settings *settings = worker->context->settings;
@@ -84,7 +68,7 @@ static bool measures_file_rows(const struct job *job, const struct worker *worke
 static enum status measure_file(struct worker *worker, struct reader *reader, struct measuring *measuring,
                                 struct error *error)
 {
-    enum { PIECE_SIZE = 1 << 18 }; /* bytes: stays in the cache */
+    enum { PIECE_SIZE = 1 << 18 }; /* bytes of rows, which stay in a core's cache */
     const struct image_info *info = reader_info(reader);
     const size_t pitch = row_size(info);
     const uint32_t piece = pitch < PIECE_SIZE ? (uint32_t)(PIECE_SIZE / pitch) : 1;
@@ -107,7 +91,7 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
                                  struct reader *reader, struct measuring *measuring, struct error *error)
 {
     const struct chain before = {.steps = job->chain.steps, .count = index};
-    const struct memory_sink sink = {measuring, measuring_begin, measuring_add, measuring_end};
+    const struct memory_sink sink = {measuring, measuring_begin, measuring_add, NULL};
     struct plan_request request = job_plan_request(job, worker, reader);
     struct clipping ignored = {0};
     struct plan plan;
@@ -140,12 +124,12 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
         status = flow_page(&page, error);
     writer_close(page.writer);
     plan_free(&plan);
-    run_clear(&worker->run);      /* the page's planes have other sizes */
-    worker->run.prebuilt = false; /* the programs of the whole chain are still to be compiled together */
+    run_clear(&worker->run);      /* planes of the whole chain have other sizes */
+    worker->run.prebuilt = false; /* compile the programs of the whole chain together later */
     return status;
 }
 
-/* Measures for step `index` and replaces it. */
+/* Measures the page for step `index`, and replaces that step. */
 static enum status measure_step(struct job *job, struct worker *worker, size_t index, struct result *result)
 {
     const struct step *step = &job->chain.steps[index];
@@ -156,8 +140,15 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
     struct reader *reader;
     enum status status = measure_open(job, worker, step->stage->name, &reader, error);
     if (status == STATUS_OK) {
-        if (measurement->sufficient_side > 0 && index == (job->orientation > 0))
-            measure_reduce(reader, measurement->sufficient_side);
+        /* Reduce the picture by 1, 2, 4 or 8, so that its longer side keeps enough pixels. */
+        const struct image_info *info = reader_info(reader);
+        const int longer = (int)(info->width > info->height ? info->width : info->height);
+        const int side = measurement->sufficient_side;
+        int factor = 1;
+        while (side > 0 && index == (job->orientation > 0) && factor < 8 && longer / (2 * factor) >= side)
+            factor *= 2;
+        if (factor > 1)
+            reader_reduce(reader, factor);
         measuring.state = allocate_zeroed(1, measurement->size, "a measurement", error);
         status = !measuring.state ? STATUS_FAILED
                  : measures_file_rows(job, worker, index)

@@ -1,5 +1,5 @@
-/* Reads the list of --files-from: a name a line, or with --null a name before each NUL. Removes the CRs and
- * the byte order mark of Windows editors. Rejects UTF-16, NULs, and lines longer than a path. */
+/* Reads the list of --files-from: one name in each line, or with --null, one before each NUL. Removes the CRs
+ * and the byte order mark of Windows editors. Fails for UTF-16, NULs, and lines longer than a path. */
 #include "batch/names.h"
 
 #include <errno.h>
@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMES_MOST = 4000000 }; /* protects against endless lists */
+enum { MAX_NAMES = 4000000 }; /* a limit for endless lists, such as a device */
 
-/* The list of --files-from. */
 struct names {
     FILE *file;
     int separator;       /* newline, or NUL with --null */
@@ -18,14 +17,8 @@ struct names {
     char name[PATH_MAX]; /* the current line */
 };
 
-/* True if the text begins with a byte order mark of UTF-16. */
-static bool is_utf16(const char *name, size_t length)
-{
-    return length >= 2 && (memcmp(name, "\xff\xfe", 2) == 0 || memcmp(name, "\xfe\xff", 2) == 0);
-}
-
-/* Removes the CR at the end of a line, and the byte order mark of UTF-8 at the beginning of the list, which
- * editors of Windows write. A name of an existing file is not changed. */
+/* Removes the CR at the end of a line, and the byte order mark of UTF-8 at the start of the list, which
+ * Windows editors write. Does nothing if a file of this name exists. */
 static void drop_windows_marks(struct names *names, size_t length)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -37,8 +30,8 @@ static void drop_windows_marks(struct names *names, size_t length)
         memmove(names->name, names->name + strlen(mark), strlen(names->name + strlen(mark)) + 1);
 }
 
-/* Reads the next line into names->name. *more is false at the end of the list. Fails for lines that are no
- * names. */
+/* Reads the next line into names->name. Sets *more to false at the end of the list. Fails for lines that are
+ * no names. */
 static enum status next_name(struct names *names, bool *more, struct error *error)
 {
     size_t length = 0;
@@ -46,10 +39,12 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
     *more = c != EOF;
     names->count += *more;
     for (; c != EOF && c != names->separator; c = getc_unlocked(names->file)) {
-        if (c == '\0')
+        if (c == '\0') {
+            const bool is_utf16 = length >= 2 && (memcmp(names->name, "\xff\xfe", 2) == 0 ||
+                                                  memcmp(names->name, "\xfe\xff", 2) == 0);
             return fail(error, STATUS_FAILED, "line %zu contains a NUL; %s", names->count,
-                        is_utf16(names->name, length) ? "the list is UTF-16: save it as UTF-8"
-                                                      : "--null reads such lists");
+                        is_utf16 ? "the list is UTF-16: save it as UTF-8" : "--null reads such lists");
+        }
         if (length == sizeof names->name - 1)
             return fail(error, STATUS_FAILED, "line %zu is longer than any file name%s", names->count,
                         names->separator == '\0' ? "" : "; --null reads lists separated by NUL");
@@ -60,9 +55,9 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     if (names->separator != '\0')
         drop_windows_marks(names, length);
-    return names->count <= NAMES_MOST
+    return names->count <= MAX_NAMES
                ? STATUS_OK
-               : fail(error, STATUS_FAILED, "more than %d names; split the list", NAMES_MOST);
+               : fail(error, STATUS_FAILED, "more than %d names; split the list", MAX_NAMES);
 }
 
 enum status names_each(const struct settings *settings,

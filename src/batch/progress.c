@@ -1,5 +1,4 @@
-/* Progress: a line on a terminal that is redrawn, a line for each file with -v, a summary at the end, and the
- * message of a run that a signal ends.
+/* Implements progress.h. The lines:
  *
  *     climg: 12 of 40 files, 1 failed, 85.2 MP/s, 120.4 MB/s, 0:07 left      several files
  *     climg: 5 of 12 files, 1 left out, 85.2 MP/s, 120.4 MB/s, 0:02 left     the pictures of a stack
@@ -9,8 +8,8 @@
  *     climg: 40 files, 1 failed, in 9.8 s, 84.9 MP/s, 119.6 MB/s, longest part: reading, 61%
  *
  * The time left is the number of input bytes that are left, divided by the rate since the device was ready,
- * as starting and compiling happen once. A thread prints a line in one call, and locks stderr if the line
- * replaces another. */
+ * as starting and compiling happen once. Lines that replace each other are drawn with stderr locked
+ * (flockfile). */
 #include "batch/progress.h"
 
 #include "base/text.h"
@@ -31,22 +30,23 @@
 #include <unistd.h>
 
 /* Seconds. */
-static const double PAUSE = 0.1;    /* least time between two drawings */
-static const double PATIENCE = 0.5; /* time before the first line about a single file or a compiler */
-static const double LONGEST = 9999 * 3600.0; /* longest time that is shown */
+static const double REDRAW_INTERVAL = 0.1;  /* minimum time between two drawings */
+static const double FIRST_DRAW_DELAY = 0.5; /* before the first line about a single file or a compiler */
+static const double LONGEST_SHOWN = 9999 * 3600.0; /* longest time that is shown */
 
 enum { LINE_SIZE = 256 }; /* bytes of a line; the rest is cut off */
 
-/* The following state is global, as a signal handler has no context. */
+/* State of progress_interrupted: global, as a signal handler has no context. */
 static atomic_bool is_drawn; /* the line is on the terminal */
-/* Numbers of files. */
-static struct {
-    atomic_size_t
-        total; /* without the result of a stack; 0 for a single file, and with --quiet or --dry-run */
-    atomic_size_t added, failed, skipped;
-    atomic_size_t left_out; /* of a stack, which goes on without them */
-} counts;
 static atomic_bool is_stack; /* the files become one output */
+/* Numbers of files, without the result of a stack. */
+static struct {
+    atomic_size_t total;    /* 0 for a single file, and with --quiet or --dry-run */
+    atomic_size_t added;    /* with a result */
+    atomic_size_t failed;   /* of these */
+    atomic_size_t skipped;  /* of these, by --resume */
+    atomic_size_t left_out; /* of these, inputs that failed and that their stack goes on without */
+} counts;
 
 void progress_erase(void)
 {
@@ -57,23 +57,19 @@ void progress_erase(void)
     funlockfile(stderr);
 }
 
-/* Returns the maximum number of columns of the line. A longer one would wrap and could not be erased. */
-static int progress_columns(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
-}
-
-/* Draws the line in place of the last one. It is cut to as many bytes as the terminal has columns, but not
- * within a character of UTF-8: a character has at least as many bytes as columns. */
+/* Draws the line in place of the last one. It is cut to as many bytes as the terminal has columns, as a
+ * longer line would wrap and could not be erased, but not within a character of UTF-8. A character has at
+ * least as many bytes as columns. */
 static void draw_line(const char *line)
 {
     char shown[LINE_SIZE];
-    size_t length = strnlen(line, (size_t)progress_columns());
+    struct winsize size;
+    const bool has_size = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    size_t length = strnlen(line, has_size ? size.ws_col - 1U : 79);
     while (length > 0 && ((unsigned char)line[length] & 0xC0) == 0x80)
         length--;
     snprintf(shown, sizeof shown, "%.*s", (int)length, line);
-    flockfile(stderr); /* the thread that waits for signals draws lines, too */
+    flockfile(stderr); /* workers and the thread that waits for signals draw lines */
     fputs("\r\033[K", stderr);
     print_visible(stderr, shown);
     fflush(stderr);
@@ -92,12 +88,13 @@ static atomic_bool has_timer;
 static atomic_bool is_compiling; /* a build is running */
 static atomic_bool is_shown;     /* the line about it was drawn */
 
-/* Called by the device when a build begins, and when it ends; `spent` seconds were spent on earlier builds.
- * Each launch counts as a build, as PoCL compiles a kernel when it is launched with a new group size: two
- * system calls a launch. */
+/* Callback of compiling_watch, when a build begins and when it ends; earlier builds took `spent` seconds.
+ * Each launch counts as a build, as PoCL compiles a kernel when it is launched with a new group size. This
+ * costs two system calls for each launch. */
 static void watch_compiler(bool begins, double spent)
 {
-    const double seconds = fmax(PATIENCE - spent, 0.05); /* the user waits for all of them */
+    const double seconds =
+        fmax(FIRST_DRAW_DELAY - spent, 0.05); /* several short builds are a long wait, too */
     struct itimerspec time = {.it_value = {.tv_nsec = 0}};
     atomic_store(&is_compiling, begins);
     if (begins)
@@ -110,8 +107,9 @@ static void watch_compiler(bool begins, double spent)
 void progress_show_compiling(void)
 {
     flockfile(stderr);
-    /* The build may have ended since the signal was sent, or end now. is_shown is set first, so that the line
-     * is erased after it is drawn: progress_erase waits for stderr's lock. */
+    /* The build may have ended since the signal was sent, or may end now. So set is_shown first: if the build
+     * ends now, watch_compiler erases the line after it is drawn, as progress_erase waits for stderr's lock.
+     */
     atomic_store(&is_shown, true);
     if (atomic_load(&is_compiling))
         draw_line("climg: preparing kernels for this device, once");
@@ -122,7 +120,7 @@ void progress_show_compiling(void)
 
 /* ---------------------------------------------------------------- drawing */
 
-/* Returns the job's part of the work: its bytes, or 1 if they are not known. */
+/* Returns the job's share of the work: its bytes, or 1 if they are not known. */
 static double job_weight(const struct job *job)
 {
     return job->bytes > 0 ? (double)job->bytes : 1;
@@ -140,12 +138,13 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.left_out, 0);
     atomic_store(&counts.total, several ? list->count : 0);
-    atomic_store(&is_stack, list->is_merged);
+    atomic_store(&is_stack, list->is_stack);
     progress->has_file_lines = several && settings->verbose;
     progress->has_line = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
     progress->has_summary = several && (progress->has_line || progress->has_file_lines);
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
-        progress->drawn = progress->began + PATIENCE - PAUSE; /* nothing is drawn for a quick file */
+        progress->last_drawn =
+            progress->began + FIRST_DRAW_DELAY - REDRAW_INTERVAL; /* nothing is drawn for a quick file */
     for (size_t i = 0; i < list->count; i++)
         progress->pending_bytes += job_weight(&list->jobs[i]);
     /* Without a timer, nothing is shown while the driver compiles. */
@@ -167,17 +166,7 @@ void progress_subtract_done(struct progress *progress, const struct resume *resu
     }
 }
 
-/* Appends "0:07", or "1:02:03". */
-static void append_time(char *line, double seconds)
-{
-    int whole = (int)fmin(seconds + 0.5, LONGEST);
-    if (whole >= 3600)
-        text_append(line, LINE_SIZE, "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
-    else
-        text_append(line, LINE_SIZE, "%d:%02d", whole / 60, whole % 60);
-}
-
-/* Appends the part that took the most time: the place to make a batch faster. */
+/* Appends the part that took the most time, where a batch can be made faster. */
 static void append_bottleneck(char *line, const struct progress *progress)
 {
     const double *seconds = progress->seconds;
@@ -196,7 +185,7 @@ static void append_bottleneck(char *line, const struct progress *progress)
     for (size_t i = 1; i < sizeof shares / sizeof shares[0]; i++)
         most = shares[i].seconds > shares[most].seconds ? i : most;
     double share = progress->file_seconds > 0 ? shares[most].seconds / progress->file_seconds : 0;
-    if (share > 0) /* parts of a file overlap, and several threads decode it: the share may exceed 100% */
+    if (share > 0) /* may exceed 100%, as several threads decode a file */
         text_append(line, LINE_SIZE, ", longest part: %s, %.0f%%", shares[most].name,
                     share < 1 ? 100 * share : 100);
 }
@@ -222,8 +211,8 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu left out", left_out);
 }
 
-/* Returns the seconds over which the rate is measured, and sets *done to the bytes since then. Both are 0
- * before any rows are done; the first drawing after that starts the measurement, unless a finished file has.
+/* Returns the seconds since the measurement of the rate began, and sets *done to the bytes since then. Both
+ * are 0 before any rows are done. The first call after that begins the measurement, unless progress_add has.
  */
 static double rate_period(struct progress *progress, double now, double *done)
 {
@@ -239,14 +228,18 @@ static double rate_period(struct progress *progress, double now, double *done)
     return now - progress->rate_since;
 }
 
-/* Appends the time that the remaining bytes will take if `done` bytes took `elapsed` seconds. */
+/* Appends ", 0:07 left", or ", 1:02:03 left": the time for the remaining bytes, if `done` bytes took
+ * `elapsed` seconds. */
 static void append_time_left(char *line, const struct progress *progress, double elapsed, double done)
 {
     if (done <= 0)
         return;
-    text_append(line, LINE_SIZE, ", ");
-    append_time(line, elapsed * fmax(progress->pending_bytes - progress->processed_bytes, 0) / done);
-    text_append(line, LINE_SIZE, " left");
+    const double left = elapsed * fmax(progress->pending_bytes - progress->processed_bytes, 0) / done;
+    const int seconds = (int)fmin(left + 0.5, LONGEST_SHOWN);
+    if (seconds >= 3600)
+        text_append(line, LINE_SIZE, ", %d:%02d:%02d left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    else
+        text_append(line, LINE_SIZE, ", %d:%02d left", seconds / 60, seconds % 60);
 }
 
 /* Draws the line for several files. */
@@ -262,8 +255,8 @@ static void draw_files(struct progress *progress, double now)
     draw_line(line);
 }
 
-/* Draws the line for a single file, of whose current page `rows` output rows are done. Without a known number
- * of pages, as in a stream of pictures, there is no time left. */
+/* Draws the line for a single file, after `rows` output rows of its current page. There is no time left if
+ * the number of pages is unknown, as in a stream of pictures. */
 static void draw_rows(struct progress *progress, const struct job *job, int rows, const struct shape *page,
                       double now)
 {
@@ -290,9 +283,9 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
 /* True if the last drawing was long enough ago; then `now` becomes its time. */
 static bool is_due(struct progress *progress, double now)
 {
-    const bool due = progress->has_line && now - progress->drawn >= PAUSE;
+    const bool due = progress->has_line && now - progress->last_drawn >= REDRAW_INTERVAL;
     if (due)
-        progress->drawn = now;
+        progress->last_drawn = now;
     return due;
 }
 
@@ -305,17 +298,17 @@ void progress_rows(void *context, int rows, const struct shape *page)
     if (job->pages > 0)
         share /= job->pages;
     else if (several)
-        share = 0; /* it would exceed the file's weight */
+        share = 0; /* the sum over pages would exceed the job's weight */
     pthread_mutex_lock(&progress->lock);
     if (job->is_expected_done) /* the output was changed, and is written again */
         progress->pending_bytes += job_weight(job);
     job->is_expected_done = false;
-    if (share > job->share) { /* false for a second try */
+    if (share > job->share) { /* not so if the job is done a second time */
         progress->processed_bytes += (share - job->share) * job_weight(job);
         job->share = share;
     }
     const double now = clock_seconds();
-    /* After the last rows of a single page the file is about to end: its line would be erased at once. */
+    /* After the last rows of a single page, the line would be erased at once, as the file ends. */
     if ((rows < page->height || job->pages != 1) && is_due(progress, now)) {
         if (several)
             draw_files(progress, now);
@@ -335,10 +328,10 @@ static void print_job(const struct job *job, const struct result *result)
         snprintf(outcome, sizeof outcome, ", %.3f s", result->times.total);
     flockfile(stderr); /* so that no other worker prints in between */
     fputs("climg: ", stderr);
-    if (!job->is_merged)
+    if (!job->is_stack_result)
         fprintf(stderr, "%zu of %zu: ", atomic_load(&counts.added), atomic_load(&counts.total));
-    print_visible(stderr, job->is_merged ? job->output : job->input);
-    if (!job->merge) { /* a picture of a stack has no output of its own */
+    print_visible(stderr, job->is_stack_result ? job->output : job->input);
+    if (!job->merge_step) { /* a picture of a stack has no output of its own */
         fputs(" -> ", stderr);
         print_visible(stderr, job->output);
     }
@@ -350,23 +343,22 @@ void progress_add(struct progress *progress, const struct job *job, const struct
                   bool is_left_out)
 {
     const double now = clock_seconds();
-    /* It failed because the program is ending, and is left for --resume. */
+    /* A job that failed because the program is ending is not counted: --resume will do it. */
     if (result->status != STATUS_OK && outputs_are_abandoned())
         return;
-    if (!job->is_merged) {
+    if (!job->is_stack_result) {
         atomic_fetch_add(&counts.added, 1);
         atomic_fetch_add(&counts.failed, result->status != STATUS_OK && !is_left_out);
         atomic_fetch_add(&counts.skipped, result->skipped);
         atomic_fetch_add(&counts.left_out, is_left_out);
     }
     pthread_mutex_lock(&progress->lock);
-    /* The first file starts the measurement of the rate, at the time when the device was ready. A skipped
-     * file says nothing about the rate. */
+    /* The first file that was not skipped begins the measurement of the rate: when the device was ready. */
     if (progress->rate_since == 0 && !result->skipped)
         progress->rate_since = now - fmax(result->times.total - result->times.seconds[PHASE_START] -
                                               result->times.seconds[PHASE_BUILD],
                                           0);
-    /* The job's bytes are done. */
+    /* Move the job's bytes to done_bytes. */
     if (!job->is_expected_done)
         progress->pending_bytes -= job_weight(job);
     progress->processed_bytes -= job->share * job_weight(job);
@@ -408,10 +400,9 @@ void progress_end(struct progress *progress)
 
 /* ---------------------------------------------------------------- in a signal handler
  *
- * The following functions use neither stdio nor printf, which a signal handler must not call
- * (signal-safety(7)). */
+ * The following functions only call functions that are async-signal-safe (signal-safety(7)): no stdio. */
 
-/* Appends to a line of LINE_SIZE bytes; the rest is cut off. */
+/* Appends to a line of LINE_SIZE bytes. Text that does not fit is cut off. */
 static void append_safely(char *line, const char *text)
 {
     size_t at = strlen(line);
@@ -420,7 +411,6 @@ static void append_safely(char *line, const char *text)
     line[at] = '\0';
 }
 
-/* Appends a number between two texts. */
 static void append_count_safely(char *line, const char *before, size_t count, const char *after)
 {
     char digits[24] = "", *first = digits + sizeof digits - 1;

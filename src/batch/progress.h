@@ -3,10 +3,11 @@
  *
  *     progress_begin ─▶ progress_add for each job, progress_rows in between ─▶ progress_end
  *
- * A process has one struct progress at a time, as a signal handler has no context. Thread safety:
- * progress_add and progress_rows may be called by all workers; progress_show_compiling, by the thread that
- * waits for signals, and progress_erase by any thread; progress_interrupted also in a signal handler. The
- * others are called by the main thread while no workers run. */
+ * A process has one struct progress at a time, as a signal handler has no context.
+ *
+ * Thread safety: any worker may call progress_add and progress_rows, any thread progress_erase. The thread
+ * that waits for signals calls progress_show_compiling. progress_interrupted is async-signal-safe. The main
+ * thread calls the others while no workers run. */
 #ifndef CLIMG_BATCH_PROGRESS_H
 #define CLIMG_BATCH_PROGRESS_H
 
@@ -18,27 +19,32 @@
 struct resume;
 struct shape;
 
-/* The line of --progress on a terminal, which is redrawn, and the lines of -v, one for each file. */
+/* The state of the line of --progress, which is redrawn on a terminal, of the lines of -v, one for each file,
+ * and of the summary. */
 struct progress {
     /* Constant. */
-    bool has_line;       /* redraws the line */
-    bool has_file_lines; /* prints a line for each file */
-    bool has_summary;    /* prints a line at the end */
+    bool has_line;       /* draw the line */
+    bool has_file_lines; /* print a line for each file */
+    bool has_summary;    /* print a line at the end */
     double began;        /* time of clock_seconds at the start */
 
-    pthread_mutex_t lock; /* protects the following fields, and `share` of all jobs */
-    double drawn;         /* time of the last drawing */
+    pthread_mutex_t lock; /* protects the following fields, and `share` and `is_expected_done` of all jobs */
+    double last_drawn;    /* time of the last drawing */
+
     /* Bytes of inputs. Files of unknown size count as one byte. */
     double pending_bytes;   /* of files that are not done */
-    double processed_bytes; /* the part of pending_bytes that went through the chain */
+    double processed_bytes; /* of the rows of pending files that went through the chain */
     double done_bytes;      /* of files that are done */
-    double rate_since;      /* start of the measurement of the rate: when the device was ready for the first
-                             * finished file, or the first drawing after rows were done; 0 before */
-    double rate_bytes;      /* done_bytes + processed_bytes at that time */
+
+    /* The rate is measured from the time when the device was ready for the first finished file, or from the
+     * first drawing after rows were done. */
+    double rate_since; /* that time; 0 before */
+    double rate_bytes; /* done_bytes + processed_bytes at that time */
+
     /* For the summary. */
     uint64_t bytes, pixels;      /* bytes read and written; pixels of inputs */
     double seconds[PHASE_COUNT]; /* busy seconds of all files */
-    double file_seconds;         /* from the start to the end of each file, added up */
+    double file_seconds;         /* seconds from the start to the end of each file, added up */
 };
 
 /* Initialises the progress, before the workers start. From then on progress_interrupted prints the number of
@@ -50,25 +56,25 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
 void progress_subtract_done(struct progress *progress, const struct resume *resume,
                             const struct job_list *list);
 
-/* Sent when the driver has compiled for half a second. The thread that waits for signals then calls
- * progress_show_compiling, which shows the user why nothing happens. */
+/* The signal that is sent when the driver has compiled for half a second. The thread that waits for signals
+ * then calls progress_show_compiling, which draws a line that says so. */
 #define SIGNAL_COMPILING SIGRTMIN
 void progress_show_compiling(void);
 
-/* Erases the line, so that something else can be printed. */
+/* Erases the line before something else is printed. */
 void progress_erase(void);
 
-/* Counts a finished job, and prints its line, or redraws the line if the last time was a while ago.
- * `is_left_out`: it failed, and its stack goes on without it. */
+/* Counts a finished job. Prints its line with -v, or redraws the line of --progress if that is due.
+ * `is_left_out`: the job failed, and its stack goes on without it. */
 void progress_add(struct progress *progress, const struct job *job, const struct result *result,
                   bool is_left_out);
 
-/* Callback for page.watch (chain/page.h): updates the progress when `rows` output rows of the current page,
- * in total, are enqueued. `page` is the shape of the page's output. `job` points to a struct job with its
+/* Callback for page.watch (chain/page.h): updates the progress when the first `rows` output rows of the
+ * current page are enqueued. `page` is the shape of the page's output. `job` points to a struct job with its
  * `progress` set. */
 void progress_rows(void *job, int rows, const struct shape *page);
 
-/* Erases the line, and prints a summary if it was requested (has_summary). */
+/* Erases the line, prints the summary, and destroys the lock. */
 void progress_end(struct progress *progress);
 
 /* Prints on stderr the number of files that were done before signal `number` ended the run. */

@@ -4,11 +4,10 @@
  *                    ├─ progress                                          └─ all of them ─▶ trace
  *                    └─ a line ─▶ --report
  *
- * results_add is the one place that prints and counts the outcome of a job. Each line of --report is written
- * as soon as its file is done, in one write. So a kill loses only files under way, and several processes can
- * share a report (not on NFS). A report that cannot be written does not stop the work. Times are written at
- * the end: table, JSON and trace are views of one list of events (base/timing.h), and base/json.h writes all
- * JSON. */
+ * Only results_add prints and counts the outcome of a job. A line of --report is written when its job ends,
+ * in one write. So a kill loses only the lines of unfinished files, and several processes can share a report
+ * (not on NFS). The work continues if the report cannot be written. Times are written at the end: table, JSON
+ * and trace are views of one list of events (base/timing.h). */
 #include "batch/report.h"
 
 #include "base/files.h"
@@ -30,8 +29,8 @@ static enum status report_write_error(const struct report_file *report, struct e
     return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", report->path, strerror(errno));
 }
 
-/* Opens the file to overwrite it, or with --resume to append to it. `path` may be NULL; then there is no
- * report. */
+/* Opens the report to overwrite it, or with `append` (--resume) to append to it. Without a path, which may be
+ * NULL, there is no report. */
 static enum status report_file_open(struct report_file *report, const char *path, bool append,
                                     struct error *error)
 {
@@ -46,7 +45,7 @@ static enum status report_file_open(struct report_file *report, const char *path
         return report_write_error(report, error);
     if (!append || is_stdout)
         return STATUS_OK;
-    /* End a line that a full disk or a power cut left incomplete. */
+    /* End the last line if a full disk or a power cut left it incomplete. */
     char last = '\n';
     const off_t size = lseek(report->file, 0, SEEK_END);
     const bool is_cut = size > 0 && pread(report->file, &last, 1, size - 1) == 1 && last != '\n';
@@ -55,7 +54,6 @@ static enum status report_file_open(struct report_file *report, const char *path
 
 enum { DIGITS = 12 }; /* significant digits of numbers */
 
-/* Writes whole microseconds; more digits would be noise. */
 static void put_seconds(struct json_writer *line, const char *key, double seconds)
 {
     json_put_number(line, key, round(1e6 * seconds) / 1e6, DIGITS);
@@ -69,7 +67,7 @@ static void put_parts(struct json_writer *line, const struct times *times)
             put_seconds(line, phase_names[i].key, times->seconds[i]);
 }
 
-/* Writes the size of a picture, or null if it is not known. */
+/* Writes the size of a picture, or null if it is unknown. */
 static void put_sizes(struct json_writer *line, const char *key, int width, int height, int channels)
 {
     if (width <= 0) {
@@ -117,7 +115,7 @@ static void put_alignment(struct json_writer *line, const struct alignment *foun
     json_end(line, '}');
 }
 
-/* Writes a list of the warnings, which are lines of a text. */
+/* Writes the warnings, lines of a text, as a list. */
 static void put_warnings(struct json_writer *line, const char *warnings)
 {
     char text[WARNINGS_SIZE];
@@ -131,26 +129,17 @@ static void put_warnings(struct json_writer *line, const char *warnings)
     json_end(line, ']');
 }
 
-/* Returns the word for what a caller must change before it tries a failed file again; docs/cluster.md lists
- * them. */
-static const char *failure_reason(const struct result *result)
-{
-    static const char *const scopes[] = {
-        [SCOPE_FILE] = "file", [SCOPE_FOLDER] = "folder", [SCOPE_DISK] = "disk", [SCOPE_ALL] = "machine"};
-    return result->status == STATUS_USAGE   ? "usage"
-           : result->error.is_out_of_memory ? "memory"
-                                            : scopes[result->error.scope];
-}
-
-/* Prints the job's line. All lines have the same keys; a value that a job does not have is null. `state` is
- * the text of "status"; a job that was not tried has no exit status. */
+/* Prints the job's line. All lines have the same keys; missing values are null. `state` is the text of
+ * "status". A job that was not tried has no exit status. */
 static void print_result(FILE *out, const struct job *job, const struct result *result, const char *state)
 {
     const bool has_failed = result->status != STATUS_OK, has_result = job->has_result;
     const bool was_processed = has_result && !result->skipped;
+    static const char *const scopes[] = {
+        [SCOPE_FILE] = "file", [SCOPE_FOLDER] = "folder", [SCOPE_DISK] = "disk", [SCOPE_ALL] = "machine"};
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
-    json_put_string(&line, "input", job->is_merged ? NULL : job->input);
+    json_put_string(&line, "input", job->is_stack_result ? NULL : job->input);
     json_put_string(&line, "output", job->output);
     json_put_string(&line, "status", state);
     json_put_string(&line, "error", has_failed ? result->error.text : NULL);
@@ -158,7 +147,12 @@ static void print_result(FILE *out, const struct job *job, const struct result *
         json_put_integer(&line, "exit", (long long)result->status);
     else
         json_put_null(&line, "exit");
-    json_put_string(&line, "reason", has_failed ? failure_reason(result) : NULL);
+    /* The reason says what a caller must change before it tries the file again (docs/cluster.md). */
+    json_put_string(&line, "reason",
+                    !has_failed                      ? NULL
+                    : result->status == STATUS_USAGE ? "usage"
+                    : result->error.is_out_of_memory ? "memory"
+                                                     : scopes[result->error.scope]);
     json_put_string(&line, "stage", has_failed ? result->error.stage : NULL);
     put_warnings(&line, result->warnings);
     put_sizes(&line, "from", result->width, result->height, result->channels);
@@ -191,8 +185,7 @@ void results_print_undone(FILE *out, const struct job *job, const char *status, 
     print_result(out, job, &result, status);
 }
 
-/* Appends the job's line in one write. If `result` is NULL, the job was not tried, and `why` is the reason.
- */
+/* Appends the job's line in one write. If `result` is NULL, the job was not tried for the reason `why`. */
 static enum status report_file_append(struct report_file *report, const struct job *job,
                                       const struct result *result, const struct error *why,
                                       struct error *error)
@@ -240,7 +233,6 @@ void results_print(const struct results *results, const struct error *error)
     funlockfile(stderr);
 }
 
-/* Prints a failure to write the report, once. */
 static void print_report_failure(struct results *results, const struct error *error)
 {
     if (!results->is_report_incomplete)
@@ -248,7 +240,7 @@ static void print_report_failure(struct results *results, const struct error *er
     results->is_report_incomplete = true;
 }
 
-/* Prints the warnings, which are lines of a text. */
+/* Prints the warnings, lines of a text, unless --quiet is given. */
 static void print_warnings(struct results *results, const struct job *job, const struct result *result)
 {
     const char *text = results->settings->quiet ? "" : result->warnings;
@@ -265,23 +257,24 @@ void results_add(struct results *results, struct job *job, const struct result *
 {
     struct error error;
     const bool is_left_out =
-        result->status != STATUS_OK && job_is_stacked(job) && result->error.scope == SCOPE_FILE;
+        result->status != STATUS_OK && job_is_stack_input(job) && result->error.scope == SCOPE_FILE;
     job->has_result = true;
     if (result->status == STATUS_OK) {
         print_warnings(results, job, result);
     } else if (is_left_out) {
-        /* An input of a stack is left out, and the stack goes on: no failure of the command. */
+        /* The stack goes on without this input: no failure of the command. */
         struct error line;
-        if (job->merged > 0)
-            error_set(&line, "%s; its pages before that (%d) are merged", result->error.text, job->merged);
+        if (job->merged_pages > 0)
+            error_set(&line, "%s; its pages before that (%d) are merged", result->error.text,
+                      job->merged_pages);
         else
             error_set(&line, "%s; left out", result->error.text);
         results->left_out++;
         if (!results->settings->quiet)
             results_print(results, &line);
     } else {
-        /* A failure that stopped the work is printed once: jobs that were under way fail for the same reason.
-         */
+        /* A failure that stopped the work is printed once: jobs that other workers have begun fail for the
+         * same reason. */
         results->failed++;
         if (results->several && !(results->is_stopped && result->error.scope != SCOPE_FILE))
             results_print(results, &result->error);
@@ -298,18 +291,18 @@ enum status results_end(struct results *results, const struct job_list *list, en
                         struct error *error)
 {
     struct report_file *report = &results->report;
-    struct error report_error;
+    struct error file_error;
     progress_end(&results->progress);
     for (size_t i = 0; i < list->count; i++)
         if (!list->jobs[i].has_result &&
             report_file_append(report, &list->jobs[i], NULL,
                                status != STATUS_OK ? error : &results->last_failure,
-                               &report_error) != STATUS_OK)
-            print_report_failure(results, &report_error);
-    /* Closing may find a write that failed. */
+                               &file_error) != STATUS_OK)
+            print_report_failure(results, &file_error);
+    /* Closing reports a delayed write that failed, as on NFS. */
     if (report->path && report->file >= 0 && close(report->file) != 0) {
-        (void)report_write_error(report, &report_error);
-        print_report_failure(results, &report_error);
+        (void)report_write_error(report, &file_error);
+        print_report_failure(results, &file_error);
     }
     report->file = -1;
     if (status != STATUS_OK)
@@ -323,16 +316,18 @@ enum status results_end(struct results *results, const struct job_list *list, en
         return results->last_failure_status;
     }
     status = results->failed < results->added ? STATUS_PARTIAL : STATUS_FAILED;
-    if (results->added < results->count)
+    const size_t not_tried = results->count - results->added;
+    if (not_tried > 0)
         return fail(error, status,
-                    "%zu of %zu files failed, and %zu were not tried, as they would fail in the same way",
-                    results->failed, results->count, results->count - results->added);
+                    "%zu of %zu files failed, and %zu %s not tried, as %s would fail in the same way",
+                    results->failed, results->count, not_tried, not_tried == 1 ? "was" : "were",
+                    not_tried == 1 ? "it" : "they");
     return fail(error, status, "%zu of %zu files failed", results->failed, results->added);
 }
 
 /* ---------------------------------------------------------------- --timing and --trace */
 
-/* Seconds. If the slowest build took less, all programs are taken to be from a cache: OpenCL does not say. */
+/* Seconds. OpenCL does not say if a program comes from a cache: if the slowest build took less, all did. */
 static const double CACHED_BUILD = 0.03;
 
 static double gigabytes_per_second(const struct timing_sum *kernel)
@@ -357,12 +352,15 @@ static const char *memory_name(const struct worker *worker)
     return worker->run.memory == MEMORY_IMAGE ? "image" : "buffer";
 }
 
-/* Prints two tables: the device time of each kernel by stage; the busy time of each phase, and the wall-clock
- * time. Parts overlap, so their sum may exceed the wall clock. */
+/* Prints two tables: the device time of each kernel of each stage, and the busy time of each phase. Phases
+ * overlap, so their sum may exceed the wall-clock time. */
 static void print_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
-    fprintf(out, "%s, %s memory\n", worker->device.name, memory_name(worker));
+    if (worker->has_device_name)
+        fprintf(out, "%s, %s memory\n", worker->device.name, memory_name(worker));
+    else
+        fputs("no device was needed\n", out);
 
     /* Kernels, and their sum. */
     fprintf(out, "%-18s %-18s %8s %10s %10s %8s\n", "stage", "kernel", "launches", "device ms", "MB moved",
@@ -392,21 +390,19 @@ static void print_table(FILE *out, struct worker *worker)
         fprintf(out, "%-36s %10d %10.1f a second\n", "frames", worker->frames.count, frame_rate(worker));
 }
 
-/* Writes a program with its options, as in the name of the cache entry. If memory is out, the program is
- * omitted. */
+/* Callback of programs_visit: writes the name and the options of a program. Out of memory, omits it. */
 static void put_program(void *context, const char *file, const char *options, int edge)
 {
     struct json_writer *line = context;
-    char *text = NULL;
     struct error ignored;
-    text = edge >= 0 ? text_print(&ignored, "%s.cl %s -DEDGE=%d", file, options, edge)
-                     : text_print(&ignored, "%s.cl %s", file, options);
+    char *text = edge >= 0 ? text_print(&ignored, "%s.cl %s -DEDGE=%d", file, options, edge)
+                           : text_print(&ignored, "%s.cl %s", file, options);
     if (text)
         json_put_string(line, NULL, text);
     free(text);
 }
 
-/* Prints the same as a JSON object on one line; times in seconds, sizes in bytes. */
+/* Prints the content of the tables as a JSON object on one line, in seconds and bytes. */
 static void print_json(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
@@ -443,7 +439,6 @@ static void print_json(FILE *out, struct worker *worker)
     fputc('\n', out);
 }
 
-/* Writes the times of each device, to stderr or a file. */
 static enum status write_timing(struct worker *const *workers, int count, const struct timing_option *timing,
                                 double began, struct error *error)
 {
@@ -452,10 +447,12 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         return STATUS_FAILED;
     for (int i = 0; i < count; i++) {
         struct worker *worker = workers[i];
-        /* JSON is written even if nothing was measured, as an empty file is no JSON. */
-        if (!worker->has_device_name && (timing->form == TIMING_TABLE || i > 0))
+        /* Leave out a worker that did nothing, but not the first in JSON, as an empty file is no JSON. */
+        const bool is_idle =
+            !worker->has_device_name && timing_phase(&worker->timing, PHASE_DECODE).count == 0;
+        if (is_idle && (timing->form == TIMING_TABLE || i > 0))
             continue;
-        /* Complete the measurements by what no worker measures. */
+        /* Add times that no worker measures. */
         worker->timing.phases[PHASE_PREPARE].seconds = worker->context->chain->prepare_seconds;
         worker->timing.began = began;
         (timing->form == TIMING_JSON ? print_json : print_table)(file, worker);
@@ -478,7 +475,7 @@ static enum status combine_status(enum status status, enum status file_status, c
     return STATUS_FAILED;
 }
 
-/* Files are overwritten even if nothing was measured: an earlier run's figures would mislead. */
+/* Files are overwritten even after a failure, so that they do not have the times of an earlier run. */
 enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
                          double began, enum status status, void (*report_error)(const struct error *),
                          struct error *error)

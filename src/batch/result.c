@@ -1,8 +1,7 @@
 /* Fills in the result of a job while it runs: sizes, warnings, and findings of stages.
  *
- * With --verbose each finding is printed at once. Warnings are collected and printed when the job ends, since
- * a job that fails needs none. A file of several pages gives the same warning once. Of these functions, only
- * job_finish closes the job and puts the file's name in front of a failure's message. */
+ * With --verbose each finding is printed at once. Warnings are collected, so that pages share them, and
+ * printed when the job has succeeded. */
 #include "batch/result.h"
 
 #include "base/text.h"
@@ -27,11 +26,11 @@ void job_print(const struct job *job, const char *format, ...)
     fprintf(stderr, "%s\n", line); /* in one call, as other workers print, too */
 }
 
-/* Prints for --verbose: sizes, sample types, device, and what is done to samples and metadata. */
+/* For --verbose: prints sizes, sample types and device, and how samples and metadata will change. */
 static void print_page(const struct job *job, const struct worker *worker, const struct page *page)
 {
     const struct shape *decoded = &page->plan->shapes[0], in = shape_full(decoded);
-    const struct image_info *out = &page->out; /* but `palette` and `bits` are still the input's */
+    const struct image_info *out = &page->out; /* `palette` and `bits` are the input's */
     char group[48] = "";
     if (in.images > 1)
         snprintf(group, sizeof group, ", a group of %d images", in.images);
@@ -86,18 +85,18 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
     }
 }
 
-/* Warns of `--threshold 0.5` for 8-bit samples: the user probably means 50%, not 0.5 of 255. And of
- * values of another number of bits, 65535 for 8 or 128 for 16, which make the picture black or white.
- * `full_scale` is the sample value of white. */
-static void warn_of_fractions(const struct job *job, double full_scale, struct result *result)
+/* Warns of stages with sample values that make the picture black or white: `--threshold 0.5` for 8-bit
+ * samples, where the user probably means 50%, or values for another number of bits, 65535 for 8 or 128
+ * for 16. `full_scale` is the sample value of white. */
+static void warn_of_values(const struct job *job, double full_scale, struct result *result)
 {
     for (size_t i = 0; i < job->chain.count && full_scale > 1; i++) {
         char text[128];
         const struct step *step = &job->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
-        const bool is_of_8_bit =
+        const bool is_for_8_bit =
             full_scale > UINT8_MAX && caps.largest_value > 1 && caps.largest_value <= UINT8_MAX;
-        if (!caps.has_suspect_fraction && !is_of_8_bit && caps.largest_value <= 2 * full_scale)
+        if (!caps.has_suspect_fraction && !is_for_8_bit && caps.largest_value <= 2 * full_scale)
             continue;
         snprintf(text, sizeof text,
                  "--%s takes sample values from 0 to %.15g; did you mean percent, as in 50%%?",
@@ -113,17 +112,17 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     const struct shape in = shape_full(&plan->shapes[0]);
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
-    warn_of_fractions(job, in.full, result);
-    if (worker->context->settings->range.given && !page->input_conversion.has_range && !job->merge)
+    warn_of_values(job, in.full, result);
+    if (worker->context->settings->range.given && !page->input_conversion.has_range && !job->merge_step)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
     if (worker->context->settings->verbose && result->frames <= 1)
         print_page(job, worker, page);
 
-    /* Lower slices need less memory unless they are mostly halo. */
+    /* Lower slices would need less memory, unless slices are mostly halo. */
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice_rows : 0;
 
-    /* Sums over pages. Samples became floats unless they are moved as they are in the file. */
+    /* Add to the sums over pages. Samples become floats unless stages only move them. */
     result->pixels += (uint64_t)in.width * (uint64_t)in.height;
     result->output_type = page->out.type;
     result->as_floats = result->as_floats || sample_is_float(page->input_conversion.type) ||
@@ -132,7 +131,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;
 
-    /* Sizes of the first page. */
+    /* Record the sizes of the first page. */
     if (result->width > 0)
         return;
     result->width = in.width;
@@ -156,13 +155,22 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
     result->channels = result->output_channels = info->channels;
 }
 
+void result_note_trailing(const struct job *job, const struct worker *worker, struct result *result)
+{
+    const struct settings *settings = worker->context->settings;
+    const struct metadata *trailing = reader_trailing_warnings(job->reader);
+    result_warn(result, trailing->warning);
+    if (settings->verbose && !settings->strip && trailing->left_out[0] != '\0')
+        job_print(job, "left out, as it comes after the pixels: %s", trailing->left_out);
+}
+
 void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE])
 {
     static const char *const colours[][3] = {{"brightness", "red - blue", "green - magenta"},
                                              {"red", "green", "blue"}};
-    /* White noise has 3/4 of its variance on level 1, 3/16 on level 2, ... The weighted sum is the variance
-     * of a sample. Opponent colours have the same mean variance as red, green and blue, because their matrix
-     * is orthonormal. */
+    /* White noise has 3/4 of its variance on level 1, 3/16 on level 2, and so on. So the sum with these
+     * weights is the variance of a sample. Opponent colours have the mean variance of red, green and blue,
+     * because their matrix is orthonormal. */
     double variance = 0, share = 0.75, shares = 0;
     for (int level = 0; level < noise->levels; level++, share /= 4) {
         for (int i = 0; i < noise->count; i++)
@@ -218,42 +226,34 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
         result->noise = summary;
 }
 
-void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result)
+void result_note_found(const struct job *job, const struct worker *worker, struct result *result)
 {
+    const bool is_verbose = worker->context->settings->verbose;
     const struct alignment *alignment = &worker->run.results.alignment;
     const struct affine *map = &alignment->affine;
-    if (!alignment->found)
-        return;
-    if (worker->context->settings->verbose)
+    char text[sizeof result->found] = "";
+    if (alignment->found && is_verbose)
         job_print(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", map->xx, map->xy,
                   map->x, map->yx, map->yy, map->y, alignment->confidence);
     if (!result->alignment.found)
         result->alignment = *alignment;
-}
-
-void result_note_found(const struct job *job, const struct worker *worker, struct result *result)
-{
-    char text[sizeof result->found] = "";
-    text_append(text, sizeof text, "%s%s%s", job->measured,
-                job->measured[0] != '\0' && worker->run.results.text[0] != '\0' ? "; " : "",
-                worker->run.results.text);
-    if (text[0] == '\0')
-        return;
-    if (worker->context->settings->verbose)
+    text_add_item(text, sizeof text, "; ", job->measured);
+    text_add_item(text, sizeof text, "; ", worker->run.results.text);
+    if (text[0] != '\0' && is_verbose)
         job_print(job, "found: %s", text);
     if (result->found[0] == '\0')
         strcpy(result->found, text);
 }
 
-enum { CLIPPING_TOLERATED = 1 /* percent of the samples; so few are not worth a warning */ };
+enum { CLIPPING_TOLERATED = 1 /* percent of the samples: up to here there is no warning */ };
 
-/* Warns of clipped values. With --range the user asked for the clipping, and stages exceed the range of
- * integers in a few samples of most pictures. Both are only reported with --verbose. */
+/* Warns of clipped values. Only with --verbose if --range was given, as the user requested the clipping, or
+ * if stages clipped few samples, as happens in most pictures. */
 static void warn_of_clipping(const struct job *job, const struct worker *worker, struct result *result)
 {
     const struct clipping *clipping = &result->clipping;
     const struct settings *settings = worker->context->settings;
-    /* Without stages: true if the sample types alone make clipping possible. */
+    /* True if the sample types make clipping possible, even without stages. */
     const bool conversion_clips = transfer_clips(job->samples, result->output_type, false);
     const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
     const bool is_warned = !settings->range.given && (conversion_clips || percent > CLIPPING_TOLERATED);
@@ -280,11 +280,11 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
 
 void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result)
 {
-    if (job_is_stacked(job))
-        stack_free_picture(job); /* keeps its memory for another input; job_close would free it */
+    if (job_is_stack_input(job))
+        stack_free_picture(job); /* keeps the memory for another input; job_close would free it */
     job_close(job);
-    if (job_is_stacked(job))
-        stack_pass_turn(job); /* now other inputs go on, or the merge ends */
+    if (job_is_stack_input(job))
+        stack_pass_turn(job); /* the next input can be merged */
     result->status = status;
     result->skipped = job->skipped;
     result->bytes_in = job->bytes;
@@ -292,9 +292,9 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
     if (status != STATUS_OK)
         error_prefix_once(&result->error, job_input_name(job));
     else if (!job->skipped) {
-        /* The size of stdout is unknown, as a file there may have other data. */
+        /* The bytes that went to stdout are unknown, as a file there may have other data, too. */
         struct stat info;
-        if (!job_is_stacked(job) && strcmp(job->output, "-") != 0 && job_stat_output(job, &info) &&
+        if (!job_is_stack_input(job) && strcmp(job->output, "-") != 0 && stat(job->output, &info) == 0 &&
             S_ISREG(info.st_mode))
             result->bytes_out = (uint64_t)info.st_size;
         warn_of_clipping(job, worker, result);

@@ -30,58 +30,62 @@ struct result {
     /* All pages. */
     uint64_t pixels;              /* of the inputs */
     uint64_t bytes_in, bytes_out; /* sizes of the files; 0: unknown */
-    int frames;                   /* of video, that were read */
+    int frames;                   /* number of frames of video that were read */
     enum sample_type output_type;
-    bool as_floats; /* samples became 32-bit floats on their way */
+    bool as_floats; /* samples were converted to 32-bit floats in between */
     struct clipping clipping;
-    char warnings[WARNINGS_SIZE]; /* lines, each once */
+    char warnings[WARNINGS_SIZE]; /* different lines */
 
     /* Findings of stages on the first page. */
     struct noise_summary noise;
     struct alignment alignment;
-    char found[160]; /* any other finding, printable; may be empty */
+    char found[160]; /* other findings, for people; may be empty */
 
-    /* The way it was done. */
-    int slice;          /* rows of a slice, if lower slices would take less memory; else 0 */
-    int group;          /* number of images in its group; 1: it went alone */
-    struct times times; /* the time spent on a group is divided equally */
+    /* Details of the run. */
+    int slice;          /* rows of a slice; 0 if lower slices would not need less memory */
+    int group;          /* number of images in its group; 1: it was done alone */
+    struct times times; /* with an equal share of the time spent on its group */
     const char *device; /* name of the worker's device; NULL if it was not opened */
 };
 
 /* Prints a line for --verbose: "climg: INPUT: ...". */
 void job_print(const struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds a line to the warnings unless another page has added it. An empty text is ignored. */
+/* Adds a line to the warnings, unless it is there or empty. */
 void result_warn(struct result *result, const char *text);
 
-/* Records the sizes of a page before it is converted, and its warnings. With --verbose prints them. */
+/* Records the sizes and the warnings of a page, before it is converted. With --verbose prints how it will be
+ * converted. */
 void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
                       struct result *result);
 
-/* The same for a file that is copied. */
+/* Records the sizes of a file that is copied. With --verbose prints them. */
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Writes "about 1.3 of 255; by size of detail (2, 4 pixels), as the sigma of white noise that is as strong
- * there: brightness 1.05 2.31; ..." to `text`: the standard deviation of a sample, and for each level, finest
- * first, the standard deviation of white noise that has the same energy at this level. In counts of 255. */
+/* Records warnings of data after the page's pixels. With --verbose prints which metadata there is left out.
+ */
+void result_note_trailing(const struct job *job, const struct worker *worker, struct result *result);
+
+/* Describes noise in `text`: "about 1.3 of 255; by size of detail (2, 4 pixels), as the sigma of white noise
+ * that is as strong there: brightness 1.05 2.31; ...". The first number is the standard deviation of a
+ * sample. The others, for each level, finest first, are standard deviations of white noise with the same
+ * energy there. */
 enum { NOISE_TEXT_SIZE = 448 };
 void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE]);
 
-/* Adds the warnings of stages (run_warn), and one of NaN and infinite values that they left out: of a page,
- * or of image `image` of a group. */
+/* Adds the warnings of stages (run_warn), and one of the NaN and infinite values that they left out. `image`
+ * is the index in a group, otherwise 0. */
 void result_note_missing(const struct worker *worker, int image, struct result *result);
 
-/* Records the noise that a stage estimated: of a page, or of image `image` of a group. With --verbose prints
- * it. */
+/* Records the noise that a stage estimated in the page or the group's image. With --verbose prints it. */
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result);
 
-/* Record the findings of other stages, and of --align, even if its confidence was too low. With --verbose
- * print them. */
+/* Records the findings of other stages and the map of --align, also after a failure, such as a confidence
+ * that is too low. With --verbose prints them. */
 void result_note_found(const struct job *job, const struct worker *worker, struct result *result);
-void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Closes the job and completes the result: sizes of files, warnings of all pages, and the file's name in
- * front of a failure's message. */
+/* Closes the job and completes the result: status, sizes of files, warnings of clipping, and the input's name
+ * before the message of a failure. */
 void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result);
 
 #endif

@@ -1,13 +1,12 @@
-/* Describes what a command does to pixels as a text, the provenance; stores it in outputs, and finds outputs
- * with the same provenance.
+/* Implements resume.h.
  *
- *     done lists of all folders ─▶ records sorted by path ─▶ found?
+ *     done lists of all folders ─▶ records sorted by path ─▶ is there a record of the output?
  *         yes: compare provenance, input and size; then times, or the checksum if the times differ
  *         no:  compare the provenance in the output's metadata, and read the output to its end
  *
- * A record is a line of text, appended in one write; later records of an output replace earlier ones. A line
- * that another process cut off is skipped. Reading an output without a record is slow, but happens once, as
- * the output gets a record then. */
+ * A record is appended in one write; later records of an output replace earlier ones. A line that another
+ * process cut off is skipped. Reading an output without a record is slow, but happens once, as the output
+ * then gets a record. */
 #include "batch/resume.h"
 
 #include "base/sums.h"
@@ -25,17 +24,17 @@
 
 static const char PROGRAM[] = "climg ";        /* start of a provenance */
 static const char SOFTWARE_KEY[] = "Software"; /* key of the text in the metadata */
-static const char SEPARATOR[] = "; ";          /* between the programs in it */
+static const char SEPARATOR[] = "; ";          /* between the programs in that text */
 
-/* Prints " --STAGE=VALUE,KEY=VALUE..." with all keys that have a meaning and a value. Returns false if memory
- * is out. */
+/* Prints " --STAGE=VALUE,KEY=VALUE..." with all options that apply and have a value. Returns false if out of
+ * memory. */
 static bool provenance_print_stage(FILE *file, const struct step *step)
 {
     char separator = '=';
     fprintf(file, " --%s", step->stage->name);
     for (const struct option *option = step->stage->options; option->type != OPTION_END; option++) {
         if (option->unused && option->unused(step->params))
-            continue; /* does not apply to these values: climg would refuse a command line with it */
+            continue; /* the option does not apply to the other values */
         char *value = option_value_text(option, step->params);
         if (!value)
             return false;
@@ -56,12 +55,11 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
     FILE *file = open_memstream(&text, &size);
     if (file) {
         fprintf(file, "%s%s", PROGRAM, CLIMG_VERSION);
-        bool complete = true;
-        for (size_t i = 0; complete && i < chain->count; i++)
-            complete = provenance_print_stage(file, &chain->steps[i]);
-        const bool has_stages = chain->count > 0;
-        complete = complete && settings_print_effects(file, settings, has_stages);
-        if (fclose(file) == 0 && complete)
+        bool is_complete = true;
+        for (size_t i = 0; is_complete && i < chain->count; i++)
+            is_complete = provenance_print_stage(file, &chain->steps[i]);
+        is_complete = is_complete && settings_print_effects(file, settings, chain->count > 0);
+        if (fclose(file) == 0 && is_complete)
             return text;
     }
     free(text);
@@ -69,8 +67,8 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
     return NULL;
 }
 
-/* Returns the part of a Software text that climg wrote: all of it, or the part after another program's name;
- * NULL if climg wrote none. */
+/* Returns the part of a Software text that climg wrote: all of it, or its end, after names of other programs.
+ * NULL if there is none. */
 static const char *provenance_own_part(const char *software)
 {
     const char *part = software;
@@ -85,7 +83,8 @@ static const char *provenance_own_part(const char *software)
 
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error)
 {
-    /* Keep the text before climg's part, which ends in a separator; without such a part, all of it. */
+    /* Keep the names of other programs: the text before climg's part, which ends in a separator, or all of
+     * it. */
     const char *old = metadata_text(metadata, SOFTWARE_KEY);
     const char *own = old ? provenance_own_part(old) : NULL;
     const size_t kept_length = own ? (size_t)(own - old) : old ? strlen(old) : 0;
@@ -98,9 +97,8 @@ enum status provenance_put(const char *provenance, struct metadata *metadata, st
     return status;
 }
 
-/* Returns the stages and options of the provenance in a Software text, after "climg 0.2.0"; NULL if another
- * program made the file. The version is ignored; otherwise an update of climg would make --resume repeat
- * everything. */
+/* Returns the stages and options in a Software text, which follow "climg 0.2.0"; NULL if there is none of
+ * climg. The version is left out: otherwise --resume would repeat everything after an update of climg. */
 static const char *provenance_stages(const char *software)
 {
     const char *own = provenance_own_part(software);
@@ -112,7 +110,7 @@ static const char DONE_LIST[] = ".climg-done";
 /* A line of a done list. Times are nanoseconds since 1970. */
 struct done_record {
     char *path;   /* of the output, folder included; owned */
-    size_t index; /* in the order of reading, over all folders, as later records replace earlier ones */
+    size_t index; /* in the order of reading, as later records replace earlier ones */
     uint64_t provenance_hash;
     uint64_t input_size; /* bytes */
     int64_t input_time;  /* st_mtim of the input */
@@ -129,7 +127,6 @@ struct done_record {
 #define RECORD_SCAN                                                                                          \
     "climg1 %16" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %8" SCNx32 "%n"
 
-/* Converts a time to nanoseconds. */
 static int64_t nanoseconds(const struct timespec *time)
 {
     return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
@@ -153,23 +150,6 @@ static const char *record_parse(const char *line, struct done_record *record)
     return count == 7 && line[blank] == ' ' && line[strlen(line) - 1] == '\n' ? line + blank + 1 : NULL;
 }
 
-/* Appends a record, whose path the struct then owns. */
-static enum status record_append(struct resume *resume, const struct done_record *record, struct error *error)
-{
-    if (resume->count == resume->room) {
-        size_t more = resume->room > 0 ? 2 * resume->room : 64;
-        struct done_record *larger = realloc(resume->records, more * sizeof *larger);
-        if (!larger)
-            return fail_memory(error, "out of memory for the list of what is done");
-        resume->records = larger;
-        resume->room = more;
-    }
-    resume->records[resume->count] = *record;
-    resume->records[resume->count].index = resume->count;
-    resume->count++;
-    return STATUS_OK;
-}
-
 /* Opens a done list, and returns its descriptor; -1 on failure, or if it is no regular file. The flags guard
  * against links and pipes in a folder that others may write to. */
 static int done_list_open(const char *path, int flags)
@@ -182,10 +162,11 @@ static int done_list_open(const char *path, int flags)
     return -1;
 }
 
-/* Reads the done list of a folder, if it has one: a callback of list_each_folder. `folder` ends in "/", or is
+/* Callback of job_list_each_folder: reads the folder's done list if there is one. `folder` ends in "/", or is
  * empty. */
-static enum status done_list_load(void *resume, const char *folder, struct error *error)
+static enum status done_list_load(void *context, const char *folder, struct error *error)
 {
+    struct resume *resume = context;
     char *path = text_print(error, "%s%s", folder, DONE_LIST), *line = NULL;
     size_t size = 0;
     if (!path)
@@ -195,14 +176,19 @@ static enum status done_list_load(void *resume, const char *folder, struct error
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     enum status status = STATUS_OK;
     while (file && status == STATUS_OK && getline(&line, &size, file) > 0) {
-        struct done_record record;
+        struct done_record record = {.index = resume->count}, *records;
         const char *name = record_parse(line, &record);
         if (!name)
             continue;
-        record.path = text_print(error, "%s%.*s", folder, (int)strlen(name) - 1, name); /* without "\n" */
-        status = record.path ? record_append(resume, &record, error) : STATUS_FAILED;
-        if (status != STATUS_OK)
-            free(record.path);
+        records =
+            array_grow(resume->records, resume->count, sizeof record, "the list of what is done", error);
+        resume->records = records ? records : resume->records;
+        record.path = records ? text_print(error, "%s%.*s", folder, (int)strlen(name) - 1, name)
+                              : NULL; /* without "\n" */
+        if (record.path)
+            records[resume->count++] = record;
+        else
+            status = STATUS_FAILED;
     }
     free(line);
     if (file)
@@ -220,7 +206,7 @@ enum status resume_load(struct resume *resume, const struct settings *settings, 
     resume->provenance_hash = hash_bytes(HASH_START, own_stages, strlen(own_stages));
     if (settings->strip)
         resume->provenance_hash = hash_bytes(resume->provenance_hash, "strip", strlen("strip"));
-    enum status status = list_each_folder(list, done_list_load, resume, error);
+    enum status status = job_list_each_folder(list, done_list_load, resume, error);
     if (resume->count > 0)
         qsort(resume->records, resume->count, sizeof *resume->records, record_compare);
     return status;
@@ -238,7 +224,7 @@ void resume_free(struct resume *resume)
 static const struct done_record *record_find(const struct resume *resume, const char *path)
 {
     size_t low = 0, high = resume->count;
-    while (low < high) { /* finds the first entry after the path */
+    while (low < high) { /* find the first record of a later path */
         size_t middle = low + (high - low) / 2;
         if (strcmp(resume->records[middle].path, path) <= 0)
             low = middle + 1;
@@ -248,8 +234,8 @@ static const struct done_record *record_find(const struct resume *resume, const 
     return low > 0 && strcmp(resume->records[low - 1].path, path) == 0 ? &resume->records[low - 1] : NULL;
 }
 
-/* Fills in the record of the job's output as it is now. Returns false if the output cannot be read, or is no
- * regular file: reading a pipe would block. */
+/* Fills in the record of the job's output in its present state. Returns false if the output cannot be read,
+ * or is no regular file: reading a pipe would block. */
 static bool record_describe(const struct resume *resume, const struct job *job, struct done_record *record)
 {
     struct stat output;
@@ -301,20 +287,18 @@ void resume_note(const struct resume *resume, const struct job *job)
     done_list_append(job->output, &record, name);
 }
 
-/* Limit in pixels for reading outputs. --max-pixels limits inputs only; this limit keeps the number of bytes
- * from overflowing. */
+/* Limit in pixels for reading outputs, so that the number of bytes cannot overflow. --max-pixels is for
+ * inputs. */
 static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
 
-/* True if the format can store the provenance. */
 static bool format_stores_provenance(const struct format *format)
 {
     const struct text_entry text = {.key = (char *)(uintptr_t)SOFTWARE_KEY, .value = (char *)(uintptr_t) ""};
     return format->holds.texts && (format->holds_text == NULL || format->holds_text(&text));
 }
 
-/* True if the output's own metadata has this provenance and the output can be read to its end. With --strip,
- * and in formats without texts, an output has no provenance; then the caller's comparison of times decides.
- */
+/* True if the output's metadata has the provenance and the output can be read to its end. With --strip, and
+ * in formats without texts, an output has no provenance; then it is enough that it can be read. */
 static bool output_is_done(const struct resume *resume, const char *path)
 {
     const struct reader_options options = {
@@ -325,23 +309,29 @@ static bool output_is_done(const struct resume *resume, const char *path)
         return false;
     const char *software = metadata_text(&reader_info(reader)->metadata, SOFTWARE_KEY);
     const char *own_stages = software ? provenance_stages(software) : NULL;
-    const bool is_same = resume->settings->strip ? software == NULL
+    const bool is_ours = resume->settings->strip ? software == NULL
                          : own_stages ? strcmp(own_stages, provenance_stages(resume->provenance)) == 0
                                       : !format_stores_provenance(reader_format(reader));
-    const bool is_done = is_same && reader_decode_all(reader, &ignored) == STATUS_OK;
+    const bool is_done = is_ours && reader_decode_all(reader, &ignored) == STATUS_OK;
     reader_close(reader);
     return is_done;
 }
 
-/* True if the record has this provenance and this input, and the output is still as it was written. */
+/* True if the record has this command's provenance and an input of this size and time. */
+static bool record_is_current(const struct resume *resume, const struct done_record *record,
+                              const struct stat *input)
+{
+    return record->provenance_hash == resume->provenance_hash &&
+           record->input_size == (uint64_t)input->st_size &&
+           record->input_time == nanoseconds(&input->st_mtim);
+}
+
+/* True if the record is current and the output is unchanged. */
 static bool record_matches(const struct resume *resume, const struct done_record *record,
                            const struct job *job, const struct stat *output)
 {
     uint32_t sum;
-    if (record->provenance_hash != resume->provenance_hash ||
-        record->input_size != (uint64_t)job->input_stat.st_size ||
-        record->input_time != nanoseconds(&job->input_stat.st_mtim) ||
-        record->size != (uint64_t)output->st_size)
+    if (!record_is_current(resume, record, &job->input_stat) || record->size != (uint64_t)output->st_size)
         return false;
     if (record->time == nanoseconds(&output->st_mtim) && record->changed == nanoseconds(&output->st_ctim))
         return true;
@@ -355,7 +345,7 @@ static bool record_matches(const struct resume *resume, const struct done_record
 bool resume_finds_done(const struct resume *resume, struct job *job)
 {
     struct stat output;
-    if (job->problem || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
+    if (job->stat_errno || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
         stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
         !S_ISREG(output.st_mode))
         return false;
@@ -375,25 +365,19 @@ bool resume_expects_done(const struct resume *resume, const struct job *job)
 {
     struct stat input;
     const struct done_record *record = record_find(resume, job->output);
-    return record && record->provenance_hash == resume->provenance_hash && stat(job->input, &input) == 0 &&
-           record->input_size == (uint64_t)input.st_size &&
-           record->input_time == nanoseconds(&input.st_mtim) && access(job->output, F_OK) == 0;
-}
-
-/* True if outputs in this file's format store the provenance, and --strip does not remove it. */
-static bool output_stores_provenance(const struct settings *settings, const char *output)
-{
-    const struct format *format = settings->format ? settings->format : format_by_path(output);
-    if (!format)
-        format = format_by_content(output);
-    return !settings->strip && (!format || format_stores_provenance(format));
+    return record && stat(job->input, &input) == 0 && record_is_current(resume, record, &input) &&
+           access(job->output, F_OK) == 0;
 }
 
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error)
 {
     for (size_t i = 0; settings->resume && i < list->count; i++) {
         const struct job *job = &list->jobs[i];
-        if (!output_stores_provenance(settings, job->output) && job_replaces_input(job))
+        const struct format *format = settings->format ? settings->format : format_by_path(job->output);
+        if (!format)
+            format = format_by_content(job->output);
+        const bool is_stored = !settings->strip && (!format || format_stores_provenance(format));
+        if (!is_stored && job_replaces_input(job))
             return fail(error, STATUS_USAGE,
                         "%s: --resume cannot tell whether a file that replaces itself is done, as %s how it "
                         "was made; leave out --resume",

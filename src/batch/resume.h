@@ -1,35 +1,36 @@
-/* --resume: finds outputs that earlier runs have made.
+/* --resume: finds outputs that earlier runs have completed.
  *
  * Each folder with outputs has a done list, the hidden file .climg-done. It has a record for each output, a
  * line of text:
  *
  *     climg1 PROVENANCE INPUT-SIZE INPUT-TIME SIZE TIME CHANGED CRC-32 NAME
  *
- * The provenance is a text that lists the stages and options which determine the output's pixels; the record
- * has its hash. An output is done if its record has this provenance and this input, and the file is still as
- * it was written. If its size and times are the same, the file is not read. If only times differ (it was
- * copied, or damaged), its checksum decides. Records have names without folders, so a folder can be moved
- * with its done list.
+ * The provenance is a text with the stages and options that determine the output's pixels; the record has its
+ * hash. An output is done if its record has this command's provenance and the input's size and time, and the
+ * output is unchanged. If size and times are equal, the output is not read. If only times differ (it was
+ * copied or damaged), its checksum decides. Records have names without folders, so that a folder can be moved
+ * together with its done list.
  *
- * Several processes may append records at the same time. If a record is missing or cannot be read (the first
- * run was without --resume, or the process was killed), the output itself decides: it is done if it is not
- * older than the input, its metadata has this provenance, and it can be read to its end.
+ * Several processes may append records at the same time. If a record is missing or cannot be parsed (the
+ * first run was without --resume, or the process was killed), the output itself decides: it is done if it is
+ * not older than the input, its metadata has the provenance, and it can be read to its end.
  *
- * Thread safety: resume_load and resume_free are called without workers; the rest by any worker. */
+ * Thread safety: workers may call resume_finds_done and resume_note at the same time; the main thread calls
+ * the other functions while no workers run. */
 #ifndef CLIMG_BATCH_RESUME_H
 #define CLIMG_BATCH_RESUME_H
 
 #include "batch/files.h"
 #include "batch/job.h"
 
-/* Returns the provenance of a command's outputs, as climg writes it into them (PNG's Software text, TIFF's
+/* Returns the provenance of a command's outputs, which climg writes into them (PNG's Software text, TIFF's
  * Software tag):
  *
  *     climg 0.2.0 --blur=2,truncate=0 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
  *
- * It has the stages with all their values, and the options that change pixels (`effect` in the table of
- * settings/settings.c). Two ways to write a command give the same text. The caller frees it; NULL on failure.
- */
+ * It has the stages with all values, also defaults, and the options that change pixels (`effect` in the table
+ * of settings/settings.c), so that different spellings of a command have the same text. The caller frees it.
+ * NULL on failure. */
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error);
 
 /* Adds the provenance to the metadata, after the name of the program that made the input ("GIMP 2.10; climg
@@ -42,26 +43,26 @@ struct resume {
     const char *provenance;      /* of this command's outputs; belongs to the caller */
     uint64_t provenance_hash;    /* without the version of climg */
     struct done_record *records; /* sorted by path */
-    size_t count, room;          /* number of records, and of those that fit */
+    size_t count;                /* number of records */
 };
 
-/* Fails if an output replaces its input and cannot store the provenance, because of its format or --strip:
- * such a file cannot be recognised as done. Does nothing without --resume. */
+/* For --resume: fails if an output replaces its input and cannot store the provenance, because of its format
+ * or
+ * --strip. Such an output cannot be recognised as done. */
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error);
 
 /* Reads the done lists of all folders with outputs. Call resume_free also after a failure. */
 enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
                         const struct job_list *list, struct error *error);
 
-/* True if the job's output is done. Sets job->input_stat. May read the whole output. */
+/* True if the job's output is done. Sets job->input_stat. Reads the output if necessary. */
 bool resume_finds_done(const struct resume *resume, struct job *job);
 
-/* True if resume_finds_done will probably find the output done: the record has it for this work and input.
- * Only calls stat. */
+/* True if resume_finds_done will probably find the output done, by its record and the stat of the input. */
 bool resume_expects_done(const struct resume *resume, const struct job *job);
 
-/* Appends a record of the job's output, which was just committed. If that fails (a read-only folder, a full
- * disk), the next run reads the output itself. */
+/* Appends a record of the job's output, which was just committed. Failures are ignored (a read-only folder, a
+ * full disk): then the next run reads the output. */
 void resume_note(const struct resume *resume, const struct job *job);
 
 /* Frees the records. May be called twice, and on a zeroed struct. */

@@ -1,13 +1,12 @@
-/* The rules of a confined process: inputs are read, the folders of outputs are written.
+/* The rules of a confined process: inputs may be read, the folders of outputs written.
  *
- * A folder's rule is for everything below it, so a folder argument needs one rule. A link in it needs
- * another, as its target may be outside. An output needs its folder, as it is written to a temporary file
- * there and renamed.
- * --report, --trace and the like are overwritten in place: an existing one needs a rule for the file only. */
+ * A rule on a folder includes everything below it, so a folder argument needs one rule. A link in it needs a
+ * rule of its own, as its target may be outside. An output needs a rule on its folder, as a temporary file
+ * there is renamed to it. --report, --trace and similar files are overwritten in place: if the file exists, a
+ * rule on the file suffices. */
 #include "batch/rights.h"
 
 #include "base/confine.h"
-#include "base/files.h"
 #include "device/drivers.h"
 #include "image/output/output.h"
 #include "image/writer.h"
@@ -17,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Allows to read all inputs. */
+/* Allows reading all inputs, and files that stages and --compare read. */
 static void allow_inputs(const struct command *command, const struct job_list *list)
 {
     struct stat info;
@@ -37,21 +36,26 @@ static void allow_inputs(const struct command *command, const struct job_list *l
     }
 }
 
-/* Allows to overwrite a file, or to create it, and with --resume to read it. */
+/* Allows overwriting a file, or creating it if it or the target of a link is missing, and with --resume
+ * reading it. `path` may be NULL. */
 static void allow_aux_output(const char *path, const struct settings *settings)
 {
     struct stat info;
+    struct error ignored; /* opening the file will fail */
     const unsigned rights = CONFINE_WRITE | (settings->resume ? CONFINE_READ : 0);
     if (!path || strcmp(path, "-") == 0)
         return;
-    if (stat(path, &info) == 0)
+    const bool exists = stat(path, &info) == 0;
+    char *target = exists ? NULL : resolve_links(path, &ignored);
+    if (exists)
         confine_allow(path, rights);
-    else
-        confine_allow_folder(path, rights | CONFINE_MAKE_FILES);
+    else if (target)
+        confine_allow_folder(target, rights | CONFINE_MAKE_FILES);
+    free(target);
 }
 
-/* Allows to write an image: a device or pipe itself, and otherwise in its folder, or if it is a link in the
- * folder of its target. *folder is the last folder that was allowed, and its length. */
+/* Allows writing an image: a rule on a device or pipe itself, else on the image's folder; of a link, on its
+ * target's folder. *folder is the last folder that got a rule: consecutive outputs of one folder share it. */
 static enum status allow_image(const char *path, unsigned rights, struct word *folder, struct error *error)
 {
     struct stat info = {.st_mode = 0};
@@ -77,17 +81,6 @@ static enum status allow_image(const char *path, unsigned rights, struct word *f
     return STATUS_OK;
 }
 
-/* Returns the rights in the folder of the job's output. Reading is allowed if there are several outputs, as
- * leftovers of killed runs are looked for in their folders, if the format reads what it has written, and for
- * --resume. */
-static unsigned output_rights(const struct job *job, const struct settings *settings)
-{
-    const struct format *format = settings->format ? settings->format : format_by_path(job->output);
-    const bool reads = !job->is_single || !format || writer_reads(format) || settings->resume;
-    return CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
-}
-
-/* Allows to write all outputs. */
 static enum status allow_outputs(const struct command *command, const struct job_list *list,
                                  struct error *error)
 {
@@ -96,11 +89,16 @@ static enum status allow_outputs(const struct command *command, const struct job
     if (list->output_is_directory)
         confine_allow(list->output, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     for (size_t i = 0; i < list->count; i++) {
+        /* Reading is needed for several outputs, to find temporary files of killed runs, for formats that
+         * read what they have written, and for --resume. */
         const struct job *job = &list->jobs[i];
-        if (allow_image(job->output, output_rights(job, settings), &folder, error) != STATUS_OK)
+        const struct format *format = settings->format ? settings->format : format_by_path(job->output);
+        const bool reads = !job->is_single || !format || writer_reads(format) || settings->resume;
+        const unsigned rights = CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
+        if (allow_image(job->output, rights, &folder, error) != STATUS_OK)
             return STATUS_FAILED;
     }
-    /* The output folder, if it was created for this run, is removed again if it stays empty. */
+    /* Allow removing the output folder if this run created it: it is removed if it stays empty. */
     const size_t made_from = list->count > 0 ? list->jobs[0].made_from : 0;
     char *made = made_from > 0 ? text_print(error, "%.*s", (int)made_from, list->jobs[0].output) : NULL;
     if (made_from > 0 && !made)

@@ -1,13 +1,13 @@
-/* Rights of a confined process (base/confine.h) on the files of a command. */
+/* Confines the process (base/confine.h) to the files of a command. */
 #ifndef CLIMG_BATCH_RIGHTS_H
 #define CLIMG_BATCH_RIGHTS_H
 
 #include "batch/command.h"
 #include "batch/files.h"
 
-/* Confines the process to the files of the command and the list, temporary files, caches and what OpenCL
- * drivers need. Output folders must exist, and pocl_cache_open must have been called. Call it before there
- * are threads. With --verbose prints which restrictions are in force. */
+/* Allows the files of the command and the list, temporary files, caches and what OpenCL drivers need, and
+ * applies the rules. The output folder must exist, and pocl_cache_open must have been called. Call it before
+ * there are threads. With --verbose prints which restrictions are in force. */
 enum status rights_confine(const struct command *command, const struct job_list *list, struct error *error);
 
 #endif

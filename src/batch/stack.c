@@ -1,6 +1,6 @@
-/* Implements stack.h: keeps each input's picture in memory until it is the input's turn to be merged. Tried
- * and given up: adding rows as they are decoded, which needs no memory for a picture; a damaged file would
- * have added some of its rows. */
+/* Implements stack.h: keeps each picture in memory until all pictures before it are merged. Tried and given
+ * up: adding rows when they are decoded. This needs no memory for a picture, but a damaged file would have
+ * added some of its rows. */
 #include "batch/stack.h"
 
 #include "base/text.h"
@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the pictures of all workers. One worker may have a larger one. */
+/* Maximum bytes of the pictures of several workers. A single worker may exceed it. */
 static const double PICTURES_BUDGET = 256e6;
 
-/* Returns the functions of a stack's merge. */
-static const struct merge *stack_merge_class(const struct stack *stack)
+static const struct merge *merge_functions(const struct stack *stack)
 {
     return stack->step->stage->merge(stack->step->params);
 }
 
-/* Fails if the command has a stack and another option that contradicts it. */
-static enum status check_command(const struct stack *stack, const struct command *command,
-                                 const struct job_list *list, struct error *error)
+/* Fails if the command has an option that contradicts a stack, or a second merge, or if the output cannot be
+ * created. */
+static enum status stack_check(const struct stack *stack, const struct command *command,
+                               const struct job_list *list, struct error *error)
 {
     const struct settings *settings = &command->settings;
     const char *name = stack->step->stage->name;
@@ -82,12 +82,12 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     pthread_mutex_init(&stack->lock, NULL);
     pthread_cond_init(&stack->turn_changed, NULL);
     for (size_t i = 0; i < list->count; i++) {
-        list->jobs[i].merge = stack->step;
+        list->jobs[i].merge_step = stack->step;
         list->jobs[i].stack = stack;
         list->jobs[i].index = i;
         paths[i] = list->jobs[i].input;
     }
-    return check_command(stack, command, list, error);
+    return stack_check(stack, command, list, error);
 }
 
 enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
@@ -107,7 +107,7 @@ enum status stack_prepare(struct stack *stack, const struct command *command, co
 void stack_free(struct stack *stack)
 {
     if (stack->merge)
-        stack_merge_class(stack)->free(stack->merge);
+        merge_functions(stack)->free(stack->merge);
     free_pages(stack->spare, stack->spare_size);
     metadata_free(&stack->first_info.metadata);
     if (stack->series.paths) {
@@ -118,8 +118,6 @@ void stack_free(struct stack *stack)
     free((void *)stack->series.paths);
     *stack = (struct stack){.step = NULL};
 }
-
-/* ---------------------------------------------------------------- the order of the inputs */
 
 void stack_pass_turn(struct job *job)
 {
@@ -132,17 +130,6 @@ void stack_pass_turn(struct job *job)
     pthread_mutex_unlock(&stack->lock);
 }
 
-/* Waits until all inputs before this one have ended. No deadlock: workers take jobs in order, so all earlier
- * jobs have finished or are running. */
-static void wait_for_turn(struct job *job)
-{
-    struct stack *stack = job->stack;
-    pthread_mutex_lock(&stack->lock);
-    while (stack->turn < job->index)
-        pthread_cond_wait(&stack->turn_changed, &stack->lock);
-    pthread_mutex_unlock(&stack->lock);
-}
-
 /* ---------------------------------------------------------------- memory_sink: an input's pictures */
 
 void stack_free_picture(struct job *job)
@@ -150,7 +137,7 @@ void stack_free_picture(struct job *job)
     struct stack *stack = job->stack;
     struct stack_picture *picture = &job->picture;
     if (picture->samples) {
-        /* Keep the memory for the next picture: page faults cost as much as decoding a fast PNG. */
+        /* Keep the memory for the next picture: page faults cost as much as decoding a PNG. */
         pthread_mutex_lock(&stack->lock);
         unsigned char *old = stack->spare;
         const size_t old_size = stack->spare_size;
@@ -197,8 +184,8 @@ static enum status write_picture(void *context, const void *rows, size_t pitch, 
     return STATUS_OK;
 }
 
-/* Fails if the picture, of a file with samples of `file_type`, differs from the first one in size, channels
- * or type. The scope is SCOPE_ALL, as the other inputs will probably differ as well. */
+/* Fails if the picture differs from the first one in size, channels or sample type. `file_type` is the type
+ * of its file's samples. The scope is SCOPE_ALL, as the other inputs probably differ as well. */
 static enum status check_picture(const struct stack *stack, const struct image_info *info,
                                  enum sample_type file_type, struct error *error)
 {
@@ -210,9 +197,9 @@ static enum status check_picture(const struct stack *stack, const struct image_i
              info->width, (int)info->height, first->width, (int)first->height, stack->step->stage->name);
     else if (info->channels != first->channels || info->alpha != first->alpha)
         fail(error, STATUS_FAILED,
-             "has %d channels%s, and the first picture of the stack %d%s; make them alike first",
-             info->channels, info->alpha ? " with alpha" : "", first->channels,
-             first->alpha ? " with alpha" : "");
+             "has %d channel%s%s, and the first picture of the stack %d%s; make them alike first",
+             info->channels, info->channels == 1 ? "" : "s", info->alpha ? " with alpha" : "",
+             first->channels, first->alpha ? " with alpha" : "");
     else if (info->type != first->type && file_type == stack->samples)
         fail(error, STATUS_FAILED,
              "is turned by its orientation, or its colours are multiplied by alpha, unlike the first picture "
@@ -228,15 +215,23 @@ static enum status check_picture(const struct stack *stack, const struct image_i
     return STATUS_FAILED;
 }
 
-/* Adds the picture to the merge, which the first one begins. */
+/* Adds the picture to the merge. The first picture begins the merge. */
 static enum status end_picture(void *context, struct error *error)
 {
     struct job *job = context;
     struct stack *stack = job->stack;
     struct stack_picture *picture = &job->picture;
-    const struct merge *merge = stack_merge_class(stack);
+    const struct merge *merge = merge_functions(stack);
     enum status status = STATUS_OK;
-    wait_for_turn(job);
+
+    /* Wait until all inputs before this one have ended. There is no deadlock: workers take jobs in order, so
+     * all earlier jobs have ended or belong to another worker. */
+    pthread_mutex_lock(&stack->lock);
+    while (stack->turn < job->index)
+        pthread_cond_wait(&stack->turn_changed, &stack->lock);
+    pthread_mutex_unlock(&stack->lock);
+
+    /* Begin the merge with the first picture, and add each. */
     if (!stack->merge) {
         const struct merge_input input = {.info = &picture->info,
                                           .samples = job_input_type(job),
@@ -258,7 +253,7 @@ static enum status end_picture(void *context, struct error *error)
     if (status == STATUS_OK)
         status = merge->add(stack->merge, picture->run, picture->samples, error);
     stack->pictures += status == STATUS_OK;
-    job->merged += status == STATUS_OK;
+    job->merged_pages += status == STATUS_OK;
     return status;
 }
 
@@ -266,12 +261,6 @@ enum status stack_open_writer(struct job *job, struct error *error)
 {
     const struct memory_sink sink = {job, begin_picture, write_picture, end_picture};
     return memory_writer(job_input_name(job), &sink, &job->writer, error);
-}
-
-enum status stack_read(struct job *job, struct error *error)
-{
-    const struct image_info *info = reader_info(job->reader);
-    return reader_read(job->reader, job->picture.samples, row_size(info), info->height, error);
 }
 
 /* ---------------------------------------------------------------- memory_source: rows of the result */
@@ -283,10 +272,10 @@ static enum status read_merged(void *context, void *rows, size_t pitch, uint32_t
     const size_t size = row_size(reader_info(job->reader));
     enum status status = STATUS_OK;
     if (pitch == size)
-        return stack_merge_class(stack)->read(stack->merge, rows, (int)count, error);
+        return merge_functions(stack)->read(stack->merge, rows, (int)count, error);
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        status = stack_merge_class(stack)->read(
-            stack->merge, (float *)(void *)((unsigned char *)rows + y * pitch), 1, error);
+        status = merge_functions(stack)->read(stack->merge,
+                                              (float *)(void *)((unsigned char *)rows + y * pitch), 1, error);
     return status;
 }
 
@@ -302,7 +291,7 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
     stack->spare_size = 0;
     enum status status = chain_end_series(&stack->before, &stack->series, error);
     if (status == STATUS_OK)
-        status = stack_merge_class(stack)->finish(stack->merge, &worker->run, &result, error);
+        status = merge_functions(stack)->finish(stack->merge, &worker->run, &result, error);
     if (status != STATUS_OK)
         return status;
     struct image_info info = stack->first_info;
@@ -341,6 +330,6 @@ void stack_describe(const struct stack *stack, size_t left_out, char *text, size
     text_append(text, size, "%zu picture%s merged", stack->pictures, stack->pictures == 1 ? "" : "s");
     if (left_out > 0)
         text_append(text, size, ", %zu of %zu files left out", left_out, stack->series.count);
-    if (stack_merge_class(stack)->describe)
-        stack_merge_class(stack)->describe(stack->merge, text, size);
+    if (merge_functions(stack)->describe)
+        merge_functions(stack)->describe(stack->merge, text, size);
 }

@@ -5,12 +5,13 @@
  *     input ─▶ steps before ─▶ picture in memory ─┼─ in order ─▶ add ─▶ ... ─▶ read ─▶ steps after ─▶ output
  *     input ─▶ steps before ─▶ picture in memory ─┘
  *
- * Inputs are the jobs of the list. Workers do them at the same time, each into a picture of its own, and wait
- * for their turn to add it, so that the order of the inputs is the order of the sums. The result is one more
- * job, whose reader is the merge. A picture keeps the samples of its file if nothing changes them before the
- * merge; otherwise it has the chain's values as floats.
+ * Inputs are the jobs of the list. Several workers process them, each into a picture of its own. A worker
+ * waits until all earlier inputs were added before it adds its picture, so that sums always have the same
+ * order. The result is one more job, whose reader is the merge. If no step changes its pixels before the
+ * merge, a picture keeps the samples of its file; otherwise it has the chain's values as floats.
  *
- * Thread safety: what is not constant belongs to the worker whose turn it is. */
+ * Thread safety: the struct says which fields are constant, which have a lock, and which belong to the worker
+ * whose turn it is. */
 #ifndef CLIMG_BATCH_STACK_H
 #define CLIMG_BATCH_STACK_H
 
@@ -20,54 +21,52 @@ struct stack {
     /* Constant while workers run. */
     const struct settings *settings;
     struct chain before, after; /* parts of the command's chain, which owns the steps */
-    const struct step *step;    /* the step between them; NULL: the command has none, and there is no stack */
+    const struct step *step;    /* the step between them, which merges; NULL: there is no stack */
     struct input_series series; /* the inputs; owns the array, not the paths */
-    int max_workers;            /* whose pictures fit into memory */
+    int max_workers;            /* number of workers whose pictures fit into memory */
 
-    pthread_mutex_t lock; /* protects the next five */
+    pthread_mutex_t lock; /* protects the fields up to spare_size */
     pthread_cond_t turn_changed;
-    bool *has_ended;      /* by input: its job adds no more pictures */
+    bool *has_ended;      /* by input: no more pictures of it will be added */
     size_t turn;          /* index of the first input that has not ended */
-    unsigned char *spare; /* memory for the next picture; owned, may be NULL */
+    unsigned char *spare; /* unused memory of an earlier picture; owned, may be NULL */
     size_t spare_size;    /* bytes */
 
     /* The merge; belongs to the worker whose turn it is. */
-    void *merge;                  /* state; NULL before the first picture */
-    struct image_info first_info; /* the first picture; owns its metadata */
-    const struct format *format;  /* of its file */
-    enum sample_type samples;     /* of its file */
-    double low, high;             /* as in struct job */
-    size_t pictures;              /* number of pictures so far */
+    void *merge;                  /* state of struct merge; NULL before the first picture */
+    struct image_info first_info; /* of the first picture; owns its metadata */
+    const struct format *format;  /* of the first picture's file */
+    enum sample_type samples;     /* of the first picture's file */
+    double low, high;             /* as in struct job, for the first picture */
+    size_t pictures;              /* number of pictures that were added */
 };
 
-/* Finds the stage that merges, and checks that the command can be done with it. Marks the jobs of the list as
- * inputs. Call stack_free also after a failure. */
+/* Finds the step that merges. If there is one, makes the jobs of the list inputs of the stack, and checks the
+ * command. Call stack_free also after a failure. */
 enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error);
 
-/* Prepares stages for the series of inputs, or for single ones if there is no stack, after chain_prepare;
- * counts the workers by the size of the first picture. */
+/* After chain_prepare: calls chain_prepare_series for the steps before the merge, with the inputs, and for
+ * the steps after it, without. Without a stack, for the whole chain, without inputs. Sets max_workers. */
 enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error);
 
 void stack_free(struct stack *stack);
 
-/* Opens a writer for an input's pictures, which adds each of them after its last row. */
+/* Opens a writer for an input's pictures, which adds each to the merge after its last row. */
 enum status stack_open_writer(struct job *job, struct error *error);
 
-/* Reads a picture that keeps its samples after writer_begin_page, without the device. */
-enum status stack_read(struct job *job, struct error *error);
-
-/* Frees the job's picture. Its memory is kept for the next one. */
+/* Frees the job's picture, but keeps its memory for the next one. */
 void stack_free_picture(struct job *job);
 
 /* Notes that an input adds no more pictures. May be called twice. */
 void stack_pass_turn(struct job *job);
 
-/* Ends the merge, and prepares the job of the result for job_open. Fails if there is no picture. */
+/* Ends the merge, and opens the reader of the job of the result, before job_open. Fails if there is no
+ * picture. */
 enum status stack_open_reader(struct job *job, struct worker *worker, struct error *error);
 
-/* Appends the findings of the merge: "11 pictures merged, 1 of 12 files left out". */
+/* Appends findings: "11 pictures merged, 1 of 12 files left out", and what the stage describes. */
 void stack_describe(const struct stack *stack, size_t left_out, char *text, size_t size);
 
 #endif

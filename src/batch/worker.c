@@ -1,7 +1,7 @@
-/* Opens, shares and closes workers (worker.h).
+/* Implements worker.h.
  *
- * A driver takes 0.05 to 0.35 s to start. So a thread opens the device while the first input is read; if it
- * cannot be started, worker_open does the same without it. */
+ * A driver takes 0.05 to 0.35 s to start. So a thread opens the device while the first input is read. If the
+ * thread cannot be started, worker_open opens the device itself. */
 #include "batch/worker.h"
 
 #include "base/threads.h"
@@ -14,32 +14,24 @@
 #include <string.h>
 
 void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
-                 const char *wanted)
+                 const char *device_name)
 {
     *worker = (struct worker){.context = context,
                               .leader = leader,
                               .share = {.threads = 1, .workers = 1},
-                              .opener = {.wanted = wanted}};
+                              .opener = {.name = device_name}};
     pthread_mutex_init(&worker->opener.lock, NULL);
     timing_begin(&worker->timing, context->settings->trace != NULL);
     worker->event_log.timing = &worker->timing;
 }
 
-/* Returns the worker that opens the device: the leader, or for a leader the worker itself. */
-static struct worker *device_owner(struct worker *worker)
-{
-    return worker->leader ? worker->leader : worker;
-}
-
-/* Finds and opens the device of a leader. */
+/* Chooses and opens the device of a leader. */
 static enum status open_own_device(struct worker *worker, struct error *error)
 {
     double since = clock_seconds();
     const struct settings *settings = worker->context->settings;
-    atomic_store(&worker->opener.is_opening, true);
-    enum status status = device_open_named(worker->opener.wanted, &settings->environment, settings->force,
+    enum status status = device_open_named(worker->opener.name, &settings->environment, settings->force,
                                            &worker->device, error);
-    atomic_store(&worker->opener.is_opening, false);
     timing_add(&worker->timing, PHASE_START, "open the device", -1, since);
     return status;
 }
@@ -51,43 +43,22 @@ static void *open_in_thread(void *context)
     return NULL;
 }
 
-void worker_begin_open(struct worker *worker)
+bool worker_begin_open(struct worker *worker)
 {
     struct error ignored = {.text = ""}; /* without a thread, worker_open opens the device */
-    struct worker *owner = device_owner(worker);
+    struct worker *owner = worker->leader ? worker->leader : worker;
     struct device_opener *opener = &owner->opener;
-    /* If the lock is taken, another worker is opening the device. */
     if (pthread_mutex_trylock(&opener->lock) != 0)
-        return;
-    if (!owner->open && !opener->has_thread) {
-        atomic_store(&opener->is_opening, true); /* before the thread does it: worker_is_opening may follow */
+        return true; /* another worker is opening the device */
+    if (!owner->open && !opener->has_thread)
         opener->has_thread = thread_start(&opener->thread, open_in_thread, owner, &ignored) == STATUS_OK;
-        if (!opener->has_thread)
-            atomic_store(&opener->is_opening, false);
-    }
+    const bool is_opening = opener->has_thread;
     pthread_mutex_unlock(&opener->lock);
+    return is_opening;
 }
 
-bool worker_is_opening(struct worker *worker)
-{
-    return atomic_load(&device_owner(worker)->opener.is_opening);
-}
-
-/* Waits for the thread of worker_begin_open, or opens the device of a leader without one. */
-static enum status await_own_device(struct worker *worker, struct error *error)
-{
-    struct device_opener *opener = &worker->opener;
-    if (!opener->has_thread)
-        return open_own_device(worker, error);
-    pthread_join(opener->thread, NULL);
-    opener->has_thread = false;
-    if (opener->status != STATUS_OK)
-        *error = opener->error;
-    return opener->status;
-}
-
-/* Sets the memory limits of the run by the worker's share. With --verify, run and verifier have half of the
- * host's memory each; rounded up, as 0 means no limit. */
+/* Sets the memory limits by the worker's share. With --verify, run and verifier have half of the host's
+ * memory each, rounded up, as 0 means no limit. */
 static void set_limits(struct worker *worker)
 {
     const uint64_t memory = worker->share.memory_limit;
@@ -105,18 +76,31 @@ static void set_limits(struct worker *worker)
 static enum status open_run(struct worker *worker, struct error *error)
 {
     struct worker *leader = worker->leader;
-    enum status status = leader ? worker_open(leader, error) : await_own_device(worker, error);
+    struct device_opener *opener = &worker->opener;
+    enum status status;
+    if (leader) {
+        status = worker_open(leader, error);
+    } else if (!opener->has_thread) {
+        status = open_own_device(worker, error);
+    } else { /* wait for the thread of worker_begin_open */
+        pthread_join(opener->thread, NULL);
+        opener->has_thread = false;
+        status = opener->status;
+        if (status != STATUS_OK)
+            *error = opener->error;
+    }
     if (status == STATUS_OK && leader)
-        status = device_share(&leader->opened_as, &worker->device, error);
+        status = device_share(&leader->shared, &worker->device, error);
     if (status != STATUS_OK) {
-        device_close(&worker->device); /* the next file opens it again */
+        device_close(&worker->device); /* the next job tries again */
         return status;
     }
-    worker->opened_as = worker->device;
+    worker->shared = worker->device;
     worker->device.event_log = &worker->event_log;
     if (worker->context->settings->trace)
         event_log_calibrate(&worker->event_log, &worker->device);
-    /* `auto` means buffers: they are faster on every device measured so far (docs/performance.md). */
+    /* For --memory auto use buffers, which are faster on every device measured so far (docs/performance.md).
+     */
     const bool images = worker->context->settings->memory == MEMORY_OPTION_IMAGE;
     run_init(&worker->run, &worker->device, images ? MEMORY_IMAGE : MEMORY_BUFFER,
              (enum edge)worker->context->settings->edge);
@@ -140,7 +124,7 @@ enum status worker_open(struct worker *worker, struct error *error)
     pthread_mutex_lock(&worker->opener.lock);
     enum status status = worker->open ? STATUS_OK : open_run(worker, error);
     if (status == STATUS_OK && !is_open(worker))
-        status = verifier_open(&worker->verifier, &worker->run, &worker->opened_as, &settings->verify,
+        status = verifier_open(&worker->verifier, &worker->run, &worker->shared, &settings->verify,
                                settings->force, error);
     pthread_mutex_unlock(&worker->opener.lock);
     if (status == STATUS_OK)
@@ -148,7 +132,7 @@ enum status worker_open(struct worker *worker, struct error *error)
     error->has_name = true;
     error->scope = SCOPE_ALL;
     if (worker->leader) {
-        /* If a follower finds no memory on a busy device, the other workers can continue. */
+        /* A follower may find no memory on a busy device: then the other workers can continue. */
         pthread_mutex_lock(&worker->leader->opener.lock);
         error->scope = is_open(worker->leader) ? SCOPE_FILE : SCOPE_ALL;
         pthread_mutex_unlock(&worker->leader->opener.lock);
@@ -164,7 +148,7 @@ struct times worker_times(struct worker *worker)
     return times;
 }
 
-void worker_charge(struct worker *worker, const struct times *since, int share, struct times *to)
+void worker_add_elapsed(struct worker *worker, const struct times *since, int share, struct times *to)
 {
     struct times now = worker_times(worker);
     to->total += (now.total - since->total) / share;
@@ -172,7 +156,7 @@ void worker_charge(struct worker *worker, const struct times *since, int share, 
         to->seconds[i] += (now.seconds[i] - since->seconds[i]) / share;
 }
 
-void worker_add(struct worker *worker, struct worker *other)
+void worker_add_measurements(struct worker *worker, struct worker *other)
 {
     const struct frame_times *frames = &other->frames;
     timing_merge(&worker->timing, &other->timing);
@@ -182,8 +166,8 @@ void worker_add(struct worker *worker, struct worker *other)
         worker->frames.ended = fmax(worker->frames.ended, frames->ended);
         worker->frames.count += frames->count;
     }
-    if (!worker->has_device_name &&
-        other->has_device_name) { /* this worker's files failed before they needed a device */
+    /* The worker has no name of a device if its jobs failed before they needed one. */
+    if (!worker->has_device_name && other->has_device_name) {
         memcpy(worker->device.name, other->device.name, sizeof worker->device.name);
         worker->run.memory = other->run.memory;
         worker->has_device_name = true;
@@ -207,7 +191,7 @@ void worker_clear(struct worker *worker)
         run_clear(&worker->run);
 }
 
-void worker_take_all(struct worker *worker)
+void worker_take_all_memory(struct worker *worker)
 {
     worker->share.workers = 1;
     worker->share.memory_limit = worker->context->settings->memory_limit;

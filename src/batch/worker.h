@@ -1,9 +1,10 @@
-/* A worker: a device or a share of one, memory on it, and its measured times. The pool gives it jobs.
+/* A worker: a thread's device, or share of one, with memory on it and measured times.
  *
  * The first worker on a device is the leader, which opens it. The others are followers, which share its
  * device, context and programs, but have their own queue, memory and times.
  *
- * Thread safety: a worker belongs to its thread. Followers may open their leader (opener.lock). */
+ * Thread safety: a worker belongs to its thread. Only the opener of a leader is also used by its followers,
+ * with opener.lock held. */
 #ifndef CLIMG_BATCH_WORKER_H
 #define CLIMG_BATCH_WORKER_H
 
@@ -18,40 +19,39 @@
 
 struct resume;
 
-/* Settings that the workers of a command share; constant while they work. */
+/* Data that the workers of a command share; constant while they run. */
 struct worker_context {
     const struct settings *settings;
-    const struct chain *chain;   /* as written */
+    const struct chain *chain;   /* the command's, or its part before or after a merge */
     const struct resume *resume; /* NULL without --resume */
-    const char *provenance;      /* for the outputs' metadata; NULL with --strip */
+    const char *provenance;      /* for the outputs' metadata (resume.h); NULL with --strip */
     struct progress *progress;   /* has its own lock; may be NULL */
 };
 
 /* A worker's share of the machine. */
 struct worker_share {
     int threads;           /* host threads for decoding and encoding a file */
-    int workers;           /* workers on the same device, which have equal shares of its memory */
+    int workers;           /* number of workers on the device, which have equal shares of its memory */
     uint64_t memory_limit; /* bytes of host memory; 0: no limit */
 };
 
-/* Opens the device, perhaps in a thread while a file is decoded. */
+/* Opens a leader's device, possibly in a thread while a file is decoded. */
 struct device_opener {
-    const char *wanted;     /* the value of --device, or one of its devices */
-    atomic_bool is_opening; /* the device is being opened */
+    const char *name;     /* the value of --device, or one of the devices in it */
     pthread_mutex_t lock; /* held while a worker opens the device; protects the following fields, worker.open
                            * and worker.verifier */
     bool has_thread;      /* `thread` was started and not joined yet */
     pthread_t thread;
 
-    /* Written by the thread, read after it was joined. */
+    /* The thread's outcome, valid after it was joined. */
     enum status status;
     struct error error;
 };
 
 /* Frames of videos that a worker has converted. */
 struct frame_times {
-    int count;
-    double began, ended; /* times of clock_seconds: start of the first frame, end of the last */
+    int count;           /* number of frames */
+    double began, ended; /* clock_seconds at the start of the first frame and the end of the last */
 };
 
 struct worker {
@@ -59,45 +59,41 @@ struct worker {
     struct worker *leader; /* the worker whose device it shares; NULL for a leader */
     struct worker_share share;
 
-    /* The device. A follower may open its leader's. */
     struct device_opener opener;
     atomic_bool open; /* `device` and `run` are initialised */
     struct device device;
-    struct device opened_as;  /* copy of `device` as it was opened, for followers */
+    struct device
+        shared; /* copy of `device` after it was opened, of which followers and verifier get a share */
     struct verifier verifier; /* open with --verify */
     struct run run;
 
-    /* Measurements. worker_add sums them up. */
-    atomic_bool has_device_name; /* device.name and run.memory are known: the device was open, here or in a
-                                  * worker that was added */
+    /* Measurements, which worker_add_measurements adds up. */
+    atomic_bool has_device_name; /* device.name and run.memory are valid, perhaps from an added worker */
     struct event_log event_log;
     struct frame_times frames;
     struct timing timing;
 };
 
-/* Initialises a worker without a device. `context` and `wanted` (a value of --device) must outlive it.
- * `leader` may be NULL. Call worker_close after it. */
+/* Initialises a worker without a device. `context` and `device_name`, a value of --device, must outlive it.
+ * For a leader, `leader` is NULL. Call worker_close when it is no longer needed. */
 void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
-                 const char *wanted);
+                 const char *device_name);
 
-/* Starts a thread that finds and opens the device (a follower: its leader's device); worker_open waits for
- * it. Does nothing if the device is open or being opened. */
-void worker_begin_open(struct worker *worker);
+/* Starts a thread that opens the leader's device, unless that is open or being opened. Returns true if it is
+ * being opened; then worker_open has to be called, which waits for it. */
+bool worker_begin_open(struct worker *worker);
 
-/* True while the device is being opened, by any worker on it. */
-bool worker_is_opening(struct worker *worker);
-
-/* Opens the device, and with --verify the verifier, if they are not open. A failure is reported without a
- * file's name and affects all files, unless the leader is open. */
+/* Opens the device, and with --verify the verifier, if they are not open. The message of a failure names no
+ * file; its scope is SCOPE_ALL, or SCOPE_FILE for a follower whose leader is open. */
 enum status worker_open(struct worker *worker, struct error *error);
 
 /* Frees the device memory that the worker keeps for its next file. */
 void worker_clear(struct worker *worker);
 
-/* Makes all memory the worker's share. The other workers must have ended. */
-void worker_take_all(struct worker *worker);
+/* Gives the worker all memory. The other workers must have ended. */
+void worker_take_all_memory(struct worker *worker);
 
-/* Frees everything. Waits for the device's driver if that is starting. */
+/* Frees everything. If the device is being opened, waits for that. */
 void worker_close(struct worker *worker);
 
 /* Times in seconds. */
@@ -109,13 +105,13 @@ struct times {
 /* Returns the times since the worker started. */
 struct times worker_times(struct worker *worker);
 
-/* Adds the times since `since` to *to, divided by `share`, the number of jobs that they were spent on. */
-void worker_charge(struct worker *worker, const struct times *since, int share, struct times *to);
+/* Adds the times since `since` to *to, divided by `share`, the number of jobs that shared them. */
+void worker_add_elapsed(struct worker *worker, const struct times *since, int share, struct times *to);
 
-/* Adds another worker's measurements, for the report. Both threads must have ended. */
-void worker_add(struct worker *worker, struct worker *other);
+/* Adds another worker's measurements. The threads of both workers must have ended. */
+void worker_add_measurements(struct worker *worker, struct worker *other);
 
-/* True if a pixel can be copied to the device and back: then not the device failed, but one file on it. */
+/* True if a pixel can be copied to the device and back: then a failure was the file's, not the device's. */
 bool worker_device_works(struct worker *worker);
 
 #endif

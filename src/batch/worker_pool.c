@@ -1,18 +1,17 @@
-/* The pool of workers, which distributes the jobs of a list to them.
+/* Implements worker_pool.h.
  *
  *     list ─▶ take ─▶ convert alone or in a group ─▶ finish ─┬─ done, failed ─▶ results
  *      ▲                                                     └─ deferred
  *      └── when nothing else is left: one worker, all memory ◀──┘
  *
- * Each worker takes the next job when it is free; small images of one shape form a group (group.c). A job
- * ends in one of three ways: done, failed or deferred. It is deferred if it ran out of memory while other
- * workers were busy, or if its device fails while another one works. Deferred jobs are done at the end, one
- * at a time by one worker that has all memory, in lower and lower slices until they fit.
+ * A worker that is free takes the next job; small images of one shape form a group (group.c). A job ends in
+ * one of three ways: done, failed or deferred. It is deferred if it ran out of memory while there were other
+ * workers, or if its device failed and another one works. Deferred jobs are done at the end, one at a time,
+ * by one worker that has all memory, in lower and lower slices until they fit. An error that all other jobs
+ * would share (a full disk, no device) ends the batch.
  *
- * Tried and given up: returning the jobs of a failed device to the list at once. This needs a list of
- * returned jobs, and workers that wait for it after the end of the list, for a case that hardly happens.
- *
- * An error that all other jobs would share (a full disk, no device) ends the batch. */
+ * Tried and given up: returning the jobs of a failed device to the list at once. Workers would have to wait
+ * at the end of the list for returned jobs, for a case that hardly happens. */
 #include "batch/worker_pool.h"
 
 #include "base/threads.h"
@@ -29,7 +28,6 @@
 #include <strings.h>
 #include <sys/resource.h>
 
-/* A worker and its thread. */
 struct pool_thread {
     struct worker_pool *pool;
     struct worker worker;
@@ -52,8 +50,8 @@ static struct job *pool_take(struct pool_thread *thread)
     return job;
 }
 
-/* Returns the maximum size of a group: one more than an equal share of the remaining jobs, so that no worker
- * is left without jobs. */
+/* Returns the maximum size of a worker's group: the job that it has, and an equal share of the remaining
+ * ones, so that no worker is left without jobs. */
 static size_t fair_share(struct worker_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
@@ -64,8 +62,8 @@ static size_t fair_share(struct worker_pool *pool)
 
 /* ---------------------------------------------------------------- how a job ends */
 
-/* Drops the worker's device if another one works. Returns true if it is dropped, by this call or before. Call
- * it with the lock held. */
+/* Drops the worker's device if another one is left. Returns true if it is dropped, by this call or before.
+ * Call it with the lock held. */
 static bool drop_device(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
@@ -75,16 +73,23 @@ static bool drop_device(struct pool_thread *thread)
     pool->working--;
     pool->is_dropped[thread->device] = true;
     fail(&error, STATUS_FAILED, "%s: the device fails and is left out; the others go on",
-         thread->worker.device.name[0] ? thread->worker.device.name : thread->worker.opener.wanted);
+         thread->worker.device.name[0] ? thread->worker.device.name : thread->worker.opener.name);
     results_print(pool->results, &error);
     return true;
 }
 
-/* True if all outputs are in one folder. */
-static bool is_one_folder(const struct job_list *list)
+/* True if all remaining jobs would fail for the same reason: any, if its scope is SCOPE_ALL; a full disk, if
+ * there is an output folder; a full disk or a folder that is not writable, if all outputs are in one folder.
+ */
+static bool ends_all(const struct job_list *list, const struct result *result)
 {
+    const enum error_scope scope = result->error.scope;
     const char *first = list->jobs[0].output;
     const int length = folder_length(first);
+    if (result->status == STATUS_OK || scope == SCOPE_FILE)
+        return false;
+    if (scope == SCOPE_ALL || (scope == SCOPE_DISK && list->output))
+        return true;
     for (size_t i = 1; i < list->count; i++) {
         const char *output = list->jobs[i].output;
         if (folder_length(output) != length || strncmp(output, first, (size_t)length) != 0)
@@ -93,19 +98,8 @@ static bool is_one_folder(const struct job_list *list)
     return true;
 }
 
-/* True if all remaining files would fail for the same reason. A full disk concerns all outputs below an
- * output folder; without one (--in-place), all outputs if they are in one folder. A folder that is not
- * writable concerns all outputs if it is the only one. */
-static bool ends_all(const struct job_list *list, const struct result *result)
-{
-    if (result->status == STATUS_OK || result->error.scope == SCOPE_FILE)
-        return false;
-    return result->error.scope == SCOPE_ALL || (result->error.scope == SCOPE_DISK && list->output) ||
-           is_one_folder(list);
-}
-
-/* Defers the job or reports its result. Only a job that can be done again is deferred. If there are several
- * devices, each failure is followed by a test of the device. */
+/* Defers the job, if it can be done again, or reports its result. With several devices, tests the device
+ * after each failure. */
 static void finish_job(struct pool_thread *thread, struct job *job, const struct result *result)
 {
     struct worker_pool *pool = thread->pool;
@@ -127,8 +121,7 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
 
 /* ---------------------------------------------------------------- work */
 
-/* Returns true if the batch has ended since the job was taken; then closes the job, and lets the next input
- * of a stack go on. */
+/* Closes the job if the batch has ended since it was taken; then returns true. */
 static bool close_if_ended(struct worker_pool *pool, struct job *job)
 {
     pthread_mutex_lock(&pool->lock);
@@ -137,18 +130,19 @@ static bool close_if_ended(struct worker_pool *pool, struct job *job)
     if (!is_stopped)
         return false;
     job_close(job);
-    if (job_is_stacked(job))
+    if (job_is_stack_input(job))
         stack_pass_turn(job);
     return true;
 }
 
-/* Does a group: takes jobs while they fit, runs the group, and does jobs that failed in it again, alone.
- * Returns the job that did not fit, to be done next, or NULL. `result` has the time spent on that job. */
+/* Does the jobs of a group: takes jobs while they fit, runs the group, and repeats jobs that failed in it,
+ * alone. Returns the job that did not fit, which is to be done next, or NULL. Adds the time spent on that job
+ * to *result. */
 static struct job *work_on_group(struct pool_thread *thread, struct result *result)
 {
     struct job_group *group = &thread->group;
     struct job *misfit = NULL;
-    while (!misfit && job_group_has_room(group)) {
+    while (!misfit && group->count < group->max_count) {
         struct job *job = pool_take(thread);
         if (!job)
             break;
@@ -166,12 +160,13 @@ static struct job *work_on_group(struct pool_thread *thread, struct result *resu
     return misfit;
 }
 
-/* A worker's thread: does jobs, in groups if there are enough for all workers, until none is left. */
+/* The function of a worker's thread: does jobs until there are no more, in groups if all workers have enough
+ * jobs. */
 static void *work(void *context)
 {
     struct pool_thread *thread = context;
     struct job *job = pool_take(thread);
-    struct result result = {.group = 1}; /* has the time already spent on `job` */
+    struct result result = {.group = 1}; /* with the time already spent on `job` */
     while (job) {
         struct job *misfit = NULL;
         const size_t share = fair_share(thread->pool);
@@ -189,32 +184,27 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Converts the job. While memory runs out, halves the slices and tries again, until they cannot be lower. */
-static void convert_in_less(struct worker *worker, struct job *job, struct result *result)
-{
-    int limit = 0;
-    do {
-        worker_clear(worker);
-        worker->run.limits.slice = limit;
-        convert(worker, job, result);
-        limit = result->slice / 2;
-    } while (result->status != STATUS_OK && result->error.is_out_of_memory && limit > 0);
-    worker->run.limits.slice = 0;
-}
-
-/* Does the deferred jobs, one at a time, with all memory. The other workers have ended, so no lock is needed.
- */
+/* Does the deferred jobs, one at a time, with all memory. After out of memory, halves the slices and tries
+ * again, until they cannot be lower. The other workers have ended, so no lock is needed. */
 static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
-    worker_take_all(&thread->worker);
+    struct worker *worker = &thread->worker;
+    worker_take_all_memory(worker);
     while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->is_stopped) {
         struct job *job = pool->deferred;
         struct result result = {.group = 1};
         pool->deferred = job->next;
         if (!pool->deferred)
             pool->deferred_end = &pool->deferred;
-        convert_in_less(&thread->worker, job, &result);
+        int limit = 0;
+        do {
+            worker_clear(worker);
+            worker->run.limits.slice = limit;
+            convert(worker, job, &result);
+            limit = result.slice / 2;
+        } while (result.status != STATUS_OK && result.error.is_out_of_memory && limit > 0);
+        worker->run.limits.slice = 0;
         finish_job(thread, job, &result);
     }
 }
@@ -231,7 +221,7 @@ void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
     for (int i = 1; i < pool->count; i++)
         if (pool->threads[i].is_started)
             pthread_join(pool->threads[i].thread, NULL);
-    /* Jobs remain if the threads of the only device that works could not be started: this thread does them.
+    /* If the threads of the only working device could not be started, jobs are left: do them in this thread.
      */
     for (int i = 0; i < pool->count; i++)
         work(&pool->threads[i]);
@@ -249,16 +239,16 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
     struct job job = {.name = first->name,
                       .input = first->output, /* the name in messages: there is no input file */
                       .output = first->output,
-                      .merge = stack->step,
+                      .merge_step = stack->step,
                       .stack = stack,
-                      .is_merged = true,
+                      .is_stack_result = true,
                       .is_single = true};
     struct result result = {.group = 1};
     if (pool->results->is_stopped)
         return;
     pool->context.chain = &stack->after;
     worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : processors_available();
-    worker_take_all(worker);
+    worker_take_all_memory(worker);
     worker_clear(worker);
     worker->run.prebuilt = false; /* other stages follow */
     convert(worker, &job, &result);
@@ -273,15 +263,15 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
 /* ---------------------------------------------------------------- setting up */
 
 /* Sets the number of devices and their names: one, all of the best kind (--device all), or a list (--device
- * 0,1). A name with a comma may be one device. */
+ * 0,1). A name with a comma may be the name of one device. */
 static enum status choose_devices(struct worker_pool *pool, const struct settings *settings,
                                   struct error *error)
 {
     const struct job_list *list = pool->list;
     const bool all = strcasecmp(settings->device, "all") == 0;
-    /* An input that does not exist may be a folder with a typing error. Then the message is about the missing
-     * input, not about --device. */
-    const bool has_several = list->several || (list->count > 0 && list->jobs[0].problem != 0);
+    /* A missing input may be a misspelled folder: the message shall be about the input, not about --device.
+     */
+    const bool has_several = list->several || (list->count > 0 && list->jobs[0].stat_errno != 0);
     int *numbers = NULL;
     enum status status = STATUS_OK;
     pool->devices = 1;
@@ -310,8 +300,8 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
  * one for each job. With --trace it is one. */
 static int worker_pool_choose_count(const struct worker_pool *pool, const struct settings *settings)
 {
-    /* File descriptors. A worker may have an input, an output, its lock and two temporary files open. The
-     * driver, the report and the parent process have others. */
+    /* Numbers of file descriptors. A worker may have an input, an output, its lock and two temporary files
+     * open. The driver and the report use others, and the parent process may have left some open. */
     enum { EACH = 5, OTHERS = 40 };
     struct rlimit limit;
     int count = settings->jobs > 0 ? settings->jobs : processors_available(), most = THREADS_MAX;
@@ -349,7 +339,7 @@ static void init_workers(struct worker_pool *pool)
         const uint64_t memory = settings->memory_limit, workers = (uint64_t)pool->count;
         worker->share.memory_limit = memory / workers + (memory % workers > 0);
         worker->share.workers = (pool->count - 1 - device) / pool->devices + 1; /* threads on this device */
-        job_group_init(&thread->group, worker);
+        thread->group = (struct job_group){.worker = worker, .expected = FIRST_GROUP};
     }
 }
 
@@ -384,7 +374,7 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
 struct worker *const *worker_pool_sum(struct worker_pool *pool)
 {
     for (int i = pool->devices; i < pool->count; i++)
-        worker_add(pool->leaders[i % pool->devices], &pool->threads[i].worker);
+        worker_add_measurements(pool->leaders[i % pool->devices], &pool->threads[i].worker);
     return pool->leaders;
 }
 

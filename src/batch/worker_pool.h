@@ -1,9 +1,9 @@
-/* The pool of workers, which distributes the jobs of a list to them.
+/* A pool of workers, which take the jobs of a list.
  *
  *     worker_pool_open ─▶ worker_pool_run ─▶ worker_pool_sum ─▶ report_times ─▶ worker_pool_close
  *
- * The pool owns its workers and borrows list and results. Thread safety: all functions are called by the main
- * thread, which is one of the workers. */
+ * The pool owns its workers and borrows list and results. Thread safety: the main thread calls all functions;
+ * in worker_pool_run it is one of the workers' threads. */
 #ifndef CLIMG_BATCH_WORKER_POOL_H
 #define CLIMG_BATCH_WORKER_POOL_H
 
@@ -18,32 +18,33 @@ struct worker_pool {
     struct worker_context context; /* of all workers */
     const struct job_list *list;
     int devices;       /* number of devices */
-    char (*names)[12]; /* their numbers, as values of --device; NULL: the command's value */
+    char (*names)[12]; /* values of --device, one for each device; NULL: the command's value */
     int count;         /* number of workers */
     struct pool_thread *threads;
     struct worker **leaders; /* by device: the first worker on it */
-    bool is_alone;           /* the threads have ended; one worker does the deferred jobs */
+    bool is_alone;           /* the other threads have ended, and one worker does the deferred jobs */
 
     pthread_mutex_t lock; /* protects the following fields, and most of *results */
     struct results *results;
     size_t next;               /* index of the first job that is not taken yet */
-    struct job *deferred;      /* list of jobs to be done when nothing else is left */
-    struct job **deferred_end; /* the `next` of its last job */
-    int working;               /* number of devices that are not dropped */
-    bool *is_dropped;          /* by device: it failed and is not used any more */
+    struct job *deferred;      /* linked list of jobs to be done at the end */
+    struct job **deferred_end; /* where to link the next one */
+    int working;               /* number of devices that were not dropped */
+    bool *is_dropped;          /* by device: it failed and is no longer used */
 };
 
-/* Decides the number of workers, their devices, and their shares of memory. Worker i works on device i %
- * devices. Opens no device. Call worker_pool_close also after a failure. `provenance` may be NULL. */
+/* Decides the number of workers, their devices, and their shares of memory. Worker i uses device i % devices.
+ * Opens no device. Call worker_pool_close also after a failure. `provenance` may be NULL. */
 enum status worker_pool_open(struct worker_pool *pool, const struct command *command, const char *provenance,
                              const struct job_list *list, struct results *results, struct error *error);
 
-/* Does every job of the list, except those that `resume` finds done, which may be NULL. Results are added in
- * the order in which jobs end. If one of several devices fails it is dropped, and its unfinished jobs are
- * done on others. */
+/* Does all jobs of the list, and adds their results in the order in which they end. Jobs that `resume` finds
+ * done are skipped; it may be NULL. If one of several devices fails, it is dropped, and its unfinished jobs
+ * are done on the others. */
 void worker_pool_run(struct worker_pool *pool, const struct resume *resume);
 
-/* After worker_pool_run: makes the output of a stack, whose inputs were the jobs, and adds its result. */
+/* After worker_pool_run, for a stack: converts the merged picture to the output and adds its result, unless
+ * the work was stopped. */
 void worker_pool_merge(struct worker_pool *pool, struct stack *stack);
 
 /* Adds the measurements of all workers on a device to its leader. Returns the leaders, one for each device,

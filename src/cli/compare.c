@@ -144,8 +144,8 @@ enum status compare_write(const struct command *command, FILE *out,
         status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
     if (status == STATUS_OK && list.several && command->compare.diff)
         status = fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
-    if (status == STATUS_OK && command->begin)
-        status = command->begin(command, &list, error);
+    if (status == STATUS_OK && command->prepare_process)
+        status = command->prepare_process(command, &list, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
         single = compare_job(&run, &list.jobs[i], is_folder, error);
         if (single == STATUS_OK)

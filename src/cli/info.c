@@ -507,8 +507,8 @@ enum status info_write(const struct command *command, FILE *out, void (*report_e
     enum status status = job_list_make(&list, command, error);
     if (status == STATUS_OK)
         job_list_keep_shard(&list, &command->settings.part);
-    if (status == STATUS_OK && command->begin)
-        status = command->begin(command, &list, error);
+    if (status == STATUS_OK && command->prepare_process)
+        status = command->prepare_process(command, &list, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
         if (write_file_info(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
             continue;

@@ -49,7 +49,7 @@ static enum status memory_write(struct writer *base, const void *rows, size_t pi
 static enum status memory_end_page(struct writer *base, struct error *error)
 {
     const struct memory_sink *sink = &((struct memory_writer *)base)->sink;
-    return sink->end_page(sink->context, error);
+    return sink->end_page != NULL ? sink->end_page(sink->context, error) : STATUS_OK;
 }
 
 static void memory_close_writer(struct writer *base)

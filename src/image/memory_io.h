@@ -20,7 +20,7 @@ struct memory_sink {
     void *context; /* first argument of the functions */
     enum status (*begin_page)(void *context, const struct image_info *info, struct error *error);
     enum status (*write)(void *context, const void *rows, size_t pitch, uint32_t count, struct error *error);
-    enum status (*end_page)(void *context, struct error *error);
+    enum status (*end_page)(void *context, struct error *error); /* may be NULL */
 };
 
 /* The format of such pages. It holds everything. */

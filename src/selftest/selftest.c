@@ -2,12 +2,13 @@
  *
  *     answers.txt ─▶ test case ─▶ chain ─▶ buffers, images ─▶ unsliced, in slices of 7 rows ─▶ comparison
  *
- * Slices test halos and the borders of slices. An output is right if it differs from the answers by at most
- * 1e-5 of full scale. Kernels differ by rounding only, which is below a tenth of that. The output's checksum
- * is compared with sums.txt, the checksums of exact devices, which round every operation as kernels/exact.h
- * requires. Other bits are reported, but are no failure. */
+ * An output is right if it differs from the answers by at most 1e-5 of full scale; rounding makes less than a
+ * tenth of that. The output's checksum is compared with sums.txt, too. Outputs with other bits are counted,
+ * but are no failure.
+ */
 #include "selftest/selftest.h"
 
+#include "base/text.h"
 #include "base/timing.h"
 #include "device/cache.h"
 #include "device/device.h"
@@ -21,9 +22,8 @@
 /* Largest error that passes; full scale is 1. */
 static const double TOLERANCE = 1e-5;
 
-enum { SLICE = 7 /* rows */, NAMES_SIZE = 256 };
+enum { SLICE = 7 /* rows of a slice, to test halos */ };
 
-/* Progress and results of a self-test. */
 struct selftest_run {
     struct device *device;
     struct run runs[2]; /* by kind of memory */
@@ -39,19 +39,16 @@ struct selftest_run {
     int other_bits; /* with right output, but other bits than on exact devices */
 
     /* Results. */
-    double largest_error;          /* largest error of right outputs; full scale is 1 */
-    char wrong_stages[NAMES_SIZE]; /* stages with wrong outputs: "--blur, --scale" */
+    double largest_error;          /* of right outputs; full scale is 1 */
+    char wrong_stages[256];        /* stages with wrong outputs: "--blur, --scale" */
     struct error run_error;        /* first error of a case that did not run */
     struct selftest_result result; /* to be stored */
 };
 
-/* Name of test cases without a stage. */
-static const char SAMPLES[] = "samples";
-
-/* Returns the name of a case's stage for messages. */
+/* Returns the name of a case's stage for messages and CLIMG_ASK. */
 static const char *stage_name(const struct test_case *test_case)
 {
-    return test_case->stage[0] ? test_case->stage : SAMPLES;
+    return test_case->stage[0] ? test_case->stage : "samples";
 }
 
 /* Describes a test case: "--scale 4, image of 21x9, 1 channels, uint16 to uint16, mirror". */
@@ -64,33 +61,20 @@ static void selftest_describe(const struct test_case *test_case, char *text, siz
              test_case->linear ? ", linear, " : ", ", edge_words[test_case->edge]);
 }
 
-/* Counts a wrong output, and adds its stage to the list unless it is the last one there: the cases of a stage
- * are consecutive. */
+/* Counts a wrong output, and adds its stage to the list unless it is there. */
 static void count_wrong(struct selftest_run *run, const struct test_case *test_case, double error)
 {
     char word[48];
     snprintf(word, sizeof word, "%s%s", test_case->stage[0] ? "--" : "", stage_name(test_case));
-    const size_t used = strlen(run->wrong_stages), length = strlen(word);
-    if (used < length || strcmp(run->wrong_stages + used - length, word) != 0)
-        snprintf(run->wrong_stages + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "", word);
+    text_add_item(run->wrong_stages, sizeof run->wrong_stages, ", ", word);
     if (run->wrong++ == 0)
         snprintf(run->result.stage, sizeof run->result.stage, "%.31s", word);
     run->result.error = fmax(run->result.error, error);
 }
 
-static const char *memory_word(enum memory memory)
-{
-    return memory == MEMORY_IMAGE ? "image" : "buffer";
-}
-
-static const char *slice_word(int slice)
-{
-    return slice > 0 ? ", in slices" : "";
-}
-
-/* Runs a case in one kind of memory, unsliced or in slices of `slice` rows. `sum` is the CRC of exact
- * devices. *got receives the CRC of the output; *error is raised to the output's error if that is larger.
- * Both are unchanged if the output is wrong. Does nothing if the case cannot be sliced. */
+/* Runs a case in one kind of memory, unsliced or in slices of `slice` rows. Does nothing if the case cannot
+ * be sliced. `sum` is the CRC of exact devices. If the output is right, sets *got to its CRC, and raises
+ * *error to its error. */
 static void run_once(struct selftest_run *run, const struct test_case *test_case, const struct chain *chain,
                      enum memory memory, int slice, uint32_t sum, uint32_t *got, double *error)
 {
@@ -98,34 +82,37 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
     char text[256];
     bool sliced = false;
     struct error run_error = {.text = ""};
-    enum status status = test_case_run(test_case, chain, &run->runs[memory], &run->timing, slice, &sliced,
-                                       &comparison, &run_error);
-    if (slice > 0 && !sliced && status == STATUS_OK)
+    const bool has_run = test_case_run(test_case, chain, &run->runs[memory], &run->timing, slice, &sliced,
+                                       &comparison, &run_error) == STATUS_OK;
+    if (slice > 0 && !sliced && has_run)
         return;
     run->tried++;
-    if (status == STATUS_OK && comparison.error <= TOLERANCE) {
+    const bool is_right = has_run && comparison.error <= TOLERANCE,
+               is_exact = is_right && comparison.sum == sum;
+    if (is_right) {
         *error = fmax(*error, comparison.error);
         *got = comparison.sum;
-        run->other_bits += comparison.sum != sum;
-        if (comparison.sum != sum && run->verbose) {
-            selftest_describe(test_case, text, sizeof text);
-            fprintf(run->out, "  OTHER BITS %s; %s memory%s\n", text, memory_word(memory), slice_word(slice));
-        }
-        return;
+        run->other_bits += !is_exact;
     }
+    if (is_exact || (is_right && !run->verbose))
+        return;
     selftest_describe(test_case, text, sizeof text);
-    fprintf(run->out, "  %s %s; %s memory%s: ", status == STATUS_OK ? "WRONG" : "FAILED", text,
-            memory_word(memory), slice_word(slice));
-    if (status == STATUS_OK) {
-        fprintf(run->out, "sample %zu is %.9g, not %.9g\n", comparison.worst, comparison.got,
+    fprintf(run->out, "  %s %s; %s memory%s",
+            is_right  ? "OTHER BITS"
+            : has_run ? "WRONG"
+                      : "FAILED",
+            text, memory == MEMORY_IMAGE ? "image" : "buffer", slice > 0 ? ", in slices" : "");
+    if (!has_run) {
+        fprintf(run->out, ": %s", run_error.text);
+        if (run->not_run++ == 0)
+            run->run_error = run_error;
+        event_log_discard(&run->event_log);
+    } else if (!is_right) {
+        fprintf(run->out, ": sample %zu is %.9g, not %.9g", comparison.worst, comparison.got,
                 comparison.expected);
         count_wrong(run, test_case, comparison.error);
-        return;
     }
-    fprintf(run->out, "%s\n", run_error.text);
-    if (run->not_run++ == 0)
-        run->run_error = run_error;
-    event_log_discard(&run->event_log);
+    fputc('\n', run->out);
 }
 
 /* Runs a case in all kinds of memory, unsliced and in slices. */
@@ -152,8 +139,7 @@ static enum status run_all_ways(struct selftest_run *run, const struct test_case
     return status;
 }
 
-/* Prints the summary and stores the result. A pass is not stored if cases were left out or failed to run.
- * `seconds` is the duration of the self-test. */
+/* Prints the summary and stores the result. `seconds` is the duration of the self-test. */
 static void finish_selftest(struct selftest_run *run, double seconds)
 {
     struct error ignored = {.text = ""};
@@ -169,17 +155,11 @@ static void finish_selftest(struct selftest_run *run, double seconds)
         strftime(result->date, sizeof result->date, "%Y-%m-%d", &date);
 
     /* -v: print the names of the kernels that ran, each once. */
+    char names[4096] = "";
+    for (size_t i = 0; i < run->timing.kernel_count; i++)
+        text_add_item(names, sizeof names, " ", kernels[i].name);
     if (run->verbose)
-        fputs("  kernels:", run->out);
-    for (size_t i = 0; run->verbose && i < run->timing.kernel_count; i++) {
-        size_t first = 0;
-        while (strcmp(kernels[first].name, kernels[i].name) != 0)
-            first++;
-        if (first == i)
-            fprintf(run->out, " %s", kernels[i].name);
-    }
-    if (run->verbose)
-        fputc('\n', run->out);
+        fprintf(run->out, "  kernels: %s\n", names);
 
     /* Print the summary. */
     fprintf(run->out,
@@ -188,7 +168,7 @@ static void finish_selftest(struct selftest_run *run, double seconds)
             right, run->tried, run->largest_error, seconds, built.seconds, built.count,
             right - run->other_bits);
 
-    /* Store the result: a failure always, but a pass only of all test cases. */
+    /* Store the result: a failure always, but a pass only if all test cases ran. */
     if (result->passed && run->device->environment->only_stages)
         fputs("not stored: only some test cases ran (CLIMG_ASK)\n", run->out);
     else if (result->passed && run->not_run > 0)

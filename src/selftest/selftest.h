@@ -1,9 +1,9 @@
-/* Runs on generated samples: --selftest compares the results with known answers, --warm compiles programs in
- * advance.
+/* Runs on generated images: --selftest compares the results with known answers, --warm compiles programs in
+ * advance. Both open and close their own devices.
  *
- * Both open and close their own devices. Test cases and answers are in an embedded file that
- * tests/reference/make_answers.py computes with numpy, so they do not depend on climg's own results. The
- * checksums in sums.txt are of climg's output on an exact device.
+ * answers.txt has the test cases and their answers. tests/reference/make_answers.py writes it with numpy, so
+ * that the answers do not depend on climg. sums.txt has checksums of climg's own output on an exact device,
+ * which rounds every operation as kernels/exact.h requires. Both files are embedded in the program.
  *
  * Thread safety: one call at a time. */
 #ifndef CLIMG_SELFTEST_SELFTEST_H
@@ -19,24 +19,24 @@
 
 /* --selftest: runs all test cases on the device of the settings, in each kind of memory, unsliced and, if the
  * stage permits, in slices. Prints the largest error to `out`; with --verbose also the error of each case,
- * and the kernels that ran. Stores the result (device/cache.h). Fails if an answer is wrong; the message
+ * and the kernels that ran. Stores the result (device/cache.h). Fails if an output is wrong; the message
  * names the stages. */
 enum status selftest(const struct settings *settings, FILE *out, struct error *error);
 
-/* --warm: runs every example of every stage's manual on images like its input files, so that later runs of
+/* --warm: runs the examples of all stages' manuals on images of usual sample types, so that later runs of
  * such commands need not compile. Uses the device of the settings, or both devices that "auto" chooses from;
- * with --verify also the second computation. PoCL's programs are stored in climg's cache (device/cache.h).
- * Prints the programs and their compilation times to `out`. Fails if an example failed. */
+ * with --verify also the second computation. Stores PoCL's programs in climg's cache (device/cache.h). Prints
+ * the examples and their compilation times to `out`. Fails if an example failed. */
 enum status warm(const struct command *command, FILE *out, struct error *error);
 
 /* ---------------------------------------------------------------- test cases */
 
 enum {
     MAX_ANSWERS = 512,          /* of a test case */
-    NO_ANSWER = -2147483647 - 1 /* not compared, as the value depends on rounding errors */
+    NO_ANSWER = -2147483647 - 1 /* the value depends on rounding errors and is not compared */
 };
 
-/* Unit of the answers; full scale is 1. */
+/* Unit of the answers, as a fraction of full scale. */
 static const double ANSWER_UNIT = 1e-7;
 
 /* A stage, its input samples, given by a formula, and the expected output samples. */
@@ -45,23 +45,20 @@ struct test_case {
     int width, height, channels; /* of the input image, or of the image that the pyramid represents */
     int alpha;       /* 1: the last channel is alpha, 0 in some pixels and at least a half in others */
     int levels;      /* levels if the input is a pyramid; 0 for an image */
-    int linear;      /* 1: linear light, by a power law if the exponent is not 0 */
-    double exponent; /* of the power law; 0: sRGB */
+    int linear;      /* 1: as with --linear */
+    double exponent; /* of the transfer curve, a power law; 0: sRGB */
     enum edge edge;  /* --edge */
     enum sample_type in, out;
     size_t step;              /* answers exist for every step-th output value */
-    int answers[MAX_ANSWERS]; /* multiples of ANSWER_UNIT, not rounded to the sample type; or NO_ANSWER */
+    int answers[MAX_ANSWERS]; /* in ANSWER_UNIT, not rounded to the sample type; or NO_ANSWER */
     size_t count;             /* number of answers */
 };
 
 /* Reads the test case at *text and advances *text. Returns false at the end. */
 bool test_case_next(const char **text, struct test_case *test_case);
 
-/* All test cases: answers.txt. */
-extern const char selftest_answers[];
-
-/* CRC-32 of the output on exact devices, a line of 8 digits for each test case: sums.txt. */
-extern const char selftest_sums[];
+/* answers.txt, and sums.txt: the CRC-32 of each test case's output on exact devices, a line of 8 digits. */
+extern const char selftest_answers[], selftest_sums[];
 
 /* True if CLIMG_ASK is not set or names the stage. */
 bool stage_is_selected(const struct environment *environment, const char *name);
@@ -69,24 +66,25 @@ bool stage_is_selected(const struct environment *environment, const char *name);
 /* Names of enum edge. */
 extern const char *const edge_words[];
 
-/* Builds the chain of a test case. Call chain_free also after a failure. */
+/* Builds the chain of a test case: one stage, or none. Call chain_free also after a failure. */
 enum status test_case_chain(const struct test_case *test_case, struct chain *chain, struct error *error);
 
-/* Creates a file in memory, for a stage that reads one as /proc/self/fd/N. Returns its descriptor, which
- * the caller closes, or -1. */
+/* Creates a file in memory, for a stage that reads it as /proc/self/fd/N. Returns the descriptor N, which the
+ * caller closes, or -1. */
 int memory_file(const void *bytes, size_t size);
 
 /* Difference between output and answers. */
 struct comparison {
-    double error;         /* largest error, relative to full scale or to a larger answer; infinite for NaN */
-    size_t worst;         /* index of the output value with this error */
-    double got, expected; /* this value and its answer; full scale is 1 */
+    double error; /* largest error, relative to full scale or to the answer if that is larger; infinite
+                   * for NaN */
+    size_t worst; /* index of the output value with this error */
+    double got, expected; /* that value and its answer; full scale is 1 */
     uint32_t sum;         /* CRC-32 of the output */
 };
 
 /* Runs a test case through the code that processes files, in slices of `slice` rows (0: unsliced), and
- * compares the output. *sliced receives true if there was more than one slice. A sliced run that would have
- * only one slice is skipped. Fails if the device cannot run the case. */
+ * compares the output. Sets *sliced to true if there is more than one slice. A sliced run with only one slice
+ * is skipped. Fails if the device cannot run the case. */
 enum status test_case_run(const struct test_case *test_case, const struct chain *chain, struct run *run,
                           struct timing *timing, int slice, bool *sliced, struct comparison *comparison,
                           struct error *error);

@@ -1,10 +1,10 @@
-/* Reads test cases, generates their input, runs them and compares the output.
+/* Parses test cases, generates their input, runs them and compares the output.
  *
  *     answers.txt ─▶ struct test_case ─▶ samples by a formula ─▶ chain ─▶ comparison with the answers
  *
  * Inputs are pseudo-random bits, so that an error at any position changes the output. Some samples are
- * denormal floats and some pixels have alpha 0, as devices and kernels treat these differently.
- * tests/reference/make_answers.py has the same formula, and computes the answers in double precision. */
+ * denormal floats and some pixels have alpha 0, which devices and kernels may treat in a special way.
+ * tests/reference/make_answers.py has the same formula. */
 #include "selftest/selftest.h"
 
 #include "base/sums.h"
@@ -18,8 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The file for `--profile @xyz`: an ICC profile whose tables, of two nodes per axis, map RGB to equal X, Y
- * and Z. Full scale is 1 + 32767/32768 (ICC.1:2001-04, 6.5.7: lut16Type). */
+/* The file for `--profile @xyz`: an ICC profile whose tables, of two nodes per axis, map R, G and B to X, Y
+ * and Z. Full scale of XYZ is 1 + 32767/32768 (ICC.1:2001-04, 6.5.7: lut16Type). */
 static const char xyz_profile[280] =
     "\0\0\1\30\0\0\0\0\2\0\0\0prtr"                                         /* size, version, printer */
     "RGB XYZ \0\0\0\0\0\0\0\0\0\0\0\0"                                      /* RGB to XYZ */
@@ -108,7 +108,7 @@ bool stage_is_selected(const struct environment *environment, const char *name)
 
 /* ---------------------------------------------------------------- input samples */
 
-enum { HOLES = 11 }; /* one pixel in HOLES has alpha 0 */
+enum { HOLE_INTERVAL = 11 }; /* each 11th pixel has alpha 0 */
 
 /* Returns pseudo-random bits for a number: the finalizer of MurmurHash3 (A. Appleby, public domain). */
 static uint32_t murmur_mix(uint32_t number)
@@ -118,7 +118,6 @@ static uint32_t murmur_mix(uint32_t number)
     return number ^ number >> 16;
 }
 
-/* Converts pseudo-random bits to a sample. */
 static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, unsigned char *to)
 {
     const uint16_t upper = (uint16_t)(bits >> 16), half = (uint16_t)(0x3800 | bits >> 22); /* from 0.5 to 1 */
@@ -143,8 +142,8 @@ static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, uns
         memcpy(to, &value, sizeof value);
 }
 
-/* Writes `count` input samples, beginning with number `first`. Alpha is at least a half, but 0 in one of
- * HOLES pixels. */
+/* Writes `count` input samples, from index `first` of all samples on. Alpha is at least a half, except for
+ * holes. */
 static void write_samples(const struct test_case *test_case, enum sample_type type, size_t first,
                           size_t count, void *samples)
 {
@@ -153,7 +152,7 @@ static void write_samples(const struct test_case *test_case, enum sample_type ty
     enum sample_type part = type == SAMPLE_COMPLEX ? SAMPLE_FLOAT : type;
     for (size_t i = first * parts; i < (first + count) * parts; i++, to += sample_size(part)) {
         bool alpha = test_case->alpha && i % channels == channels - 1;
-        bool hole = alpha && i / channels % HOLES == HOLES - 1;
+        bool hole = alpha && i / channels % HOLE_INTERVAL == HOLE_INTERVAL - 1;
         uint32_t bits = murmur_mix((uint32_t)i + 1);
         write_sample(part, bits | (alpha ? 0x80000001u : 0), test_case->levels > 0, to);
         if (hole)
@@ -173,7 +172,6 @@ int memory_file(const void *bytes, size_t size)
     return -1;
 }
 
-/* Adds the stage to the chain. */
 static enum status add_stage(const struct test_case *test_case, struct chain *chain, const char *value,
                              struct error *error)
 {
@@ -182,8 +180,8 @@ static enum status add_stage(const struct test_case *test_case, struct chain *ch
     return status == STATUS_OK ? chain_prepare(chain, &settings, error) : status;
 }
 
-/* Adds the stage with a file in memory as its value. `format` is a printf format of the value, with the
- * file's descriptor. */
+/* Adds the stage with a file in memory as its value. `format` is the printf format of the value, with %d for
+ * the descriptor. */
 static enum status add_with_file(const struct test_case *test_case, struct chain *chain, const char *bytes,
                                  size_t size, const char *format, struct error *error)
 {
@@ -226,8 +224,8 @@ enum status test_case_chain(const struct test_case *test_case, struct chain *cha
     return add_stage(test_case, chain, test_case->value, error);
 }
 
-/* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples of
- * earlier pages, to which this page's number is added. */
+/* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples so far,
+ * to which the page's samples are added. */
 static enum status make_input(const struct test_case *test_case, const struct shape *shape, int page,
                               size_t *written, struct input_page *input, struct error *error)
 {
@@ -250,7 +248,7 @@ static enum status make_input(const struct test_case *test_case, const struct sh
     return STATUS_OK;
 }
 
-/* Compares the output with the answers. Values without an answer must be finite. */
+/* Compares the output with the answers. Values without an answer only have to be finite. */
 static struct comparison compare_output(const struct test_case *test_case, const struct sample_array *numbers)
 {
     /* Tolerate the error of rounding to the output's type, as the answers are not rounded. */
@@ -278,8 +276,7 @@ static enum status run_plan(const struct test_case *test_case, const struct plan
                             struct timing *timing, struct input_page *inputs, int pages,
                             struct comparison *comparison, struct error *error)
 {
-    /* A command without a stage does not convert to linear light, but test cases of this conversion have no
-     * stage. */
+    /* Test cases of linear light have no stage: convert as if there were one. */
     struct page page = memory_page(run, plan, timing, test_case->linear, test_case->exponent);
     page.input_conversion.linear = page.output_conversion.linear = test_case->linear;
     struct sample_array numbers = {.count = 0};

@@ -1,10 +1,12 @@
 /* --warm: compiles the programs that the examples of the manual need, by running them on generated images.
  *
- *     for each stage ─▶ example ─▶ kind of samples ─▶ unsliced, in slices: parse ─▶ plan ─▶ run in memory
+ *     for each stage ─▶ example ─▶ image kind ─▶ unsliced, in slices: parse ─▶ plan ─▶ run in memory
  *
- * Each example runs on the kind of its own input file and on the usual kinds of samples, unsliced and in
- * slices, since these select different programs. The images are 192x160, the smallest size at which all
- * kernels of the examples still run. Other files that examples read are replaced by files in memory. */
+ * An image kind is a number of channels and a sample type. Each example runs on the kind of its own input
+ * file and on the usual kinds, unsliced and in slices, since these select different programs. The images are
+ * 192x160, the smallest size at which all kernels of the examples still run. Other files that examples read
+ * are replaced by files in memory.
+ */
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/worker.h"
@@ -26,14 +28,13 @@ static const struct {
     const char *path;
     int channels;
     enum sample_type type;
-} files[] = {
+} input_files[] = {
     {"samples/soft-alpha.png", 4, SAMPLE_UINT8},
     {"samples/zoneplate.png", 1, SAMPLE_UINT8},
     {"samples/cells.png", 1, SAMPLE_UINT8},
     {"samples/gradient16.png", 1, SAMPLE_UINT16},
 };
 
-/* Usual kinds of samples; each example runs with all of them and with its own. */
 static const struct image_info usual_kinds[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8},
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT8},
@@ -45,17 +46,16 @@ static const struct image_info usual_kinds[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_FLOAT},
 };
 
-/* Files that --convolve and --align read in examples, and the content of the first. */
+/* Files that --convolve and --align read in examples, and the content of the kernel. */
 static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samples/scene.tif";
 static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
-/* State of a --warm on one device. */
 struct warming {
-    struct settings *settings; /* settings of the worker, changed for each run */
+    struct settings *settings; /* of the worker; `slice` and `linear` change from run to run */
     struct worker worker;
     char kernel[32], reference[32]; /* paths of files in memory: the kernel and the reference picture */
     FILE *out;
-    size_t count, failed; /* examples: all, and those that failed */
+    size_t count, failed; /* number of examples that ran, and of those that failed */
 };
 
 /* Returns an 8-bit sample of a smooth texture, which has enough structure for estimates and alignment. */
@@ -98,20 +98,21 @@ static int split_words(char *text, const char **words)
     return count;
 }
 
-/* Returns a copy of the command with files replaced by those in memory; the caller frees it. */
+/* Returns a copy of the command with files replaced by those in memory; the caller frees it. NULL on failure.
+ */
 static char *replace_files(const struct warming *warming, const char *command, struct error *error)
 {
     const char *const names[] = {kernel_name, reference_name}, *const paths[] = {warming->kernel,
                                                                                  warming->reference};
-    const size_t size = strlen(command) + sizeof warming->kernel + sizeof warming->reference;
-    char *text = allocate(size, "an example", error);
-    if (!text)
-        return NULL;
-    snprintf(text, size, "%s", command);
-    for (int i = 0; i < 2; i++) {
-        char *found = strstr(text, names[i]), rest[256];
-        if (found && snprintf(rest, sizeof rest, "%s", found + strlen(names[i])) < (int)sizeof rest)
-            snprintf(found, size - (size_t)(found - text), "%s%s", paths[i], rest);
+    char *text = copy_text(command, error);
+    for (int i = 0; i < 2 && text; i++) {
+        const char *found = strstr(text, names[i]);
+        if (!found)
+            continue;
+        char *replaced =
+            text_print(error, "%.*s%s%s", (int)(found - text), text, paths[i], found + strlen(names[i]));
+        free(text);
+        text = replaced;
     }
     return text;
 }
@@ -120,21 +121,21 @@ static char *replace_files(const struct warming *warming, const char *command, s
 static struct image_info input_info(const char *path)
 {
     struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (strcmp(files[i].path, path) == 0) {
-            info.channels = files[i].channels;
-            info.alpha = files[i].channels == 4;
-            info.type = files[i].type;
+    for (size_t i = 0; i < sizeof input_files / sizeof input_files[0]; i++)
+        if (strcmp(input_files[i].path, path) == 0) {
+            info.channels = input_files[i].channels;
+            info.alpha = info.channels == 4;
+            info.type = input_files[i].type;
         }
     return info;
 }
 
 /* ---------------------------------------------------------------- running an example */
 
-/* Runs a chain. `file` is the type of the samples in the input file. */
-static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
-                          const struct chain *chain, const struct input_page *input, enum sample_type file,
-                          enum sample_type type, struct error *error)
+/* Runs a chain on a page. `file` is the sample type of the input file, `type` that of the output. */
+static enum status run_chain(struct run *run, struct timing *timing, const struct settings *settings,
+                             const struct chain *chain, const struct input_page *input, enum sample_type file,
+                             enum sample_type type, struct error *error)
 {
     struct plan plan;
     struct sample_array numbers = {.count = 0};
@@ -147,7 +148,7 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
         return status;
     struct page page = memory_page(run, &plan, timing, settings->linear, 0);
     page.output_conversion.counts_clipping = transfer_clips(file, type, chain_caps(chain).amplifies);
-    run->prebuilt = false; /* also compile what other values than the example's need, as a command does */
+    run->prebuilt = false; /* compile all programs of the chain first, as a command does */
     status = run_in_memory("--warm", &page, input, 1, &numbers, error);
     samples_free(&numbers);
     plan_free(&plan);
@@ -155,7 +156,7 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
     return status;
 }
 
-/* Runs a chain on the texture, and with --verify the second computation. */
+/* Runs a chain on the texture; with --verify also with the verifier's run. */
 static enum status run_on_texture(struct worker *worker, const struct chain *chain,
                                   const struct image_info *info, enum sample_type file, enum sample_type type,
                                   struct error *error)
@@ -175,14 +176,14 @@ static enum status run_on_texture(struct worker *worker, const struct chain *cha
             ((float *)(void *)input.samples)[i] = (float)value / 255;
     }
     if (status == STATUS_OK)
-        status = run_on(&worker->run, &worker->timing, settings, chain, &input, file, type, error);
+        status = run_chain(&worker->run, &worker->timing, settings, chain, &input, file, type, error);
     if (status == STATUS_OK && verifier)
-        status = run_on(&verifier->run, &verifier->timing, settings, chain, &input, file, type, error);
+        status = run_chain(&verifier->run, &verifier->timing, settings, chain, &input, file, type, error);
     input_page_free(&input);
     return status;
 }
 
-/* Runs a parsed example on an image of this kind, or, if `kind` is NULL, of its input file's kind. */
+/* Runs a parsed example on an image of this kind; if `kind` is NULL, of its input file's kind. */
 static enum status run_command(struct worker *worker, struct command *command, const struct image_info *kind,
                                struct error *error)
 {
@@ -200,7 +201,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
         status = chain_resolve(&command->chain, KIND_IMAGE,
                                format_holds_coefficients(format_by_path(command->output)), &chain, error);
 
-    /* Replace measured stages by their usual replacements. */
+    /* Replace measured stages as job_measure usually does. */
     for (size_t i = 0; status == STATUS_OK && i < chain.count; i++) {
         const struct measurement *measurement = chain.steps[i].stage->measurement;
         if (measurement && measurement->usual_stage && measurement->needed(chain.steps[i].params))
@@ -208,7 +209,8 @@ static enum status run_command(struct worker *worker, struct command *command, c
                                    error);
     }
 
-    /* Run the part of the chain before a merge, and the part after it, with floats between them. */
+    /* Run the chain. If it merges: the part before the merge, and the part after it, with floats in between.
+     */
     struct chain part = chain;
     part.count = chain_find_merge(&chain, 0);
     const size_t after = part.count + (part.count < chain.count);
@@ -227,7 +229,6 @@ static enum status run_command(struct worker *worker, struct command *command, c
     return status;
 }
 
-/* Parses and runs an example. */
 static enum status run_example(struct warming *warming, const char *text, const struct image_info *kind,
                                struct error *error)
 {
@@ -253,84 +254,65 @@ static enum status run_both_ways(struct warming *warming, const char *text, cons
     return status == STATUS_OK ? run_example(warming, text, kind, error) : status;
 }
 
-/* Runs an example with all kinds of samples. Failures with the usual kinds are ignored, as a stage may
- * not support them. */
-static enum status run_all_kinds(struct warming *warming, const char *text, struct error *error)
-{
-    const bool linear = warming->settings->linear;
-    struct error ignored;
-    for (size_t i = 0; i < sizeof usual_kinds / sizeof usual_kinds[0]; i++)
-        run_both_ways(warming, text, &usual_kinds[i], &ignored);
-
-    /* In linear light stages work on planes, as between other stages, instead of reading and writing samples.
-     */
-    warming->settings->linear = true;
-    run_both_ways(warming, text, &usual_kinds[0], &ignored);
-    warming->settings->linear = linear;
-    return run_both_ways(warming, text, NULL, error);
-}
-
-/* Returns the seconds of compilation so far. */
-static double build_seconds(struct worker *worker)
-{
-    return timing_phase(&worker->timing, PHASE_BUILD).seconds +
-           timing_phase(&worker->verifier.timing, PHASE_BUILD).seconds;
-}
-
-/* Runs and prints the examples of a stage. */
+/* Runs and prints the examples of a stage, each on all image kinds. Ignores failures on the usual kinds, as a
+ * stage may not support them. */
 static void run_examples(struct warming *warming, const struct stage *stage)
 {
+    struct timing *timing = &warming->worker.timing, *verifier = &warming->worker.verifier.timing;
+    const bool linear = warming->settings->linear;
     for (const struct example *example = stage->examples; example->command; example++) {
         struct error error = {.text = ""};
-        const double built = build_seconds(&warming->worker);
-        const bool done = run_all_kinds(warming, example->command, &error) == STATUS_OK;
-        const double seconds = build_seconds(&warming->worker) - built;
+        const double before =
+            timing_phase(timing, PHASE_BUILD).seconds + timing_phase(verifier, PHASE_BUILD).seconds;
+        for (size_t i = 0; i < sizeof usual_kinds / sizeof usual_kinds[0]; i++)
+            run_both_ways(warming, example->command, &usual_kinds[i], &error);
+
+        /* With --linear stages read and write planes, as between other stages, and not samples. */
+        warming->settings->linear = true;
+        run_both_ways(warming, example->command, &usual_kinds[0], &error);
+        warming->settings->linear = linear;
+
+        const bool done = run_both_ways(warming, example->command, NULL, &error) == STATUS_OK;
+        const double after =
+            timing_phase(timing, PHASE_BUILD).seconds + timing_phase(verifier, PHASE_BUILD).seconds;
         warming->count++;
         warming->failed += !done;
         if (done)
-            fprintf(warming->out, "%-18s %6.2f s  %s\n", stage->name, seconds, example->command);
+            fprintf(warming->out, "%-18s %6.2f s  %s\n", stage->name, after - before, example->command);
         else
             fprintf(warming->out, "%-18s   failed  %s: %s\n", stage->name, example->command, error.text);
         fflush(warming->out);
     }
 }
 
-/* Opens the worker's device and runs all examples. */
-static enum status warm_device(struct warming *warming, struct error *error)
+/* Opens the device of this name and runs all examples on it. */
+static enum status warm_device(struct command *command, const char *name, FILE *out, struct error *error)
 {
-    struct worker *worker = &warming->worker;
-    enum status status = worker_open(worker, error);
-    if (status != STATUS_OK)
-        return status;
-    const double start = clock_seconds();
-    fprintf(warming->out, "%s\n%-18s %8s  %s\n", worker->device.name, "stage", "building", "example");
-    for (const struct stage *const *stage = stages; *stage; stage++)
-        if (stage_is_selected(&worker->context->settings->environment, (*stage)->name))
-            run_examples(warming, *stage);
-    fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
-            timing_phase(&worker->timing, PHASE_BUILD).count +
-                timing_phase(&worker->verifier.timing, PHASE_BUILD).count,
-            warming->count, clock_seconds() - start);
-    device_finish(&worker->device);
-    return warming->failed == 0
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming->failed, warming->count);
-}
-
-/* Warms the device of this name. */
-static enum status warm_named(struct command *command, const char *name, FILE *out, struct error *error)
-{
-    /* Create the files in memory. */
     struct warming warming = {.settings = &command->settings, .out = out};
+    struct worker *worker = &warming.worker;
     const int files_in_memory[] = {memory_file(kernel, strlen(kernel)), make_reference()};
     const struct worker_context context = {.settings = &command->settings, .chain = &command->chain};
-    worker_init(&warming.worker, &context, NULL, name);
+    worker_init(worker, &context, NULL, name);
     snprintf(warming.kernel, sizeof warming.kernel, "/proc/self/fd/%d", files_in_memory[0]);
     snprintf(warming.reference, sizeof warming.reference, "/proc/self/fd/%d", files_in_memory[1]);
     enum status status = files_in_memory[0] >= 0 && files_in_memory[1] >= 0
-                             ? warm_device(&warming, error)
+                             ? worker_open(worker, error)
                              : fail_memory(error, "out of memory for an input of an example");
-    worker_close(&warming.worker);
+    if (status == STATUS_OK) {
+        const double start = clock_seconds();
+        fprintf(out, "%s\n%-18s %8s  %s\n", worker->device.name, "stage", "building", "example");
+        for (const struct stage *const *stage = stages; *stage; stage++)
+            if (stage_is_selected(&command->settings.environment, (*stage)->name))
+                run_examples(&warming, *stage);
+        fprintf(out, "%d programs, %zu examples: %.1f s\n",
+                timing_phase(&worker->timing, PHASE_BUILD).count +
+                    timing_phase(&worker->verifier.timing, PHASE_BUILD).count,
+                warming.count, clock_seconds() - start);
+        device_finish(&worker->device);
+        if (warming.failed > 0)
+            status = fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming.failed, warming.count);
+    }
+    worker_close(worker);
     for (int i = 0; i < 2; i++)
         if (files_in_memory[i] >= 0)
             close(files_in_memory[i]);
@@ -345,9 +327,9 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
     warmed.settings.environment.stores_programs = true;
     program_cache_clean(&warmed.settings.environment);
     if (name[0] != '\0' && strcasecmp(name, "auto") != 0 && strcasecmp(name, "all") != 0)
-        return warm_named(&warmed, name, out, error);
+        return warm_device(&warmed, name, out, error);
 
-    /* Warm the GPU and the CPU. A failure of one does not stop the other. */
+    /* Use the GPU and the CPU, also if one fails. If there is neither, report why no device is found. */
     enum status status = STATUS_OK;
     int found = 0;
     for (int i = 0; i < 2; i++) {
@@ -356,10 +338,10 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
         if (device_choose(kinds[i], &warmed.settings.environment, &device, &absent) != STATUS_OK)
             continue;
         found++;
-        if (warm_named(&warmed, kinds[i], out, &failure) != STATUS_OK) {
+        if (warm_device(&warmed, kinds[i], out, &failure) != STATUS_OK) {
             status = STATUS_FAILED;
             *error = failure;
         }
     }
-    return found > 0 ? status : warm_named(&warmed, "auto", out, error);
+    return found > 0 ? status : warm_device(&warmed, "auto", out, error);
 }

@@ -19,6 +19,8 @@ climg "$SAMPLES/soft-alpha.png" --invert --resume -t out.png
 echo old >trace.json
 climg "$SAMPLES/soft-alpha.png" --invert --timing=json:no/times --trace trace.json other.png
 cat trace.json
+# A copied file needs no device, but is timed.
+climg "$SAMPLES/photo.jpg" copy.jpg -t 2>&1 | head -1
 # What only reads is not timed.
 for option in --info --check --compare=out.png; do
     climg $option out.png --trace new.json

@@ -201,6 +201,24 @@ def test_what_a_file_says_stays_its_own(tmp_path, rng):
         assert (tags[270], tags[285]) == (f"picture {i}", f"page {i}")
 
 
+def test_a_turn_without_encoding_among_them(tmp_path, rng):
+    """A JPEG whose shape is its neighbours' is turned as it is alone: no sample changes."""
+    write_pictures(tmp_path / "in", rng, numbered(5, ".png"), harness.Shape(64, 48, 3, "uint8"))
+    Image.fromarray(rng.integers(0, 256, (48, 64, 3), dtype=np.uint8)).save(tmp_path / "in" / "002x.jpg")
+    harness.run("-j", 1, "in", "--rotate", "90", "out", cwd=tmp_path)
+    harness.run("in/002x.jpg", "--rotate", "90", "alone.jpg", cwd=tmp_path)
+    assert (tmp_path / "out" / "002x.jpg").read_bytes() == (tmp_path / "alone.jpg").read_bytes()
+
+
+def test_warnings_of_what_follows_the_pixels(tmp_path, rng):
+    write_pictures(tmp_path / "in", rng, numbered(6, ".png"), harness.Shape(33, 21, 3, "uint8"))
+    with open(tmp_path / "in" / "003.png", "ab") as file:
+        file.write((tmp_path / "in" / "004.png").read_bytes())
+    done = harness.run("-j", 1, "--report", "r", "in", "--invert", "out", cwd=tmp_path)
+    assert groups(tmp_path / "r")["in/003.png"] > 1
+    assert done.err == "climg: in/003.png: warning: is followed by another picture, which is left out\n"
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_broken_files_among_them(tmp_path, rng, jobs):
     """Cut off, a wrong byte in the pixels, no image at all, empty, and an output that cannot be written: each has

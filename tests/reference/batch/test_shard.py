@@ -53,6 +53,13 @@ def test_parts(folder, count):
             assert abs(len(part) - len(NAMES) / count) < 5 * (len(NAMES) / count) ** 0.5, "about even"
 
 
+def test_check_reads_its_part(folder):
+    for index, count, status in (1, 3, 3), (7, 100000, 0):
+        done = harness.run("--check", "-r", "--shard", f"{index}/{count}", "--report", "-", "in", cwd=folder, status=status)
+        lines = [json.loads(line)["input"] for line in done.out.decode().splitlines()]  # all are empty, and fail
+        assert sorted(lines) == sorted(f"in/{name}" for name in expected(index, count))
+
+
 def test_the_way_to_the_folder_does_not_matter(folder):
     assert names(folder, "2/3", source=folder / "in") == names(folder, "2/3", source="./in//") == expected(2, 3)
 

@@ -90,6 +90,7 @@ def test_a_second_picture_is_said_to_be_left_out(tmp_path):
     what = "is followed by another picture, which is left out"
     assert said == [f"climg: two.png: warning: {what}\n", f"climg: standard input: warning: {what}\n"]
     assert harness.run("-q", "two.png", "c.png", cwd=tmp_path).err == ""
+    assert harness.run("two.png", "--wavelet", "d.tif", cwd=tmp_path).err == said[0]  # not an image, but from one
 
 
 @pytest.mark.parametrize("tail", [b"", b"\n", bytes(4096), b"\x89PN", b"PK\x03\x04 of a program that hides here"])

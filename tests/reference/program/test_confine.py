@@ -107,20 +107,22 @@ def test_folder_of_a_single_output_cannot_be_read(home, layer, suffix):
 
 def test_further_files(home):
     """Each in a folder of its own, which no input or output names; new ones and those that exist."""
-    for name in ("shots", "read", "map", "difference", "drift", "tmp"):
+    for name in ("shots", "read", "map", "difference", "drift", "tmp", "out", "links", "reports"):
         (home / name).mkdir()
     for i in (1, 2):
         shutil.copy(ROOT / f"samples/shots/{i}.jpg", home / "shots")
     shutil.copy(ROOT / "samples/shots/1.jpg", home / "read/one.jpg")
     (home / "kernel").mkdir()
     (home / "kernel/taps.txt").write_text("1 2 1")
+    (home / "links/report").symlink_to("../reports/r.jsonl")
     env = {"TMPDIR": str(home / "tmp")}
     for _ in range(2):
+        run("shots/1.jpg", "--invert", "--report", "links/report", "-y", "-o", "out/1.png", cwd=home, env=env)
         run("shots", "--align", "first,matrix=drift/m.csv", "--stack", "focus,noise=2,depth=map/d.png", "-y", "-o", "out.png", cwd=home, env=env)
         run("shots", "--warp", "@drift/m.csv", "--convolve", "@kernel/taps.txt", "--stack", "mean", "-y", "-o", "again.png", cwd=home, env=env)
         run("shots/1.jpg", "--minus", "read/one.jpg", "--over", "read/one.jpg", "-y", "-o", "minus.png", cwd=home, env=env)
         run("shots/1.jpg", "--compare", "read/one.jpg,diff=difference/d.png", cwd=home, env=env)
-    assert (home / "map/d.png").exists() and (home / "difference/d.png").exists()
+    assert (home / "reports/r.jsonl").exists() and (home / "map/d.png").exists() and (home / "difference/d.png").exists()
 
 
 @needs_landlock
