@@ -1,11 +1,10 @@
-/* Reads the pixels of a PNG whose samples need no conversion: the IDAT chunks, one zlib stream, filtered
- * rows.
+/* Reads the pixels of a PNG whose samples need no conversion. The IDAT chunks contain one zlib stream of
+ * filtered rows.
  *
- *     file ─▶ read_chunk ─▶ inflate_piece, 256 KiB of rows at a time ─▶ take_row, unfiltered ─▶ caller
+ *     file ─▶ read_data ─▶ inflate_piece ─▶ 256 KiB of filtered rows ─▶ unfilter_row ─▶ rows of the caller
  *
- * Damage is judged as libpng and zlib do: the checksums of chunks and of the stream must be right. The stream
- * may be longer than the image: up to 1 MiB more is ignored, and beyond that its rest is skipped with a
- * warning. */
+ * As with libpng and zlib, the checksums of chunks and of the stream must be right. The stream may be longer
+ * than the image: up to 1 MiB is ignored; if it is longer, its rest is skipped with a warning. */
 #include "base/sums.h"
 #include "image/inflate.h"
 #include "image/png/png.h"
@@ -16,9 +15,8 @@
 
 enum {
     INPUT_SIZE = 64 << 10, /* bytes of the file that are read at once */
-    AHEAD_SIZE =
-        256
-        << 10, /* bytes of rows that are inflated at once: a core's cache keeps them until they are used */
+    /* Bytes of filtered rows that are inflated at once: they stay in a core's cache until they are used. */
+    ROWS_SIZE = 256 << 10,
     NAME_SIZE = 4,
     CRC_SIZE = 4,
     LENGTH_MAX = 0x7fffffff, /* of a chunk (ISO/IEC 15948, section 5.3) */
@@ -26,16 +24,17 @@ enum {
 
 struct png_pixels {
     struct png_pixels_options options;
-    unsigned char name[NAME_SIZE + 1]; /* of the current chunk; ends in NUL */
-    uint32_t left;                     /* bytes of its data that were not read yet */
-    uint32_t crc;                      /* checksum of its name and of the data that were read */
+    char name[NAME_SIZE + 1]; /* of the current chunk; ends in NUL */
+    uint32_t left;            /* bytes of the chunk's data that were not read yet */
+    uint32_t crc;             /* CRC of the chunk's name and of the data that were read */
     struct inflate_state stream;
-    unsigned char *rows;   /* filtered, each after the byte that names its filter */
-    uint32_t capacity;     /* rows that `rows` has room for */
-    uint32_t ready, taken; /* rows in `rows`, and how far the caller has read them */
-    uint32_t inflated;     /* rows of the image that were inflated so far */
-    unsigned char *above;  /* copy of the last row that was returned, in the file's byte order, which the next
-                            * row's  filter needs; zeros before the first row */
+    unsigned char *rows;  /* filtered rows, each after the number of its filter */
+    uint32_t capacity;    /* of `rows`, in rows */
+    uint32_t rows_ready;  /* number of rows in `rows` */
+    uint32_t rows_used;   /* number of those that were returned */
+    uint32_t inflated;    /* rows of the image that were inflated so far */
+    unsigned char *above; /* copy of the last row that was returned, in the file's byte order; zeros before
+                             the first row */
     unsigned char input[INPUT_SIZE];
 };
 
@@ -58,10 +57,10 @@ struct png_pixels *png_pixels_open(const struct png_pixels_options *options, str
     return pixels;
 }
 
-/* Allocates at the first row, not before: the header may promise rows that no memory holds. */
+/* Allocates at the first row, not before, as the header may promise rows that exceed the memory. */
 static enum status allocate_rows(struct png_pixels *pixels, struct error *error)
 {
-    size_t row = filtered_stride(pixels), capacity = row < AHEAD_SIZE ? AHEAD_SIZE / row : 1;
+    size_t row = filtered_stride(pixels), capacity = row < ROWS_SIZE ? ROWS_SIZE / row : 1;
     if (pixels->rows != NULL)
         return STATUS_OK;
     pixels->capacity = capacity < pixels->options.row_count ? (uint32_t)capacity : pixels->options.row_count;
@@ -89,7 +88,7 @@ enum status png_read_bytes(FILE *file, void *bytes, size_t size, struct error *e
 }
 
 /* Reads up to INPUT_SIZE bytes of the chunk's data into `input`; *size receives their number. */
-static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct error *error)
+static enum status read_data(struct png_pixels *pixels, uint32_t *size, struct error *error)
 {
     *size = pixels->left < INPUT_SIZE ? pixels->left : INPUT_SIZE;
     enum status status = png_read_bytes(pixels->options.file, pixels->input, *size, error);
@@ -98,31 +97,25 @@ static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct 
     return status;
 }
 
-/* True if the current chunk is an IDAT. */
-static bool is_idat(const struct png_pixels *pixels)
-{
-    return memcmp(pixels->name, "IDAT", NAME_SIZE) == 0;
-}
-
-/* True if the chunk need not be understood: its name begins with a small letter. */
+/* True if the chunk is ancillary, not critical: its name begins with a small letter. */
 static bool is_optional(const struct png_pixels *pixels)
 {
     return (pixels->name[0] & 0x20) != 0;
 }
 
-/* After the chunk's data: reads its checksum and compares it. Optional chunks here are left out, damaged or
- * not. */
+/* After the chunk's data: reads and compares its CRC. A wrong CRC of an optional chunk is no error, as
+ * optional chunks are left out here. */
 static enum status check_checksum(struct png_pixels *pixels, struct error *error)
 {
     unsigned char crc[CRC_SIZE];
     if (png_read_bytes(pixels->options.file, crc, CRC_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     if (png_get_uint_32(crc) != pixels->crc && !is_optional(pixels))
-        return fail(error, STATUS_FAILED, "damaged PNG: %s: CRC error", (const char *)pixels->name);
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: CRC error", pixels->name);
     return STATUS_OK;
 }
 
-/* After the chunk's data: reads its checksum and the header of the next chunk. */
+/* After the chunk's data: reads its CRC and the header of the next chunk. */
 static enum status next_chunk(struct png_pixels *pixels, struct error *error)
 {
     unsigned char length[4];
@@ -135,30 +128,29 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
     for (int i = 0; i < NAME_SIZE; i++)
         if ((pixels->name[i] | 0x20) < 'a' || (pixels->name[i] | 0x20) > 'z')
             return fail(error, STATUS_FAILED, "damaged PNG: a chunk without a name");
-    if (!is_optional(pixels) && !is_idat(pixels) && memcmp(pixels->name, "IEND", NAME_SIZE) != 0)
-        return fail(error, STATUS_FAILED, "damaged PNG: %s: unknown critical chunk",
-                    (const char *)pixels->name);
+    if (!is_optional(pixels) && strcmp(pixels->name, "IDAT") != 0 && strcmp(pixels->name, "IEND") != 0)
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: unknown critical chunk", pixels->name);
     if (pixels->left > LENGTH_MAX)
-        return fail(error, STATUS_FAILED, "damaged PNG: %s: too long", (const char *)pixels->name);
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: too long", pixels->name);
     return STATUS_OK;
 }
 
-/* Feeds the inflater with more of the file; skips empty IDAT chunks. */
+/* Feeds the inflater with more of the file. Skips empty IDAT chunks. */
 static enum status feed_inflater(struct png_pixels *pixels, struct error *error)
 {
     uint32_t size = 0;
     while (pixels->left == 0) {
         if (next_chunk(pixels, error) != STATUS_OK)
             return STATUS_FAILED;
-        if (!is_idat(pixels))
+        if (strcmp(pixels->name, "IDAT") != 0)
             return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
     }
-    enum status status = read_chunk(pixels, &size, error);
+    enum status status = read_data(pixels, &size, error);
     inflate_feed(&pixels->stream, pixels->input, size);
     return status;
 }
 
-static const char *trouble_of(int result)
+static const char *inflate_error_text(int result)
 {
     switch (result) {
     case ISAL_NEED_DICT:
@@ -176,21 +168,22 @@ static const char *trouble_of(int result)
     }
 }
 
-/* Inflates some bytes. Feeds the stream only if it made none and has used up its input. */
+/* Inflates some bytes; *made is their number. Feeds the stream instead if there are none, and it has used up
+ * its input. */
 static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
                                  struct error *error)
 {
     struct inflate_state *stream = &pixels->stream;
-    const int trouble = inflate_some(stream, to, size, made);
-    if (trouble != 0)
-        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", trouble_of(trouble));
+    const int code = inflate_some(stream, to, size, made);
+    if (code != 0)
+        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", inflate_error_text(code));
     const bool needs_input = *made == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
     return needs_input ? feed_inflater(pixels, error) : STATUS_OK;
 }
 
-/* Inflates to the end of the stream, but at most 1 MiB more than the image, and warns if there is more: a
- * small file may unpack to gigabytes. */
-static enum status end_stream(struct png_pixels *pixels, struct error *error)
+/* After the last row: inflates to the end of the stream, but at most 1 MiB, and warns if there is more. A
+ * small file may inflate to gigabytes. */
+static enum status skip_surplus(struct png_pixels *pixels, struct error *error)
 {
     enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
     unsigned char extra[4096];
@@ -205,15 +198,15 @@ static enum status end_stream(struct png_pixels *pixels, struct error *error)
     return status;
 }
 
-/* Inflates the next rows, after all of the last ones were taken. */
+/* Inflates the next rows, after all of the last ones were used. */
 static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
 {
     uint32_t left = pixels->options.row_count - pixels->inflated;
-    pixels->ready = left < pixels->capacity ? left : pixels->capacity;
-    pixels->taken = 0;
-    pixels->inflated += pixels->ready;
+    pixels->rows_ready = left < pixels->capacity ? left : pixels->capacity;
+    pixels->rows_used = 0;
+    pixels->inflated += pixels->rows_ready;
     unsigned char *to = pixels->rows;
-    size_t size = pixels->ready * filtered_stride(pixels);
+    size_t size = pixels->rows_ready * filtered_stride(pixels);
     enum status status = STATUS_OK;
     for (size_t made; status == STATUS_OK && size > 0; to += made, size -= made) {
         if (inflate_has_ended(&pixels->stream))
@@ -223,11 +216,11 @@ static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
     return status;
 }
 
-/* Unfilters the next row to `to`, which may be its own place. */
-static enum status take_row(struct png_pixels *pixels, const unsigned char *above, unsigned char *to,
-                            struct error *error)
+/* Unfilters the next row to `to`, which may be the filtered row itself. */
+static enum status unfilter_row(struct png_pixels *pixels, const unsigned char *above, unsigned char *to,
+                                struct error *error)
 {
-    unsigned char *filtered = pixels->rows + pixels->taken++ * filtered_stride(pixels);
+    unsigned char *filtered = pixels->rows + pixels->rows_used++ * filtered_stride(pixels);
     struct png_row row = {filtered + 1, above, pixels->options.row_size, pixels->options.pixel_size};
     if (filtered[0] >= ROW_FILTER_COUNT)
         return fail(error, STATUS_FAILED, "damaged PNG: a row with the unknown filter %d", filtered[0]);
@@ -235,12 +228,12 @@ static enum status take_row(struct png_pixels *pixels, const unsigned char *abov
     return STATUS_OK;
 }
 
-/* Unfilters the next row in place and swaps its bytes on the way to `to`: the filter of the row below needs
- * this row in the file's byte order. */
-static enum status take_swapped(struct png_pixels *pixels, void *to, struct error *error)
+/* Unfilters the next row in place, and copies it to `to` with swapped bytes: the filter of the row below
+ * needs this row in the file's byte order. */
+static enum status unfilter_swapped_row(struct png_pixels *pixels, void *to, struct error *error)
 {
-    unsigned char *row = pixels->rows + pixels->taken * filtered_stride(pixels) + 1;
-    enum status status = take_row(pixels, pixels->above, row, error);
+    unsigned char *row = pixels->rows + pixels->rows_used * filtered_stride(pixels) + 1;
+    enum status status = unfilter_row(pixels, pixels->above, row, error);
     memcpy(pixels->above, row, pixels->options.row_size);
     sample_swap(row, pixels->options.row_size, to);
     return status;
@@ -253,11 +246,12 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
     const unsigned char *above = pixels->above;
     unsigned char *to = data;
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++, to += pitch) {
-        if (pixels->taken == pixels->ready)
+        if (pixels->rows_used == pixels->rows_ready)
             status = inflate_rows(pixels, error);
         if (status != STATUS_OK)
             return status;
-        status = pixels->options.swap ? take_swapped(pixels, to, error) : take_row(pixels, above, to, error);
+        status = pixels->options.swap ? unfilter_swapped_row(pixels, to, error)
+                                      : unfilter_row(pixels, above, to, error);
         above = to;
     }
     if (status == STATUS_OK && count > 0 && !pixels->options.swap)
@@ -265,27 +259,27 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
     return status;
 }
 
-/* Reads the rest of the chunk's data. */
-static enum status pass_chunk(struct png_pixels *pixels, struct error *error)
+/* Reads the rest of the chunk's data for its CRC. */
+static enum status skip_data(struct png_pixels *pixels, struct error *error)
 {
     enum status status = STATUS_OK;
     uint32_t size;
     while (status == STATUS_OK && pixels->left > 0)
-        status = read_chunk(pixels, &size, error);
+        status = read_data(pixels, &size, error);
     return status;
 }
 
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
 {
-    enum status status = end_stream(pixels, error);
+    enum status status = skip_surplus(pixels, error);
     if (status == STATUS_OK)
-        status = pass_chunk(pixels, error);
-    while (status == STATUS_OK && memcmp(pixels->name, "IEND", NAME_SIZE) != 0) {
+        status = skip_data(pixels, error);
+    while (status == STATUS_OK && strcmp(pixels->name, "IEND") != 0) {
         status = next_chunk(pixels, error);
         if (status == STATUS_OK && is_optional(pixels))
-            png_metadata_note_trailing(pixels->options.trailing, (const char *)pixels->name);
+            png_metadata_note_trailing(pixels->options.trailing, pixels->name);
         if (status == STATUS_OK)
-            status = pass_chunk(pixels, error);
+            status = skip_data(pixels, error);
     }
     return status == STATUS_OK ? check_checksum(pixels, error) : status;
 }
