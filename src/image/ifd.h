@@ -64,7 +64,7 @@ bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *en
 
 /* Reads the number in an entry of unsigned integers, such as the offset of the IFD that it points to. False
  * if the entry is missing. */
-bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub);
+bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub);
 
 /* Makes an IFD, in the source's byte order and without a link, of the entries for which `keep` returns true.
  * `size` is the bytes of the entry's value; 0 if that is not inside the source. The caller frees
