@@ -187,22 +187,20 @@ enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool 
     static const unsigned char start[] = {0xff, MARKER_SOI};
     const struct metadata *metadata = &info->metadata;
     const struct blob *iptc = metadata_tag(metadata, TAG_IPTC);
-    enum status status = STATUS_OK;
+    const bool has_icc = metadata->icc.data != NULL && jpeg_holds_icc(&metadata->icc, info->channels);
     if (fwrite(start, 1, sizeof start, file) != sizeof start)
-        status = fail_writing(error, errno);
-    if (status == STATUS_OK && is_jfif)
-        status = write_jfif(file, metadata, error);
-    if (status == STATUS_OK)
-        status = jpeg_write_exif(file, metadata, error);
-    if (status == STATUS_OK && metadata->icc.data != NULL && jpeg_holds_icc(&metadata->icc, info->channels))
-        status = write_icc(file, &metadata->icc, error);
-    if (status == STATUS_OK && iptc != NULL)
-        status = write_iptc(file, iptc, error);
+        return fail_writing(error, errno);
+    if ((is_jfif && write_jfif(file, metadata, error) != STATUS_OK) ||
+        jpeg_write_exif(file, metadata, error) != STATUS_OK ||
+        (has_icc && write_icc(file, &metadata->icc, error) != STATUS_OK) ||
+        (iptc != NULL && write_iptc(file, iptc, error) != STATUS_OK))
+        return STATUS_FAILED;
     for (enum text_rank rank = RANK_XMP; rank < RANKS; rank++)
-        for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
-            if (text_rank(&metadata->texts[i]) == rank && jpeg_holds_text(&metadata->texts[i]))
-                status = jpeg_write_text(file, &metadata->texts[i], error);
-    return status;
+        for (size_t i = 0; i < metadata->text_count; i++)
+            if (text_rank(&metadata->texts[i]) == rank && jpeg_holds_text(&metadata->texts[i]) &&
+                jpeg_write_text(file, &metadata->texts[i], error) != STATUS_OK)
+                return STATUS_FAILED;
+    return STATUS_OK;
 }
 
 /* True if the profile fits 255 segments and is for gray or RGB, as the picture is. */

@@ -272,32 +272,6 @@ void jpeg_segments_register(struct jpeg_session *session, struct jpeg_segments *
             jpeg_set_marker_processor(&session->jpeg.in, MARKER_APP0 + n, on_segment);
 }
 
-/* Joins the parts of the ICC profile. Leaves the profile out if a part is missing or part numbers contradict
- * each other. */
-static enum status join_icc(const struct jpeg_segments *segments, struct error *error)
-{
-    struct metadata *metadata = segments->metadata;
-    size_t size = 0;
-    bool whole = !segments->icc_damaged;
-    for (int i = 0; i < segments->icc_count; i++) {
-        whole = whole && segments->icc[i].data != NULL;
-        size += segments->icc[i].size;
-    }
-    if (!whole || size == 0) {
-        if (segments->icc_count > 0 || segments->icc_damaged)
-            metadata_leave_out(metadata, "the ICC profile, which is damaged");
-        return STATUS_OK;
-    }
-    metadata->icc.data = allocate(size, "an ICC profile", error);
-    if (metadata->icc.data == NULL)
-        return STATUS_FAILED;
-    for (int i = 0; i < segments->icc_count; i++) {
-        memcpy(metadata->icc.data + metadata->icc.size, segments->icc[i].data, segments->icc[i].size);
-        metadata->icc.size += segments->icc[i].size;
-    }
-    return STATUS_OK;
-}
-
 enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg_segments *segments,
                                  struct error *error)
 {
@@ -307,13 +281,14 @@ enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg
                                             ">GainMap<"};
     static const char *const videos[] = {"MotionPhoto=\"1\"", "MotionPhoto>1<",  "MicroVideo=\"1\"",
                                          "MicroVideo>1<",     "\"MotionPhoto\"", ">MotionPhoto<"};
+    struct metadata *metadata = segments->metadata;
     struct jpeg_companions *companions = &segments->companions;
-    const char *xmp = metadata_text(segments->metadata, XMP_KEY);
+    const char *xmp = metadata_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof gain_maps / sizeof gain_maps[0]; i++)
         companions->gain_map = companions->gain_map || strstr(xmp, gain_maps[i]) != NULL;
     for (size_t i = 0; xmp != NULL && i < sizeof videos / sizeof videos[0]; i++)
         companions->video = companions->video || strstr(xmp, videos[i]) != NULL;
-    jpeg_companions_warn(companions, segments->metadata);
+    jpeg_companions_warn(companions, metadata);
 
     /* JFIF's resolution. 1:1 without a unit means that it is unknown. */
     static const double per_metre[] = {1 /* no unit */, 1 / 0.0254 /* inch */, 100 /* centimetre */};
@@ -321,14 +296,32 @@ enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg
     const int unit = in->density_unit;
     if (in->saw_JFIF_marker && unit <= 2 && in->X_density > 0 && in->Y_density > 0 &&
         (unit != 0 || in->X_density != in->Y_density)) {
-        struct metadata *metadata = segments->metadata;
         metadata->resolution_unit = unit == 0 ? RESOLUTION_RATIO : RESOLUTION_PER_METRE;
         metadata->x_resolution = in->X_density * per_metre[unit];
         metadata->y_resolution = in->Y_density * per_metre[unit];
     }
 
-    enum status status = extract_iptc(segments, error);
-    return status == STATUS_OK ? join_icc(segments, error) : status;
+    /* IPTC; the ICC profile, unless a part is missing or part numbers contradict each other. */
+    if (extract_iptc(segments, error) != STATUS_OK)
+        return STATUS_FAILED;
+    size_t icc_size = 0;
+    bool is_whole = !segments->icc_damaged && segments->icc_count > 0;
+    for (int i = 0; i < segments->icc_count; i++) {
+        is_whole = is_whole && segments->icc[i].data != NULL;
+        icc_size += segments->icc[i].size;
+    }
+    if (is_whole) {
+        metadata->icc.data = allocate(icc_size, "an ICC profile", error);
+        if (metadata->icc.data == NULL)
+            return STATUS_FAILED;
+    } else if (segments->icc_count > 0 || segments->icc_damaged) {
+        metadata_leave_out(metadata, "the ICC profile, which is damaged");
+    }
+    for (int i = 0; is_whole && i < segments->icc_count; i++) {
+        memcpy(metadata->icc.data + metadata->icc.size, segments->icc[i].data, segments->icc[i].size);
+        metadata->icc.size += segments->icc[i].size;
+    }
+    return STATUS_OK;
 }
 
 void jpeg_segments_close(struct jpeg_segments *segments)

@@ -17,11 +17,6 @@ struct piece {
     size_t size;
 };
 
-static bool write_bytes(FILE *file, const void *data, size_t size)
-{
-    return size == 0 || fwrite(data, 1, size, file) == size;
-}
-
 /* Writes a chunk of several pieces: length, name, data, CRC of name and data. */
 static enum status write_pieces(FILE *file, const char *name, const struct piece *pieces, size_t count,
                                 struct error *error)
@@ -33,13 +28,14 @@ static enum status write_pieces(FILE *file, const char *name, const struct piece
     png_save_uint_32(head, (png_uint_32)size);
     memcpy(head + 4, name, 4);
     uint32_t crc = isal_crc32(0, head + 4, 4);
-    bool written = write_bytes(file, head, sizeof head);
+    bool written = fwrite(head, 1, sizeof head, file) == sizeof head;
     for (size_t i = 0; written && i < count; i++) {
         crc = isal_crc32(crc, pieces[i].data, pieces[i].size);
-        written = write_bytes(file, pieces[i].data, pieces[i].size);
+        written = fwrite(pieces[i].data, 1, pieces[i].size, file) == pieces[i].size;
     }
     png_save_uint_32(tail, crc);
-    return written && write_bytes(file, tail, sizeof tail) ? STATUS_OK : fail_writing(error, errno);
+    written = written && fwrite(tail, 1, sizeof tail, file) == sizeof tail;
+    return written ? STATUS_OK : fail_writing(error, errno);
 }
 
 enum status png_chunk_write(FILE *file, const char *name, const void *data, size_t size, struct error *error)
@@ -170,10 +166,10 @@ static enum status png_write_text(FILE *file, const struct text_entry *entry, st
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Rounds to a positive number that a chunk can store. */
-static png_uint_32 whole_number(double value)
+/* Rounds to a number from `least` to the largest that a chunk can store. */
+static png_uint_32 to_integer(double value, double least)
 {
-    return (png_uint_32)fmin(fmax(round(value), 1), PNG_UINT_31_MAX);
+    return (png_uint_32)fmin(fmax(round(value), least), PNG_UINT_31_MAX);
 }
 
 /* Writes pHYs: pixels per metre, or a ratio. */
@@ -186,19 +182,13 @@ static enum status write_resolution(FILE *file, const struct metadata *metadata,
     const bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE;
     /* A ratio that does not consist of whole numbers is scaled: the smaller one becomes 1000. */
     const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
-    png_save_uint_32(data, whole_number(x * scale));
-    png_save_uint_32(data + 4, whole_number(y * scale));
+    png_save_uint_32(data, to_integer(x * scale, 1));
+    png_save_uint_32(data + 4, to_integer(y * scale, 1));
     data[8] = metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN;
     return png_chunk_write(file, "pHYs", data, sizeof data, error);
 }
 
-/* Returns the number in units of 1/100000, as gAMA and cHRM store it. */
-static png_uint_32 to_fixed_point(double value)
-{
-    return (png_uint_32)fmin(fmax(round(value * PNG_FP_1), 0), PNG_UINT_31_MAX);
-}
-
-/* Writes gAMA, cHRM and sRGB. */
+/* Writes gAMA and cHRM, in units of 1/100000, and sRGB. */
 static enum status write_colours(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
@@ -206,12 +196,12 @@ static enum status write_colours(FILE *file, const struct image_info *info, stru
     enum status status = STATUS_OK;
     unsigned char data[32];
     if (metadata->gamma > 0) {
-        png_save_uint_32(data, to_fixed_point(metadata->gamma));
+        png_save_uint_32(data, to_integer(metadata->gamma * PNG_FP_1, 0));
         status = png_chunk_write(file, "gAMA", data, 4, error);
     }
     if (status == STATUS_OK && metadata->has_chromaticities) {
         for (int i = 0; i < 8; i++)
-            png_save_uint_32(data + 4 * i, to_fixed_point(metadata->chromaticities[i]));
+            png_save_uint_32(data + 4 * i, to_integer(metadata->chromaticities[i] * PNG_FP_1, 0));
         status = png_chunk_write(file, "cHRM", data, 32, error);
     }
     /* The specification wants sRGB or iCCP, not both. */
@@ -225,18 +215,15 @@ static enum status write_colours(FILE *file, const struct image_info *info, stru
 enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
-    enum status status = write_colours(file, info, error);
-    if (status == STATUS_OK)
-        status = write_icc(file, info, error);
-    if (status == STATUS_OK && metadata->has_cicp)
-        status = png_chunk_write(file, "cICP", metadata->cicp, sizeof metadata->cicp, error);
-    if (status == STATUS_OK)
-        status = write_resolution(file, metadata, error);
-    if (status == STATUS_OK)
-        status = png_write_exif(file, metadata, error);
-    for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
-        status = png_write_text(file, &metadata->texts[i], error);
-    return status;
+    if (write_colours(file, info, error) != STATUS_OK || write_icc(file, info, error) != STATUS_OK ||
+        (metadata->has_cicp && png_chunk_write(file, "cICP", metadata->cicp, 4, error) != STATUS_OK) ||
+        write_resolution(file, metadata, error) != STATUS_OK ||
+        png_write_exif(file, metadata, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (size_t i = 0; i < metadata->text_count; i++)
+        if (png_write_text(file, &metadata->texts[i], error) != STATUS_OK)
+            return STATUS_FAILED;
+    return STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- ICC profiles

@@ -1,7 +1,7 @@
 /* Reads the pixels of a PNG whose samples need no conversion. The IDAT chunks contain one zlib stream of
  * filtered rows.
  *
- *     file ─▶ read_data ─▶ inflate_piece ─▶ 256 KiB of filtered rows ─▶ unfilter_row ─▶ rows of the caller
+ *     file ─▶ read_data ─▶ inflate_piece ─▶ 256 KiB of filtered rows ─▶ unfilter, swap ─▶ rows of the caller
  *
  * As with libpng and zlib, the checksums of chunks and of the stream must be right. The stream may be longer
  * than the image: up to 1 MiB is ignored; if it is longer, its rest is skipped with a warning. */
@@ -28,13 +28,13 @@ struct png_pixels {
     uint32_t left;            /* bytes of the chunk's data that were not read yet */
     uint32_t crc;             /* CRC of the chunk's name and of the data that were read */
     struct inflate_state stream;
-    unsigned char *rows;  /* filtered rows, each after the number of its filter */
-    uint32_t capacity;    /* of `rows`, in rows */
-    uint32_t rows_ready;  /* number of rows in `rows` */
-    uint32_t rows_used;   /* number of those that were returned */
-    uint32_t inflated;    /* rows of the image that were inflated so far */
-    unsigned char *above; /* copy of the last row that was returned, in the file's byte order; zeros before
-                             the first row */
+    unsigned char *rows; /* filtered rows, each after the number of its filter */
+    uint32_t capacity;   /* of `rows`, in rows */
+    uint32_t rows_ready; /* number of rows in `rows` */
+    uint32_t rows_used;  /* number of those that were returned */
+    uint32_t inflated;   /* rows of the image that were inflated so far */
+    /* Copy of the last row that was returned, in the file's byte order; zeros before the first row. */
+    unsigned char *above;
     unsigned char input[INPUT_SIZE];
 };
 
@@ -168,8 +168,7 @@ static const char *inflate_error_text(int result)
     }
 }
 
-/* Inflates some bytes; *made is their number. Feeds the stream instead if there are none, and it has used up
- * its input. */
+/* Inflates some bytes; *made is their number. If it is 0 because all input is used up, feeds the stream. */
 static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
                                  struct error *error)
 {
@@ -216,47 +215,35 @@ static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
     return status;
 }
 
-/* Unfilters the next row to `to`, which may be the filtered row itself. */
-static enum status unfilter_row(struct png_pixels *pixels, const unsigned char *above, unsigned char *to,
-                                struct error *error)
-{
-    unsigned char *filtered = pixels->rows + pixels->rows_used++ * filtered_stride(pixels);
-    struct png_row row = {filtered + 1, above, pixels->options.row_size, pixels->options.pixel_size};
-    if (filtered[0] >= ROW_FILTER_COUNT)
-        return fail(error, STATUS_FAILED, "damaged PNG: a row with the unknown filter %d", filtered[0]);
-    png_unfilter_row((enum png_filter)filtered[0], &row, to);
-    return STATUS_OK;
-}
-
-/* Unfilters the next row in place, and copies it to `to` with swapped bytes: the filter of the row below
- * needs this row in the file's byte order. */
-static enum status unfilter_swapped_row(struct png_pixels *pixels, void *to, struct error *error)
-{
-    unsigned char *row = pixels->rows + pixels->rows_used * filtered_stride(pixels) + 1;
-    enum status status = unfilter_row(pixels, pixels->above, row, error);
-    memcpy(pixels->above, row, pixels->options.row_size);
-    sample_swap(row, pixels->options.row_size, to);
-    return status;
-}
-
 enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch, uint32_t count,
                             struct error *error)
 {
-    enum status status = allocate_rows(pixels, error);
+    const struct png_pixels_options *options = &pixels->options;
+    if (allocate_rows(pixels, error) != STATUS_OK)
+        return STATUS_FAILED;
     const unsigned char *above = pixels->above;
     unsigned char *to = data;
-    for (uint32_t i = 0; status == STATUS_OK && i < count; i++, to += pitch) {
-        if (pixels->rows_used == pixels->rows_ready)
-            status = inflate_rows(pixels, error);
-        if (status != STATUS_OK)
-            return status;
-        status = pixels->options.swap ? unfilter_swapped_row(pixels, to, error)
-                                      : unfilter_row(pixels, above, to, error);
-        above = to;
+    for (uint32_t i = 0; i < count; i++, to += pitch) {
+        if (pixels->rows_used == pixels->rows_ready) {
+            memmove(pixels->above, above, options->row_size); /* it may be in pixels->rows */
+            above = pixels->above;
+            if (inflate_rows(pixels, error) != STATUS_OK)
+                return STATUS_FAILED;
+        }
+        /* A row whose bytes will be swapped is unfiltered in place: the filter of the row below needs it in
+         * the file's byte order. */
+        unsigned char *filtered = pixels->rows + pixels->rows_used++ * filtered_stride(pixels);
+        unsigned char *unfiltered = options->swap ? filtered + 1 : to;
+        const struct png_row row = {filtered + 1, above, options->row_size, options->pixel_size};
+        if (filtered[0] >= ROW_FILTER_COUNT)
+            return fail(error, STATUS_FAILED, "damaged PNG: a row with the unknown filter %d", filtered[0]);
+        png_unfilter_row((enum png_filter)filtered[0], &row, unfiltered);
+        if (options->swap)
+            sample_swap(unfiltered, options->row_size, to);
+        above = unfiltered;
     }
-    if (status == STATUS_OK && count > 0 && !pixels->options.swap)
-        memcpy(pixels->above, above, pixels->options.row_size); /* the caller may overwrite its rows */
-    return status;
+    memmove(pixels->above, above, options->row_size); /* the caller may overwrite its rows */
+    return STATUS_OK;
 }
 
 /* Reads the rest of the chunk's data for its CRC. */

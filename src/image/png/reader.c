@@ -27,21 +27,6 @@ struct png_reader {
     uint32_t next_row;    /* to be read */
 };
 
-/* Opens pixels.c. The last bytes that libpng has read are the header of the first IDAT. */
-static enum status open_pixels(struct png_reader *reader, struct error *error)
-{
-    const struct image_info *info = &reader->base.info;
-    struct png_pixels_options options = {.file = reader->base.file,
-                                         .first_idat_size = png_get_uint_32(reader->session.last_header),
-                                         .row_size = row_size(info),
-                                         .pixel_size = (size_t)info->channels * sample_size(info->type),
-                                         .row_count = info->height,
-                                         .trailing = &reader->base.trailing,
-                                         .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16};
-    reader->pixels = png_pixels_open(&options, error);
-    return reader->pixels ? STATUS_OK : STATUS_FAILED;
-}
-
 /* Step: reads the file up to the first IDAT, describes the picture and computes the memory for decoding. */
 static enum status png_read_header(void *context, struct error *error)
 {
@@ -77,8 +62,19 @@ static enum status png_read_header(void *context, struct error *error)
     info->type = depth == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
     reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info) +
                           (uint64_t)METADATA_COPIES * (budget - session->budget);
-    const bool needs_libpng = info->palette || depth < 8 || reader->interlaced || has_trns;
-    return needs_libpng ? STATUS_OK : open_pixels(reader, error);
+
+    /* Let pixels.c read samples that need no conversion. libpng has read the header of the first IDAT. */
+    if (info->palette || depth < 8 || reader->interlaced || has_trns)
+        return STATUS_OK;
+    const struct png_pixels_options options = {.file = reader->base.file,
+                                               .first_idat_size = png_get_uint_32(session->last_header),
+                                               .row_size = row_size(info),
+                                               .pixel_size = pixel_size(info),
+                                               .row_count = info->height,
+                                               .trailing = &reader->base.trailing,
+                                               .swap = BYTE_ORDER == LITTLE_ENDIAN && depth == 16};
+    reader->pixels = png_pixels_open(&options, error);
+    return reader->pixels == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
 /* In a step, before the first row: makes libpng allocate its rows. */

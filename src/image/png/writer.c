@@ -88,16 +88,6 @@ static void close_segment(struct part *part)
     free(segment->data);
 }
 
-static void filter_rows(struct segment *segment)
-{
-    const struct png_idat *idat = segment_idat(segment);
-    for (size_t i = 0; i < segment->part.count; i++) {
-        const unsigned char *bytes = segment->part.rows + i * idat->row_size;
-        const struct png_row row = {bytes, bytes - idat->row_size, idat->row_size, idat->pixel_size};
-        png_filter_row(idat->filter, &row, segment->filtered + filtered_size(idat, i));
-    }
-}
-
 /* Deflates bytes and appends the result to the segment's data. False: zlib failed, which it should not. */
 static bool deflate_bytes(struct segment *segment, const unsigned char *bytes, size_t size, int flush)
 {
@@ -154,7 +144,11 @@ static enum status compress_segment(struct part *part, struct error *error)
     bool done = deflateReset(&segment->deflate) == Z_OK;
     if (part->first)
         add_zlib_header(segment);
-    filter_rows(segment);
+    for (size_t i = 0; i < part->count; i++) {
+        const unsigned char *above = part->rows + i * idat->row_size - idat->row_size;
+        const struct png_row row = {above + idat->row_size, above, idat->row_size, idat->pixel_size};
+        png_filter_row(idat->filter, &row, segment->filtered + filtered_size(idat, i));
+    }
     segment->adler = isal_adler32(1, bytes, size);
     avx_clear_upper();
     if (idat->strategy == Z_RLE)
@@ -222,22 +216,6 @@ struct png_writer {
     struct parts *parts; /* receives the rows */
 };
 
-/* Writes the signature and IHDR. */
-static enum status write_header(FILE *file, const struct image_info *info, bool bilevel, struct error *error)
-{
-    static const unsigned char colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
-                                                 PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
-    unsigned char header[13] = {[8] = bilevel                       ? 1
-                                      : info->type == SAMPLE_UINT16 ? 16
-                                                                    : 8,
-                                [9] = colour_types[info->channels - 1]};
-    png_save_uint_32(header, info->width);
-    png_save_uint_32(header + 4, info->height);
-    if (fwrite(png_signature, 1, sizeof png_signature, file) != sizeof png_signature)
-        return fail_writing(error, errno);
-    return png_chunk_write(file, "IHDR", header, sizeof header, error);
-}
-
 /* Writes the data as IDAT chunks of at most CHUNK_SIZE_MAX bytes. */
 static enum status write_idat(void *context, const unsigned char *data, size_t size, struct error *error)
 {
@@ -277,13 +255,21 @@ static uint64_t png_memory(const struct writer_options *options, const struct im
 
 static enum status png_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
+    static const unsigned char colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
+                                                 PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
     struct png_writer *writer = (struct png_writer *)base;
     FILE *file = base->output.file;
-    enum status status = write_header(file, info, base->options.bilevel, error);
-    if (status == STATUS_OK)
-        status = png_metadata_write(file, info, error);
-    if (status != STATUS_OK)
-        return status;
+    unsigned char header[13] = {[8] = base->options.bilevel         ? 1
+                                      : info->type == SAMPLE_UINT16 ? 16
+                                                                    : 8,
+                                [9] = colour_types[info->channels - 1]};
+    png_save_uint_32(header, info->width);
+    png_save_uint_32(header + 4, info->height);
+    if (fwrite(png_signature, 1, sizeof png_signature, file) != sizeof png_signature)
+        return fail_writing(error, errno);
+    if (png_chunk_write(file, "IHDR", header, sizeof header, error) != STATUS_OK ||
+        png_metadata_write(file, info, error) != STATUS_OK)
+        return STATUS_FAILED;
     writer->idat = choose_idat(&base->options, info);
     writer->idat.emit = write_idat;
     writer->idat.context = file;

@@ -139,35 +139,24 @@ bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t
     return true;
 }
 
-/* Writes to memory. Allocates half as much again as is needed. */
-static bool write_to_memory(struct tiff_memory *memory, size_t offset, const void *from, size_t size)
-{
-    const size_t end = offset + size;
-
-    if (end > memory->capacity) {
-        unsigned char *grown = realloc(memory->bytes, end + end / 2);
-        if (grown == NULL)
-            return false;
-        memory->bytes = grown;
-        memory->capacity = end + end / 2;
-    }
-    memcpy(memory->bytes + offset, from, size);
-    if (end > memory->size)
-        memory->size = end;
-    return true;
-}
-
 bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *from, size_t size)
 {
+    struct tiff_memory *memory = file->memory;
     const unsigned char *bytes = from;
+    const uint64_t end = offset + size;
 
-    if (file->memory != NULL && !write_to_memory(file->memory, (size_t)offset, from, size))
-        file->write_error = ENOMEM;
-    if (file->memory != NULL) {
-        file->size = file->memory->size;
-        return file->write_error == 0;
+    if (memory != NULL && end > memory->capacity) { /* allocate half as much again */
+        unsigned char *grown = realloc(memory->bytes, (size_t)(end + end / 2));
+        if (grown == NULL) {
+            file->write_error = ENOMEM;
+            return false;
+        }
+        memory->bytes = grown;
+        memory->capacity = (size_t)(end + end / 2);
     }
-    while (size > 0) {
+    if (memory != NULL)
+        memcpy(memory->bytes + offset, from, size);
+    while (memory == NULL && size > 0) {
         ssize_t put = pwrite(file->descriptor, bytes, size, (off_t)offset);
         if (put < 0 && errno == EINTR)
             continue;
@@ -179,9 +168,9 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
         bytes += put;
         offset += (uint64_t)put;
         size -= (size_t)put;
-        if (offset > file->size)
-            file->size = offset;
     }
+    if (end > file->size)
+        file->size = end;
     return true;
 }
 
@@ -197,7 +186,7 @@ static tmsize_t read_proc(thandle_t handle, void *buffer, tmsize_t size)
         size = (tmsize_t)left;
     if (!tiff_file_read_at(file, file->position, buffer, (size_t)size))
         return 0;
-    /* Replace bytes of the current directory by those of the filtered one. */
+    /* Replace bytes of the current directory by bytes of the filtered directory. */
     const uint64_t begin = file->directory > file->position ? file->directory : file->position,
                    directory_end = file->directory + file->filtered.size,
                    read_end = file->position + (uint64_t)size,
@@ -279,7 +268,6 @@ enum status tiff_file_open_memory(struct tiff_file *file, struct tiff_memory *me
                                   struct error *error)
 {
     *file = (struct tiff_file){.descriptor = -1, .memory = memory};
-    memory->size = 0;
     return open_handle(file, mode, error);
 }
 
@@ -387,7 +375,7 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
 
     *value = (struct blob){NULL, 0};
     tiff_file_ifd(file, &source, &ifd);
-    if (!ifd_find(&source, ifd, tag, &entry) || entry.size != entry.count)
+    if (!ifd_find(&source, ifd, tag, &entry) || entry.size != entry.count || entry.size == 0)
         return STATUS_OK;
     if (entry.size > most) {
         tiff_file_leave_out(file, tag, metadata);

@@ -154,7 +154,7 @@ bool tiff_inflate_rows(struct tiff_inflater *inflater, unsigned char *to, size_t
         else if (!inflate_step(inflater, to + at, size - at, &written))
             return false;
 
-    /* Swap bytes, except those of the floating-point predictor, which has an order of its own. */
+    /* Swap bytes. The floating-point predictor has a byte order of its own. */
     if (TIFFIsByteSwapped(inflater->file->tiff) && inflater->predictor != PREDICTOR_FLOATINGPOINT)
         tiff_layout_swap(inflater->layout, to, size);
     for (size_t at = 0; inflater->predictor != PREDICTOR_NONE && at < size; at += inflater->row)
@@ -195,7 +195,6 @@ struct tiff_inflater *tiff_inflate_open(struct tiff_file *file, const struct tif
     const bool is_float = layout->format == SAMPLEFORMAT_IEEEFP,
                is_complex = layout->format == SAMPLEFORMAT_COMPLEXIEEEFP;
     uint16_t order = FILLORDER_MSB2LSB;
-    enum status status = STATUS_OK;
 
     if (inflater == NULL)
         return NULL;
@@ -207,17 +206,15 @@ struct tiff_inflater *tiff_inflate_open(struct tiff_file *file, const struct tif
     TIFFGetFieldDefaulted(file->tiff, TIFFTAG_FILLORDER, &order);
     inflater->reversed = order == FILLORDER_LSB2MSB;
     TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &inflater->predictor);
-    if (inflater->predictor != PREDICTOR_NONE &&
-        !(inflater->predictor == PREDICTOR_HORIZONTAL && whole && !is_complex) &&
-        !(inflater->predictor == PREDICTOR_FLOATINGPOINT && whole && is_float)) {
-        status =
-            fail(error, STATUS_FAILED, "damaged TIFF: predictor %u does not go with its samples of %u bits",
-                 inflater->predictor, bits);
-    } else if (inflater->predictor == PREDICTOR_FLOATINGPOINT) {
+    const bool is_suitable = inflater->predictor == PREDICTOR_NONE ||
+                             (inflater->predictor == PREDICTOR_HORIZONTAL && whole && !is_complex) ||
+                             (inflater->predictor == PREDICTOR_FLOATINGPOINT && whole && is_float);
+    if (!is_suitable)
+        fail(error, STATUS_FAILED, "damaged TIFF: predictor %u does not go with its samples of %u bits",
+             inflater->predictor, bits);
+    else if (inflater->predictor == PREDICTOR_FLOATINGPOINT)
         inflater->spare = allocate(inflater->row, "a TIFF row", error);
-        status = inflater->spare == NULL ? STATUS_FAILED : STATUS_OK;
-    }
-    if (status == STATUS_OK)
+    if (is_suitable && (inflater->predictor != PREDICTOR_FLOATINGPOINT || inflater->spare != NULL))
         return inflater;
     tiff_inflate_close(inflater);
     return NULL;

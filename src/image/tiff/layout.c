@@ -54,23 +54,19 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
         if ((bits >= 1 && bits <= 16) || bits == 32)
             return STATUS_OK;
         return fail(error, STATUS_FAILED,
-                    "%u-bit integer samples are not supported; convert them to 32-bit float "
-                    "first",
-                    bits);
+                    "%u-bit integer samples are not supported; convert them to 32-bit float first", bits);
     case SAMPLEFORMAT_IEEEFP:
         if (bits == 16 || bits == 32 || bits == 64)
             return STATUS_OK;
         return fail(error, STATUS_FAILED,
-                    "%u-bit float samples are not supported; convert them to 32-bit float "
-                    "first",
-                    bits);
+                    "%u-bit float samples are not supported; convert them to 32-bit float first", bits);
     case SAMPLEFORMAT_INT:
         if (bits == 8 || bits == 16 || bits == 32)
             return STATUS_OK;
-        return fail(error, STATUS_FAILED,
-                    "signed samples of %u bits are not supported; convert them to 16-bit signed or to float "
-                    "first",
-                    bits);
+        return fail(
+            error, STATUS_FAILED,
+            "signed samples of %u bits are not supported; convert them to 16-bit signed or to float first",
+            bits);
     case SAMPLEFORMAT_COMPLEXIEEEFP:
         if (bits == 64)
             return STATUS_OK;
@@ -211,8 +207,7 @@ static enum status choose_colour(struct tiff_layout *layout, int *colours, struc
         if (layout->bits <= 16 && layout->samples == 1 && layout->format != SAMPLEFORMAT_IEEEFP)
             return STATUS_OK;
         return fail(error, STATUS_FAILED,
-                    "a palette with %u samples of %u bits is not supported; convert it to RGB "
-                    "first",
+                    "a palette with %u samples of %u bits is not supported; convert it to RGB first",
                     layout->samples, layout->bits);
     case PHOTOMETRIC_RGB:
         *colours = 3;
@@ -252,8 +247,7 @@ static enum status check_channels(TIFF *tiff, const struct tiff_layout *layout, 
             "min-is-white gray with associated alpha is not supported; convert it to min-is-black first");
     if (layout->separate && layout->samples > 1 && layout->bits % 8 != 0)
         return fail(error, STATUS_FAILED,
-                    "separate planes of %u-bit samples are not supported; convert them to 8 or "
-                    "16 bit first",
+                    "separate planes of %u-bit samples are not supported; convert them to 8 or 16 bit first",
                     layout->bits);
     return STATUS_OK;
 }
@@ -298,10 +292,10 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
     /* Checks. set_jpeg_colours must precede check_tile: the JPEG codec's colour mode changes TIFFTileSize. */
     if (!TIFFIsCODECConfigured(layout->compression)) {
         const TIFFCodec *codec = TIFFFindCODEC(layout->compression);
-        return fail(error, STATUS_FAILED,
-                    "compression %u%s%s is not supported by the installed libtiff; recompress it elsewhere "
-                    "first",
-                    layout->compression, codec != NULL ? ", " : "", codec != NULL ? codec->name : "");
+        return fail(
+            error, STATUS_FAILED,
+            "compression %u%s%s is not supported by the installed libtiff; recompress it elsewhere first",
+            layout->compression, codec != NULL ? ", " : "", codec != NULL ? codec->name : "");
     }
     if (check_ignored_tags(file, layout, error) != STATUS_OK ||
         choose_colour(layout, &colours, error) != STATUS_OK || check_samples(layout, error) != STATUS_OK ||

@@ -316,23 +316,16 @@ static enum status read_exif(struct tiff_file *file, struct blob *exif, struct e
 
 enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
-    struct blob profile;
     uint16_t orientation;
 
     read_resolution(file->tiff, metadata);
     read_chromaticities(file->tiff, metadata);
     if (TIFFGetField(file->tiff, TIFFTAG_ORIENTATION, &orientation) && orientation >= 1 && orientation <= 8)
         metadata->orientation = orientation;
-    enum status status = tiff_file_bytes(file, TIFFTAG_ICCPROFILE, &profile, metadata, error);
-    if (profile.size > 0)
-        status = metadata_set_blob(&metadata->icc, profile.data, profile.size, error);
-    free(profile.data);
-    if (status == STATUS_OK)
-        status = read_texts(file, metadata, error);
-    if (status == STATUS_OK)
-        status = read_extras(file, metadata, error);
-    if (status == STATUS_OK)
-        status = read_exif(file, &metadata->exif, error);
+    if (tiff_file_bytes(file, TIFFTAG_ICCPROFILE, &metadata->icc, metadata, error) != STATUS_OK ||
+        read_texts(file, metadata, error) != STATUS_OK || read_extras(file, metadata, error) != STATUS_OK ||
+        read_exif(file, &metadata->exif, error) != STATUS_OK)
+        return STATUS_FAILED;
     exif_move(metadata);
-    return status;
+    return STATUS_OK;
 }

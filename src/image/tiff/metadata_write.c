@@ -145,20 +145,6 @@ static enum status write_items(TIFF *tiff, const struct metadata *metadata, stru
     return status;
 }
 
-/* Writes the text tags, XMP and GDAL's items. */
-static enum status write_texts(TIFF *tiff, const struct metadata *metadata, struct error *error)
-{
-    for (int i = 0; i < TIFF_TEXT_TAGS; i++) {
-        enum status status = tiff_write_text(tiff, metadata, &tiff_text_tags[i], error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    const char *xmp = metadata_text(metadata, XMP_KEY);
-    if (xmp != NULL && xmp[0] != '\0' && strlen(xmp) <= UINT32_MAX)
-        TIFFSetField(tiff, TIFFTAG_XMLPACKET, (uint32_t)strlen(xmp), xmp);
-    return write_items(tiff, metadata, error);
-}
-
 /* ---------------------------------------------------------------- other tags, EXIF */
 
 /* Writes the tags of tiff_extra_fields. */
@@ -208,25 +194,30 @@ static enum status append_sub(struct tiff_file *file, const struct ifd_source *s
 
 enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *metadata, struct error *error)
 {
+    TIFF *tiff = file->tiff;
     int orientation = metadata->orientation != 0 ? metadata->orientation : exif_orientation(&metadata->exif);
+    const char *xmp = metadata_text(metadata, XMP_KEY);
     struct ifd_source source;
     uint64_t ifd;
 
-    write_resolution(file->tiff, metadata);
-    write_chromaticities(file->tiff, metadata);
+    write_resolution(tiff, metadata);
+    write_chromaticities(tiff, metadata);
     if (orientation != 0)
-        TIFFSetField(file->tiff, TIFFTAG_ORIENTATION, orientation);
+        TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
     if (metadata->icc.data != NULL && metadata->icc.size <= UINT32_MAX)
-        TIFFSetField(file->tiff, TIFFTAG_ICCPROFILE, (uint32_t)metadata->icc.size, metadata->icc.data);
-    enum status status = write_texts(file->tiff, metadata, error);
-    if (status == STATUS_OK)
-        status = write_extras(file, metadata, error);
-    /* libtiff has refused the value of a tag. */
-    if (status == STATUS_OK && file->message[0] != '\0')
-        status = tiff_file_fail_writing(file, error);
+        TIFFSetField(tiff, TIFFTAG_ICCPROFILE, (uint32_t)metadata->icc.size, metadata->icc.data);
+    for (int i = 0; i < TIFF_TEXT_TAGS; i++)
+        if (tiff_write_text(tiff, metadata, &tiff_text_tags[i], error) != STATUS_OK)
+            return STATUS_FAILED;
+    if (xmp != NULL && xmp[0] != '\0' && strlen(xmp) <= UINT32_MAX)
+        TIFFSetField(tiff, TIFFTAG_XMLPACKET, (uint32_t)strlen(xmp), xmp);
+    if (write_items(tiff, metadata, error) != STATUS_OK || write_extras(file, metadata, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (file->message[0] != '\0') /* libtiff has refused the value of a tag */
+        return tiff_file_fail_writing(file, error);
 
-    if (status != STATUS_OK || !ifd_source_of_blob(&metadata->exif, &source, &ifd))
-        return status;
-    status = append_sub(file, &source, ifd, IFD_EXIF, error);
+    if (!ifd_source_of_blob(&metadata->exif, &source, &ifd))
+        return STATUS_OK;
+    enum status status = append_sub(file, &source, ifd, IFD_EXIF, error);
     return status == STATUS_OK ? append_sub(file, &source, ifd, IFD_GPS, error) : status;
 }

@@ -92,10 +92,9 @@ static uint32_t tiff_choose_count(const struct tiff_decoder *decoder, int thread
     const uint64_t affordable = limit / (strip_memory(decoder) + decoder->memory);
     uint32_t count = (uint32_t)threads * STRIPS_PER_THREAD;
 
-    if (threads < 2 || layout->compression == COMPRESSION_NONE ||
-        layout->compression ==
-            COMPRESSION_OJPEG /* its codec cannot read through a descriptor shared with other handles */
-        || total < STRIPS_MIN || total * strip_memory(decoder) < PAGE_MIN)
+    /* The codec of old-style JPEG cannot read from a descriptor that other handles use. */
+    if (threads < 2 || layout->compression == COMPRESSION_NONE || layout->compression == COMPRESSION_OJPEG ||
+        total < STRIPS_MIN || total * strip_memory(decoder) < PAGE_MIN)
         return 1;
     count = count < total ? count : total;
     count = count < affordable ? count : (uint32_t)affordable;
@@ -132,7 +131,7 @@ enum status tiff_prefetch_open(struct tiff_decoder *decoder, const struct reader
     if (decoder->method != TIFF_DECODE_STRIPS)
         return STATUS_OK;
     const uint32_t count = tiff_choose_count(decoder, threads, options->memory);
-    struct tiff_prefetch *opened = allocate_zeroed(1, sizeof *opened, "TIFF strips", error);
+    struct tiff_prefetch *opened = *prefetch = allocate_zeroed(1, sizeof **prefetch, "TIFF strips", error);
     if (opened == NULL)
         return STATUS_FAILED;
     opened->decoder = decoder;
@@ -140,10 +139,6 @@ enum status tiff_prefetch_open(struct tiff_decoder *decoder, const struct reader
         ordered_open(&opened->strips, threads, count, sizeof(struct strip_slot), decode_slot, error);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
         status = open_slot(opened, ordered_slot(&opened->strips, i), error);
-    if (status == STATUS_OK)
-        *prefetch = opened;
-    else
-        tiff_prefetch_close(opened);
     return status;
 }
 

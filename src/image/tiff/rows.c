@@ -24,37 +24,30 @@ enum {
     BLOCK_SIZE = 256 << 10      /* bytes of a plane that tiff_decoder_fetch reads at once */
 };
 
-/* One row of tiff_copy_strided. With constant sizes the compiler turns memcpy into moves. */
-static void copy_strided_row(unsigned char *to, size_t stride, const unsigned char *from, size_t size,
-                             size_t pixels)
-{
-    switch (size) {
-    case 1:
-        for (size_t x = 0; x < pixels; x++)
-            to[x * stride] = from[x];
-        break;
-    case 2:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + x * stride, from + x * 2, 2);
-        break;
-    case 4:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + x * stride, from + x * 4, 4);
-        break;
-    default:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + x * stride, from + x * size, size);
-    }
-}
-
 void tiff_copy_strided(unsigned char *to, size_t to_pitch, size_t stride, const unsigned char *from,
                        size_t from_pitch, size_t size, size_t pixels, uint32_t rows)
 {
     for (uint32_t y = 0; y < rows; y++, to += to_pitch, from += from_pitch)
         if (stride == size)
             memcpy(to, from, pixels * size);
-        else
-            copy_strided_row(to, stride, from, size, pixels);
+        else /* with constant sizes the compiler turns memcpy into moves */
+            switch (size) {
+            case 1:
+                for (size_t x = 0; x < pixels; x++)
+                    to[x * stride] = from[x];
+                break;
+            case 2:
+                for (size_t x = 0; x < pixels; x++)
+                    memcpy(to + x * stride, from + x * 2, 2);
+                break;
+            case 4:
+                for (size_t x = 0; x < pixels; x++)
+                    memcpy(to + x * stride, from + x * 4, 4);
+                break;
+            default:
+                for (size_t x = 0; x < pixels; x++)
+                    memcpy(to + x * stride, from + x * size, size);
+            }
 }
 
 uint32_t tiff_decoder_strip_rows(const struct tiff_decoder *decoder, uint32_t number)

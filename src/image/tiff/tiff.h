@@ -25,10 +25,10 @@
 
 /* ---------------- file.c: a libtiff handle on an open file, and its messages */
 
-/* A file that grows in memory. */
+/* The bytes of a file in memory; struct tiff_file has their number. */
 struct tiff_memory {
-    unsigned char *bytes; /* `capacity` bytes, of which `size` are written; owned by the caller */
-    size_t size, capacity;
+    unsigned char *bytes; /* owned by the caller */
+    size_t capacity;      /* bytes allocated */
 };
 
 /* A libtiff handle. The struct must not move while it is open, as libtiff keeps its address. */
@@ -85,12 +85,12 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error);
 
 /* Returns a source for image/ifd.h that reads the file's bytes, and the offset of the current directory. It
- * has all tags, libtiff only those of the filtered directory. */
+ * has all tags, while libtiff reads the filtered directory. */
 void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd);
 
 /* Reads the value of a tag of the current directory whose elements are bytes, and appends a NUL, which
- * value->size does not count. The caller frees value->data. It is NULL if there is no such tag, or if the
- * value has more than 16 MiB, which the metadata notes as left out. */
+ * value->size does not count. The caller frees value->data. It is NULL if the tag is missing or empty, or if
+ * the value has more than 16 MiB, which the metadata notes as left out. */
 enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *value,
                             struct metadata *metadata, struct error *error);
 
@@ -208,7 +208,7 @@ struct tiff_decoder {
     uint32_t strip_height;            /* rows of a strip or tile, at most the page's */
     uint32_t tile_width;              /* pixels; of strips: the page's */
     enum tiff_decoding method;        /* of this page */
-    /* Of deflate: one, or one per plane if TIFF_DECODE_SEQUENTIAL. Other codecs: NULL. */
+    /* Deflate has one, or one per plane if TIFF_DECODE_SEQUENTIAL. Other codecs have none. */
     struct tiff_inflater *inflater[TIFF_PLANES];
     unsigned char *block; /* a tile, or rows of one plane */
     uint32_t block_rows;  /* maximum rows of a plane that tiff_decoder_fetch reads at once */
@@ -231,7 +231,7 @@ enum status tiff_decoder_decode_strip(struct tiff_decoder *decoder, uint32_t num
                                       struct error *error);
 
 /* The other methods: decodes rows to memory, `pitch` bytes apart. TIFF_DECODE_SEQUENTIAL: `first` is the row
- * after those of the last call. */
+ * after the last one that was decoded. */
 enum status tiff_decoder_fetch(struct tiff_decoder *decoder, uint32_t first, uint32_t count,
                                unsigned char *to, size_t pitch, struct error *error);
 
@@ -257,16 +257,16 @@ void tiff_copy_strided(unsigned char *to, size_t to_pitch, size_t stride, const 
 
 struct tiff_prefetch;
 
-/* Opens the prefetch of a page for TIFF_DECODE_STRIPS; *prefetch is NULL for other methods and after a
- * failure. `decoder` must stay valid until the prefetch is closed. */
+/* Opens the prefetch of a page for TIFF_DECODE_STRIPS; *prefetch is NULL for other methods. `decoder` must
+ * stay valid until the prefetch is closed, which the caller does also after a failure. */
 enum status tiff_prefetch_open(struct tiff_decoder *decoder, const struct reader_options *options,
                                struct tiff_prefetch **prefetch, struct error *error);
 
 /* Returns the bytes of memory that decoded strips and their handles take; 0 for NULL. */
 uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch);
 
-/* Copies rows to memory, `pitch` bytes apart. `first` is at least the row after those of the last call; rows
- * between are skipped. */
+/* Copies rows to memory, `pitch` bytes apart. `first` is after the last row that was copied; rows
+ * between them are skipped. */
 enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
                                 unsigned char *to, size_t pitch, struct error *error);
 

@@ -208,7 +208,7 @@ static enum status emit_strip(void *context, struct part *part, struct error *er
     const bool is_uncompressed = strip->memory.bytes == NULL;
     unsigned char *data = is_uncompressed ? part->rows : strip->memory.bytes + HEADER_SIZE;
     const size_t size =
-        is_uncompressed ? part->count * part->options->row_size : strip->memory.size - HEADER_SIZE;
+        is_uncompressed ? part->count * part->options->row_size : (size_t)strip->file.size - HEADER_SIZE;
 
     /* If the first image of a stack that ImageJ or tifffile described is contiguous, tifffile reads the whole
        stack as contiguous. A gap after the first strip prevents that. */
