@@ -237,8 +237,6 @@ static void png_close_reader(struct reader *base)
 static enum status png_open_reader(struct reader *base, struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    if (base->options.page > 1)
-        return fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", base->options.page);
     enum status status = png_session_open(&reader->session, base->file, error);
     if (status == STATUS_OK)
         status = png_session_run(&reader->session, png_read_header, reader, error);
