@@ -14,8 +14,8 @@
 
 enum {
     ROW_BUFFERS = 2, /* the next row, filtered, and the one above */
-    METADATA_COPIES =
-        4, /* the reader's, the output's, and one in UTF-8 or deflated, of up to twice the size */
+    /* The reader's, the output's, and one in UTF-8 or deflated, of up to twice the size. */
+    METADATA_COPIES = 4,
 };
 
 struct png_reader {
@@ -40,12 +40,10 @@ static enum status png_read_header(void *context, struct error *error)
 
     info->width = png_get_image_width(session->png, session->info);
     info->height = png_get_image_height(session->png, session->info);
-    enum status status = check_image_size(info->width, info->height, reader->base.options.max_pixels, error);
-    if (status != STATUS_OK)
-        return status;
+    if (check_image_size(info->width, info->height, reader->base.options.max_pixels, error) != STATUS_OK)
+        return STATUS_FAILED;
 
-    /* Ask for whole bytes, alpha in place of tRNS and of a palette's transparency, and the host's byte order.
-     */
+    /* Ask for whole bytes, alpha instead of tRNS, and the host's byte order. */
     const int depth = png_get_bit_depth(session->png, session->info);
     const png_byte type = png_get_color_type(session->png, session->info);
     const bool has_trns = png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0;

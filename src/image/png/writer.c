@@ -112,8 +112,7 @@ static int choose_strategy(const unsigned char *bytes, size_t size)
 {
     size_t zeros, runs;
     png_count_runs(bytes, size, &zeros, &runs);
-    const double in_runs = 8.0 * (double)runs / (double)size,
-                 zero = (double)zeros / (double)size; /* fractions */
+    const double in_runs = 8.0 * (double)runs / (double)size, zero = (double)zeros / (double)size;
     return in_runs > 0.4 ? Z_FILTERED : in_runs > (zero > 0.4 ? 0.18 : 0.004) ? Z_RLE : Z_HUFFMAN_ONLY;
 }
 
