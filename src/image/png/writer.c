@@ -285,7 +285,7 @@ static enum status png_put_rows(struct writer *base, const void *data, size_t pi
 static enum status png_end_page(struct writer *base, struct error *error)
 {
     enum status status = parts_finish(((struct png_writer *)base)->parts, error);
-    return status == STATUS_OK ? png_chunk_write(base->output.file, "IEND", NULL, 0, error) : status;
+    return status == STATUS_OK ? png_chunk_write(base->output.file, "IEND", "", 0, error) : status;
 }
 
 static void close_writer(struct writer *base)
