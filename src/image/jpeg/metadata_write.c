@@ -171,17 +171,6 @@ static enum status jpeg_write_text(FILE *file, const struct text_entry *text, st
     return status;
 }
 
-/* Order of the texts in the file. XMP is first, where readers look for it. The comment without a key is last,
- * as many programs show the last of several comments. */
-enum text_rank { RANK_XMP, RANK_KEYED, RANK_COMMENT, RANKS };
-
-static enum text_rank text_rank(const struct text_entry *text)
-{
-    return strcmp(text->key, XMP_KEY) == 0       ? RANK_XMP
-           : strcmp(text->key, COMMENT_KEY) == 0 ? RANK_COMMENT
-                                                 : RANK_KEYED;
-}
-
 enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error)
 {
     static const unsigned char start[] = {0xff, MARKER_SOI};
@@ -195,11 +184,19 @@ enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool 
         (has_icc && write_icc(file, &metadata->icc, error) != STATUS_OK) ||
         (iptc != NULL && write_iptc(file, iptc, error) != STATUS_OK))
         return STATUS_FAILED;
-    for (enum text_rank rank = RANK_XMP; rank < RANKS; rank++)
-        for (size_t i = 0; i < metadata->text_count; i++)
-            if (text_rank(&metadata->texts[i]) == rank && jpeg_holds_text(&metadata->texts[i]) &&
-                jpeg_write_text(file, &metadata->texts[i], error) != STATUS_OK)
+    /* XMP is first, where readers look for it. The comment without a key is last, as many programs show the
+       last of several comments. */
+    for (int rank = 0; rank < 3; rank++)
+        for (size_t i = 0; i < metadata->text_count; i++) {
+            const struct text_entry *text = &metadata->texts[i];
+            const bool is_xmp = strcmp(text->key, XMP_KEY) == 0,
+                       has_key = strcmp(text->key, COMMENT_KEY) != 0;
+            if (rank == (is_xmp    ? 0
+                         : has_key ? 1
+                                   : 2) &&
+                jpeg_holds_text(text) && jpeg_write_text(file, text, error) != STATUS_OK)
                 return STATUS_FAILED;
+        }
     return STATUS_OK;
 }
 

@@ -102,7 +102,6 @@ struct row_request {
     uint32_t count;      /* rows */
 };
 
-/* Step: reads rows. */
 static enum status jpeg_read_rows(void *context, struct error *error)
 {
     const struct row_request *request = context;

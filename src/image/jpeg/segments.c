@@ -161,11 +161,12 @@ void jpeg_companions_warn(const struct jpeg_companions *companions, struct metad
 /* ---------------------------------------------------------------- segments */
 
 /* Adds a comment as a text. T.81 does not specify the encoding: UTF-8 if it is valid, otherwise Latin-1. The
- * comment may begin with a PNG keyword, as jpeg_metadata_write writes it. */
+ * comment may begin with a PNG keyword, or the key of a TIFF tag, as jpeg_metadata_write writes it. */
 static enum status parse_comment(struct jpeg_segments *segments, struct error *error)
 {
-    static const char *const keys[] = {"Title",    "Author",     "Description", "Copyright", "Creation Time",
-                                       "Software", "Disclaimer", "Warning",     "Source"};
+    static const char *const keys[] = {"Title",         "Author",   "Description", "Copyright",
+                                       "Creation Time", "Software", "Disclaimer",  "Warning",
+                                       "Source",        "Make",     "Model"};
     segments->data[segments->size] = '\0';
     char *text = (char *)segments->data, *converted = NULL;
     if (!utf8_is_valid(text, strlen(text))) {

@@ -178,7 +178,6 @@ static enum status parse_items(char *xml, struct metadata *metadata, struct erro
     return status;
 }
 
-/* Reads the text tags, XMP and GDAL's items. */
 static enum status read_texts(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
     struct blob xmp, items;

@@ -147,7 +147,6 @@ static enum status write_items(TIFF *tiff, const struct metadata *metadata, stru
 
 /* ---------------------------------------------------------------- other tags, EXIF */
 
-/* Writes the tags of tiff_extra_fields. */
 static enum status write_extras(struct tiff_file *file, const struct metadata *metadata, struct error *error)
 {
     bool registered = false; /* the fields, with libtiff */

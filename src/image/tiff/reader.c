@@ -197,7 +197,6 @@ struct tiff_reader {
     uint32_t row;                   /* the next to be read */
 };
 
-/* Frees everything that belongs to the current page. */
 static void close_page(struct tiff_reader *reader)
 {
     tiff_prefetch_close(reader->prefetch);

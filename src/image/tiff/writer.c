@@ -200,7 +200,6 @@ static void close_strip(struct part *part)
     free(((struct strip *)part)->memory.bytes);
 }
 
-/* Writes a strip to the file. */
 static enum status emit_strip(void *context, struct part *part, struct error *error)
 {
     struct tiff_writer *writer = context;
