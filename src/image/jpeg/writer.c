@@ -271,8 +271,7 @@ static enum status jpeg_end_page(struct writer *base, struct error *error)
 
 static void jpeg_close_writer(struct writer *base)
 {
-    struct jpeg_writer *writer = (struct jpeg_writer *)base;
-    jpeg_session_close(&writer->session);
+    jpeg_session_close(&((struct jpeg_writer *)base)->session);
 }
 
 static const struct writer_class jpeg_writer_class = {
@@ -308,8 +307,7 @@ static const char *describe_coding(const struct image_info *info)
     return text;
 }
 
-/* Warns of bytes after the last end marker (EOI) in the last 64 KiB. Zeros after it are padding of cameras.
- */
+/* Warns of bytes after the last end marker (EOI) in the last 64 KiB, except zeros, with which cameras pad. */
 static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error *error)
 {
     enum { TAIL = 64 << 10 };

@@ -1,7 +1,6 @@
 /* Decodes strips and tiles that are compressed by deflate:
  *
- *     file ─▶ input (64 KiB) ─▶ ISA-L: inflate, Adler-32 ─▶ rows of the caller: swap bytes, undo the
- * predictor
+ *     file ─▶ input (64 KiB) ─▶ ISA-L: inflate, Adler-32 ─▶ rows of the caller: swap, undo the predictor
  *
  * Rows are decoded into the caller's memory, a few at a time: tall strips take no further memory, and rows
  * are in the cache when their predictor is undone. Damage sets the file's message, as libtiff does. */

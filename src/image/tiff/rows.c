@@ -1,9 +1,8 @@
 /* Decodes the rows of a TIFF page, by one of three methods that tiff_decoder_open chooses:
  *
- *     TIFF_DECODE_RAW         uncompressed strips ─────────▶ tiff_decoder_fetch ─▶ caller
- *     TIFF_DECODE_SEQUENTIAL  tall strips, row after row ──▶ tiff_decoder_fetch ─▶ caller
- *     TIFF_DECODE_STRIPS      others: strips, tiles, RGBA ─▶ tiff_decoder_decode_strip ─▶ prefetch.c ─▶
- * caller
+ *     TIFF_DECODE_RAW         uncompressed strips ────────▶ tiff_decoder_fetch ─▶ caller
+ *     TIFF_DECODE_SEQUENTIAL  tall strips, row after row ─▶ tiff_decoder_fetch ─▶ caller
+ *     TIFF_DECODE_STRIPS      others ─▶ tiff_decoder_decode_strip ─▶ prefetch.c ─▶ caller
  *
  * Strips of one plane are decoded into the caller's memory. Strips of several planes, and tiles, are decoded
  * into a block and copied from there, pixels interleaved. Tried and lost: reading uncompressed data as whole
