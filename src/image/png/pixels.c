@@ -9,6 +9,7 @@
 #include "image/inflate.h"
 #include "image/png/png.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ enum {
 };
 
 struct png_pixels {
-    struct png_pixels_options options;
+    struct reader *reader;    /* the caller's */
+    size_t row_size;          /* bytes of an unfiltered row */
     char name[NAME_SIZE + 1]; /* of the current chunk; ends in NUL */
     uint32_t left;            /* bytes of the chunk's data that were not read yet */
     uint32_t crc;             /* CRC of the chunk's name and of the data that were read */
@@ -41,17 +43,18 @@ struct png_pixels {
 /* Returns the bytes from row to row of `rows`. */
 static size_t filtered_stride(const struct png_pixels *pixels)
 {
-    return pixels->options.row_size + 1;
+    return pixels->row_size + 1;
 }
 
-struct png_pixels *png_pixels_open(const struct png_pixels_options *options, struct error *error)
+struct png_pixels *png_pixels_open(struct reader *reader, uint32_t size, struct error *error)
 {
     struct png_pixels *pixels = allocate_zeroed(1, sizeof *pixels, "PNG", error);
     if (pixels == NULL)
         return NULL;
-    pixels->options = *options;
+    pixels->reader = reader;
+    pixels->row_size = row_size(&reader->info);
     memcpy(pixels->name, "IDAT", NAME_SIZE);
-    pixels->left = options->first_idat_size;
+    pixels->left = size;
     pixels->crc = isal_crc32(0, pixels->name, NAME_SIZE);
     inflate_begin(&pixels->stream);
     return pixels;
@@ -60,11 +63,12 @@ struct png_pixels *png_pixels_open(const struct png_pixels_options *options, str
 /* Allocates at the first row, not before, as the header may promise rows that exceed the memory. */
 static enum status allocate_rows(struct png_pixels *pixels, struct error *error)
 {
+    const uint32_t height = pixels->reader->info.height;
     size_t row = filtered_stride(pixels), capacity = row < ROWS_SIZE ? ROWS_SIZE / row : 1;
     if (pixels->rows != NULL)
         return STATUS_OK;
-    pixels->capacity = capacity < pixels->options.row_count ? (uint32_t)capacity : pixels->options.row_count;
-    pixels->above = allocate_zeroed(1, pixels->options.row_size, "PNG", error);
+    pixels->capacity = capacity < height ? (uint32_t)capacity : height;
+    pixels->above = allocate_zeroed(1, pixels->row_size, "PNG", error);
     pixels->rows = pixels->above == NULL ? NULL : allocate(row * pixels->capacity, "PNG", error);
     return pixels->rows == NULL ? STATUS_FAILED : STATUS_OK;
 }
@@ -91,7 +95,7 @@ enum status png_read_bytes(FILE *file, void *bytes, size_t size, struct error *e
 static enum status read_data(struct png_pixels *pixels, uint32_t *size, struct error *error)
 {
     *size = pixels->left < INPUT_SIZE ? pixels->left : INPUT_SIZE;
-    enum status status = png_read_bytes(pixels->options.file, pixels->input, *size, error);
+    enum status status = png_read_bytes(pixels->reader->file, pixels->input, *size, error);
     pixels->left -= *size;
     pixels->crc = isal_crc32(pixels->crc, pixels->input, *size);
     return status;
@@ -108,7 +112,7 @@ static bool is_optional(const struct png_pixels *pixels)
 static enum status check_checksum(struct png_pixels *pixels, struct error *error)
 {
     unsigned char crc[CRC_SIZE];
-    if (png_read_bytes(pixels->options.file, crc, CRC_SIZE, error) != STATUS_OK)
+    if (png_read_bytes(pixels->reader->file, crc, CRC_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     if (png_get_uint_32(crc) != pixels->crc && !is_optional(pixels))
         return fail(error, STATUS_FAILED, "damaged PNG: %s: CRC error", pixels->name);
@@ -120,8 +124,8 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
 {
     unsigned char length[4];
     if (check_checksum(pixels, error) != STATUS_OK ||
-        png_read_bytes(pixels->options.file, length, sizeof length, error) != STATUS_OK ||
-        png_read_bytes(pixels->options.file, pixels->name, NAME_SIZE, error) != STATUS_OK)
+        png_read_bytes(pixels->reader->file, length, sizeof length, error) != STATUS_OK ||
+        png_read_bytes(pixels->reader->file, pixels->name, NAME_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     pixels->left = png_get_uint_32(length);
     pixels->crc = isal_crc32(0, pixels->name, NAME_SIZE);
@@ -154,7 +158,7 @@ static const char *inflate_error_text(int result)
 {
     switch (result) {
     case ISAL_NEED_DICT:
-        return "it wants a dictionary";
+        return "it needs a preset dictionary";
     case ISAL_UNSUPPORTED_METHOD:
         return "an unknown compression method";
     case ISAL_INCORRECT_CHECKSUM:
@@ -187,45 +191,45 @@ static enum status skip_surplus(struct png_pixels *pixels, struct error *error)
     enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
     unsigned char extra[4096];
     size_t made, surplus = 0;
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX) {
-        status = inflate_piece(pixels, extra, sizeof extra, &made, error);
-        surplus += made;
-    }
+    for (; !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX; surplus += made)
+        if (inflate_piece(pixels, extra, sizeof extra, &made, error) != STATUS_OK)
+            return STATUS_FAILED;
     if (surplus > SURPLUS_MAX)
-        metadata_warn(pixels->options.trailing, PNG_SURPLUS);
-    return status;
+        metadata_warn(&pixels->reader->trailing, PNG_SURPLUS);
+    return STATUS_OK;
 }
 
 /* Inflates the next rows, after all of the last ones were used. */
 static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
 {
-    uint32_t left = pixels->options.row_count - pixels->inflated;
+    uint32_t left = pixels->reader->info.height - pixels->inflated;
     pixels->rows_ready = left < pixels->capacity ? left : pixels->capacity;
     pixels->rows_used = 0;
     pixels->inflated += pixels->rows_ready;
     unsigned char *to = pixels->rows;
     size_t size = pixels->rows_ready * filtered_stride(pixels);
-    enum status status = STATUS_OK;
-    for (size_t made; status == STATUS_OK && size > 0; to += made, size -= made) {
+    for (size_t made; size > 0; to += made, size -= made) {
         if (inflate_has_ended(&pixels->stream))
             return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
-        status = inflate_piece(pixels, to, size, &made, error);
+        if (inflate_piece(pixels, to, size, &made, error) != STATUS_OK)
+            return STATUS_FAILED;
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch, uint32_t count,
                             struct error *error)
 {
-    const struct png_pixels_options *options = &pixels->options;
+    const struct image_info *info = &pixels->reader->info;
+    const bool swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16;
+    const size_t size = pixels->row_size;
     if (allocate_rows(pixels, error) != STATUS_OK)
         return STATUS_FAILED;
     const unsigned char *above = pixels->above;
     unsigned char *to = data;
     for (uint32_t i = 0; i < count; i++, to += pitch) {
         if (pixels->rows_used == pixels->rows_ready) {
-            memmove(pixels->above, above, options->row_size); /* it may be in pixels->rows */
+            memmove(pixels->above, above, size); /* it may be in pixels->rows */
             above = pixels->above;
             if (inflate_rows(pixels, error) != STATUS_OK)
                 return STATUS_FAILED;
@@ -233,40 +237,40 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
         /* A row whose bytes will be swapped is unfiltered in place: the filter of the row below needs it in
          * the file's byte order. */
         unsigned char *filtered = pixels->rows + pixels->rows_used++ * filtered_stride(pixels);
-        unsigned char *unfiltered = options->swap ? filtered + 1 : to;
-        const struct png_row row = {filtered + 1, above, options->row_size, options->pixel_size};
+        unsigned char *unfiltered = swap ? filtered + 1 : to;
+        const struct png_row row = {filtered + 1, above, size, pixel_size(info)};
         if (filtered[0] >= ROW_FILTER_COUNT)
             return fail(error, STATUS_FAILED, "damaged PNG: a row with the unknown filter %d", filtered[0]);
         png_unfilter_row((enum png_filter)filtered[0], &row, unfiltered);
-        if (options->swap)
-            sample_swap(unfiltered, options->row_size, to);
+        if (swap)
+            sample_swap(unfiltered, size, to);
         above = unfiltered;
     }
-    memmove(pixels->above, above, options->row_size); /* the caller may overwrite its rows */
+    memmove(pixels->above, above, size); /* the caller may overwrite its rows */
     return STATUS_OK;
 }
 
 /* Reads the rest of the chunk's data for its CRC. */
 static enum status skip_data(struct png_pixels *pixels, struct error *error)
 {
-    enum status status = STATUS_OK;
     uint32_t size;
-    while (status == STATUS_OK && pixels->left > 0)
-        status = read_data(pixels, &size, error);
-    return status;
+    while (pixels->left > 0)
+        if (read_data(pixels, &size, error) != STATUS_OK)
+            return STATUS_FAILED;
+    return STATUS_OK;
 }
 
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
 {
-    enum status status = skip_surplus(pixels, error);
-    if (status == STATUS_OK)
-        status = skip_data(pixels, error);
-    while (status == STATUS_OK && strcmp(pixels->name, "IEND") != 0) {
-        status = next_chunk(pixels, error);
-        if (status == STATUS_OK && is_optional(pixels))
-            png_metadata_note_trailing(pixels->options.trailing, pixels->name);
-        if (status == STATUS_OK)
-            status = skip_data(pixels, error);
+    if (skip_surplus(pixels, error) != STATUS_OK || skip_data(pixels, error) != STATUS_OK)
+        return STATUS_FAILED;
+    while (strcmp(pixels->name, "IEND") != 0) {
+        if (next_chunk(pixels, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (is_optional(pixels))
+            png_metadata_note_trailing(&pixels->reader->trailing, pixels->name);
+        if (skip_data(pixels, error) != STATUS_OK)
+            return STATUS_FAILED;
     }
-    return status == STATUS_OK ? check_checksum(pixels, error) : status;
+    return check_checksum(pixels, error);
 }

@@ -107,18 +107,10 @@ enum status png_read_bytes(FILE *file, void *bytes, size_t size, struct error *e
 
 struct png_pixels;
 
-struct png_pixels_options {
-    FILE *file;                /* at the first byte of the first IDAT's data */
-    uint32_t first_idat_size;  /* bytes of that IDAT's data */
-    size_t row_size;           /* bytes of a row */
-    size_t pixel_size;         /* bytes of a pixel: 1, 2, 3, 4, 6 or 8 */
-    uint32_t row_count;        /* of the image */
-    struct metadata *trailing; /* receives notes about chunks after the pixels */
-    bool swap;                 /* exchange the bytes of 16-bit samples */
-};
-
-/* Begins to read. Returns NULL if out of memory. The caller calls png_pixels_close. */
-struct png_pixels *png_pixels_open(const struct png_pixels_options *options, struct error *error);
+/* Begins to read from reader->file, which is at the data of the first IDAT, `size` bytes. reader->info
+ * describes the rows; reader->trailing receives notes about chunks after them. The reader must stay valid
+ * until png_pixels_close. Returns NULL if out of memory. */
+struct png_pixels *png_pixels_open(struct reader *reader, uint32_t size, struct error *error);
 
 /* Reads the next `count` rows to `data`, `pitch` bytes apart. */
 enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch, uint32_t count,

@@ -64,14 +64,7 @@ static enum status png_read_header(void *context, struct error *error)
     /* Let pixels.c read samples that need no conversion. libpng has read the header of the first IDAT. */
     if (info->palette || depth < 8 || reader->interlaced || has_trns)
         return STATUS_OK;
-    const struct png_pixels_options options = {.file = reader->base.file,
-                                               .first_idat_size = png_get_uint_32(session->last_header),
-                                               .row_size = row_size(info),
-                                               .pixel_size = pixel_size(info),
-                                               .row_count = info->height,
-                                               .trailing = &reader->base.trailing,
-                                               .swap = BYTE_ORDER == LITTLE_ENDIAN && depth == 16};
-    reader->pixels = png_pixels_open(&options, error);
+    reader->pixels = png_pixels_open(&reader->base, png_get_uint_32(session->last_header), error);
     return reader->pixels == NULL ? STATUS_FAILED : STATUS_OK;
 }
 

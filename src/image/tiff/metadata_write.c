@@ -178,11 +178,10 @@ static enum status append_sub(struct tiff_file *file, const struct ifd_source *s
     /* libtiff appends to the file, so that it does not overwrite these bytes. */
     struct ifd_sink sink = {.base = (file->size + 1) & ~(uint64_t)1, .big = TIFFIsBigTIFF(file->tiff)};
     uint64_t from, to;
-    enum status status = STATUS_OK;
 
     if (!ifd_find_unsigned(source, ifd, tag, &from))
         return STATUS_OK;
-    status = ifd_copy(source, from, NULL, &sink, &to, error);
+    enum status status = ifd_copy(source, from, NULL, &sink, &to, error);
     if (status == STATUS_OK && to != 0 &&
         (!tiff_file_write_at(file, sink.base, sink.bytes.data, sink.bytes.size) ||
          !TIFFSetField(file->tiff, tag, to)))

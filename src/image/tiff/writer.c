@@ -262,16 +262,13 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
     const uint64_t expected = base->options.expected_bytes;
-    const bool big = expected == 0 || expected > LARGEST_CLASSIC_FILE;
-    enum status status = STATUS_OK;
+    const char *mode = expected == 0 || expected > LARGEST_CLASSIC_FILE ? "w8" : "w"; /* w8: BigTIFF */
 
     /* Open the file, or write the directory of the page before. */
-    if (writer->file.tiff == NULL)
-        status = tiff_file_open(&writer->file, fileno(base->output.file), big ? "w8" : "w", error);
-    if (status == STATUS_OK)
-        status = write_directory(writer, true, error);
-    if (status != STATUS_OK)
-        return status;
+    if ((writer->file.tiff == NULL &&
+         tiff_file_open(&writer->file, fileno(base->output.file), mode, error) != STATUS_OK) ||
+        write_directory(writer, true, error) != STATUS_OK)
+        return STATUS_FAILED;
 
     /* Strips. The first image of an uncompressed stack has at least two, for the gap (emit_strip). */
     struct parts_options strips = strip_options(&base->options, info);
