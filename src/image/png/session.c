@@ -68,6 +68,12 @@ static png_voidp on_allocate(png_structp png, png_alloc_size_t size)
     return memory;
 }
 
+static void on_free(png_structp png, png_voidp memory)
+{
+    (void)png;
+    free(memory);
+}
+
 /* Reads for libpng. Copies eight bytes that are read at once, which may be a chunk's header. */
 static void on_read(png_structp png, png_bytep data, size_t size)
 {
@@ -93,7 +99,7 @@ enum status png_session_open(struct png_session *session, FILE *file, struct err
 {
     *session = (struct png_session){.error = error, .left = SIZE_MAX};
     session->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, session, on_error, on_warning, session,
-                                            on_allocate, NULL /* free() */);
+                                            on_allocate, on_free);
     if (session->png != NULL)
         session->info = png_create_info_struct(session->png);
     if (session->info == NULL)

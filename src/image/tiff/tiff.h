@@ -248,8 +248,8 @@ void tiff_copy_strided(unsigned char *to, size_t to_pitch, size_t stride, const 
  * TIFF_DECODE_STRIPS: decodes the strips of a page before they are asked for, on several threads, each slot
  * with a libtiff handle of its own on the file:
  *
- *     file ─▶ handle, tiff_rows ─▶ strip k     ─▶ fetch ─▶ caller
- *          ─▶ handle, tiff_rows ─▶ strip k + 1
+ *     file ─▶ handle, decoder ─▶ strip k     ─▶ fetch ─▶ caller
+ *          ─▶ handle, decoder ─▶ strip k + 1
  *          ─▶ ...
  *
  * If threads gain nothing (the page is small, uncompressed or of few strips, or memory is short), the

@@ -36,7 +36,7 @@ struct tiff_writer {
     struct tiff_file file;
     uint32_t page;        /* number of the current page, from 0 */
     bool pending;         /* the page's pixels are written, its directory is not */
-    bool split_stack;     /* the first image is split by a gap: see emit_strip */
+    bool split_stack;     /* images are split by a gap: see emit_strip */
     struct parts *strips; /* receives the page's rows; NULL between pages and for fax codes */
     uint32_t row;         /* fax codes: number of the next row */
 };
@@ -270,7 +270,7 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
         write_directory(writer, true, error) != STATUS_OK)
         return STATUS_FAILED;
 
-    /* Strips. The first image of an uncompressed stack has at least two, for the gap (emit_strip). */
+    /* Strips. An image of an uncompressed stack has at least two, for the gap (emit_strip). */
     struct parts_options strips = strip_options(&base->options, info);
     if (writer->page == 0)
         writer->split_stack = strips.encode == NULL && description_is_stack(&info->metadata) &&
