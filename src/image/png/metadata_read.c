@@ -24,13 +24,14 @@ enum status png_inflate_chunk(struct png_session *session, const unsigned char *
     struct inflate_state *stream = allocate(sizeof *stream, "metadata", session->error);
     enum status status = STATUS_OK;
     size_t capacity = 0, made = 1;
+    bool is_whole = false;
     int damage = 0; /* ISA-L's code. After damage ISA-L must not continue: it reads beyond its buffers */
     *inflated = (struct blob){NULL, 0};
     if (stream == NULL)
         return STATUS_FAILED;
     inflate_begin(stream);
     inflate_feed(stream, bytes, size);
-    while (damage == 0 && made > 0 && !inflate_has_ended(stream) && inflated->size <= most) {
+    while (damage == 0 && made > 0 && !is_whole && inflated->size <= most) {
         if (inflated->size == capacity) { /* grow, to at most one byte too many */
             capacity = capacity < CAPACITY_MIN ? CAPACITY_MIN : 2 * capacity;
             capacity = capacity < most + 1 ? capacity : most + 1;
@@ -43,9 +44,8 @@ enum status png_inflate_chunk(struct png_session *session, const unsigned char *
         }
         damage = inflate_some(stream, inflated->data + inflated->size, capacity - inflated->size, &made);
         inflated->size += made;
+        is_whole = damage == 0 && inflate_has_ended(stream) && inflated->size <= most;
     }
-    const bool is_whole =
-        status == STATUS_OK && damage == 0 && inflate_has_ended(stream) && inflated->size <= most;
     free(stream);
 
     /* Discarded bytes count, too, as the time to inflate them must be bounded. */
