@@ -40,7 +40,7 @@ uint64_t parts_memory(const struct parts_options *options)
 static void run_part(void *slot)
 {
     struct part *part = slot;
-    part->status = part->options->encode(part, &part->error);
+    part->status = part->options->encode == NULL ? STATUS_OK : part->options->encode(part, &part->error);
 }
 
 static void close_part(void *slot)

@@ -35,7 +35,7 @@ struct parts_options {
     int threads;
     /* Copies a row into the part, perhaps in another byte order. NULL: memcpy. */
     void (*copy)(const void *context, const void *row, unsigned char *to);
-    /* Encodes the part's rows. Called by several threads at once. */
+    /* Encodes the part's rows. Called by several threads at once. NULL: rows are emitted as they are. */
     enum status (*encode)(struct part *part, struct error *error);
     /* Receives the encoded parts from top to bottom; called by the caller's thread only. */
     enum status (*emit)(void *context, struct part *part, struct error *error);

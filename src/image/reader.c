@@ -178,6 +178,9 @@ static enum status open_page(struct reader *reader, struct error *error)
     const struct reader_class *class = reader->format->reader;
     if (!class->seeks && reader->head_size == 0)
         reader->head_size = fread(reader->head, 1, SIGNATURE_SIZE, reader->file);
+    if (class->next_page == NULL && reader->options.page > 1)
+        return fail(error, STATUS_FAILED, "there is no page %d; a %s has one", reader->options.page,
+                    reader->format->name);
     enum status status = class->open(reader, error);
     return status == STATUS_OK ? open_inks(reader, error) : status;
 }

@@ -1,9 +1,9 @@
 /* JPEG by libjpeg-turbo: gray and YCbCr, 8 bit. Sources: ITU-T T.81 (the format), T.871 (JFIF), CIPA DC-008
  * (EXIF), ICC.1 annex B.4, XMP part 3.
  *
- *     session.c          libjpeg with failures as statuses, on a FILE: used by all others
- *     reader.c           header and rows               segments.c        metadata that is read
- *     writer.c           rows, quality, the format     metadata_write.c  metadata that is written
+ *     session.c          runs libjpeg on a FILE; the other files call libjpeg only in its steps
+ *     reader.c           reads the header and rows     segments.c        reads metadata
+ *     writer.c           writes; estimates quality     metadata_write.c  writes metadata
  *     turn.c             moves and rotates blocks without decoding
  *
  * Private to src/image/jpeg; the Makefile collects format_jpeg (image/format.h). No state is shared: each
@@ -32,8 +32,8 @@ enum {
 /* ---------------- session.c
  *
  * libjpeg reports an error by calling error_exit, which must not return. Here it leaves the current step by
- * longjmp, and jpeg_session_run returns STATUS_FAILED; no other file knows of longjmp. Warnings that may cost
- * pixels are errors, too. */
+ * longjmp, and jpeg_session_run returns STATUS_FAILED; no other file calls longjmp. A warning that may cost
+ * pixels is an error, too. */
 
 struct jpeg_segments;
 
@@ -48,27 +48,26 @@ struct jpeg_session {
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     struct error *error;   /* of the current step; callbacks fill it in */
-    jmp_buf failed;        /* the current jpeg_session_run */
-    FILE *file;            /* the caller's. May be NULL in a session that reads: all bytes are in memory */
+    jmp_buf failed;        /* set by the current jpeg_session_run */
+    FILE *file;            /* the caller's */
     unsigned char *buffer; /* JPEG_BUFFER_SIZE bytes of the file; owned */
 
     /* Reading. */
     struct jpeg_source_mgr source;
     const unsigned char *start;     /* first byte of the current input: bytes in memory, or the buffer */
-    size_t zeros;                   /* number of successive zeros directly before it in the file */
+    size_t zeros;                   /* number of successive zero bytes in the file directly before `start` */
     struct jpeg_segments *segments; /* collects metadata; may be NULL */
-    bool in_header;                 /* the header is not complete; stray bytes in it cost no pixel */
     bool complete;                  /* all pixels are decoded; later bytes are not needed */
     bool ended;                     /* the file ended before its end marker (EOI) */
     bool has_no_end;                /* complete, but other data are in place of the end marker */
 
     /* Writing. */
-    struct jpeg_destination_mgr sink;
+    struct jpeg_destination_mgr destination;
     size_t skipped; /* bytes at the front of the buffer that are not written: first libjpeg's SOI, then 0 */
 };
 
 /* Begins to decode `size` bytes at `head` and then the rest of the file. The bytes must stay valid until the
- * first step has returned. The caller keeps the file and closes the session, also after a failure. */
+ * first step has returned. The file stays the caller's, who closes the session, also after a failure. */
 enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
                                    FILE *file, struct error *error);
 
@@ -85,100 +84,102 @@ typedef enum status (*jpeg_step)(void *context, struct error *error);
 enum status jpeg_session_run(struct jpeg_session *session, jpeg_step step, void *context,
                              struct error *error);
 
-/* Only in a step: ends it as a failure of libjpeg does. The caller has filled in session->error. */
+/* Only in a step: leaves the step, whose jpeg_session_run returns STATUS_FAILED. The caller has filled in
+ * session->error. */
 _Noreturn void jpeg_session_fail(struct jpeg_session *session);
 
-/* Only in a step: reads the next byte of the file, 0 to 255. After the end of the file, returns an end marker
- * again and again. */
-int jpeg_session_byte(struct jpeg_session *session);
+/* Only in a step: reads the next byte of the file, 0 to 255. After the end of the file, returns the two bytes
+ * of an end marker in turns. */
+int jpeg_session_read_byte(struct jpeg_session *session);
 
 /* STATUS_FAILED if the file ended too early and not all pixels are decoded. libjpeg itself fails only if it
  * needs the missing bytes. */
 enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error);
 
-/* Only in a step: true if the scans so far, including the current one, have all bits of all coefficients. */
+/* True if the scans so far, including the current one, have all bits of all coefficients. */
 bool jpeg_session_has_all_scans(const struct jpeg_session *session);
 
-/* Warns in `trailing` if the end marker is missing. */
-void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *trailing);
+/* After the last row: warns in `trailing` if the end marker is missing. */
+void jpeg_session_warn_missing_end(const struct jpeg_session *session, struct metadata *trailing);
 
 /* ---------------- writer.c
  *
  * libjpeg's quality, 1 to 100, scales two quantisation tables of ITU-T T.81, annex K.1. A file contains only
  * the scaled tables, from which the quality is estimated. */
 
-/* Returns the quality whose table for luma (component 0) or chroma (1) has the sum nearest to the sum of the
- * file's table. Several may be equally near: `preferred` wins if it is one of them (0: no preference, the
- * lowest wins). Returns 0 if the component has no table. To be called after the header was read. */
+/* After the header was read: returns the quality whose table for luma (component 0) or chroma (1) has the sum
+ * nearest to the sum of the file's table. Of several equally near ones returns `preferred` if it is one of
+ * them, else the lowest. 0: the component has no table. */
 int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred);
 
-/* Returns the chroma subsampling after the header was read; SUBSAMPLING_UNKNOWN for gray, and for kinds that
- * climg does not write. */
+/* After the header was read: returns the chroma subsampling; SUBSAMPLING_UNKNOWN for gray, and for ratios
+ * that climg does not write. */
 enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
 
 /* ---------------- segments.c, metadata_write.c
  *
  * Metadata of a JPEG, in segments: 0xff, the marker, a length of 2 bytes (high byte first; it counts itself),
- * and at most 65533 bytes, which begin with a name:
+ * and at most 65533 bytes, which begin with an identifier:
  *
  *     APP0  "JFIF"              resolution
  *     APP1  "Exif"              EXIF, one segment
- *     APP1  a namespace         XMP, one segment (extended XMP is in further ones, which climg leaves out)
+ *     APP1  a namespace         XMP, one segment (climg leaves out extended XMP, in further segments)
  *     APP2  "ICC_PROFILE"       the profile in up to 255 parts
  *     APP2  "MPF"               index of further pictures after the first
  *     APP13 "Photoshop 3.0"     IPTC, among other resources, which may continue in further segments
  *     COM                       a text; a text with a key begins with it: "Software: climg 0.2.0" */
 
-/* Names at the start of segments. sizeof counts the NUL that ends each of them in the file, too. */
-#define EXIF_NAME      "Exif\0"
-#define XMP_NAME       "http://ns.adobe.com/xap/1.0/"
-#define MORE_XMP_NAME  "http://ns.adobe.com/xmp/extension/"
-#define ICC_NAME       "ICC_PROFILE"
-#define PHOTOSHOP_NAME "Photoshop 3.0"
-#define MPF_NAME       "MPF"
-#define GAIN_MAP_NAME  "urn:iso:std:iso:ts:21496:-1"
+/* Identifiers at the start of segments. sizeof counts the NUL that ends each of them in the file, too. */
+#define EXIF_IDENTIFIER         "Exif\0"
+#define XMP_IDENTIFIER          "http://ns.adobe.com/xap/1.0/"
+#define EXTENDED_XMP_IDENTIFIER "http://ns.adobe.com/xmp/extension/"
+#define ICC_IDENTIFIER          "ICC_PROFILE"
+#define PHOTOSHOP_IDENTIFIER    "Photoshop 3.0"
+#define MPF_IDENTIFIER          "MPF"
+#define GAIN_MAP_IDENTIFIER     "urn:iso:std:iso:ts:21496:-1"
 
 enum {
     SEGMENT_SIZE_MAX = UINT16_MAX - 2, /* bytes after the length, which counts its own two bytes */
-    ICC_HEAD = sizeof ICC_NAME + 2,    /* bytes: the name, the part's number from 1, the number of parts */
+    ICC_HEADER_SIZE =
+        sizeof ICC_IDENTIFIER + 2, /* bytes: the name, the part's number from 1, the number of parts */
     ICC_PARTS_MAX = 255,
     RESOURCE_IPTC = 0x0404, /* a Photoshop image resource */
 };
 
-/* A comment with a key is the key, KEY_END and the text. COMMENT_KEY is the key of all other comments, and is
- * not written. */
-#define KEY_END     ": "
-#define COMMENT_KEY "Comment"
+/* A comment with a key is the key, KEY_SEPARATOR and the text. COMMENT_KEY is the key of all other comments,
+ * and is not written. */
+#define KEY_SEPARATOR ": "
+#define COMMENT_KEY   "Comment"
 
 /* Data in a file in addition to the first picture. climg reads only the first picture. */
 struct jpeg_companions {
-    bool gain_map; /* Ultra HDR, ISO 21496-1, Apple's */
-    bool video;    /* motion photos */
-    bool pictures; /* MPF: stereo pairs, panoramas; not previews */
-    bool is_known; /* an MPF index lists the pictures */
+    bool gain_map;  /* Ultra HDR, ISO 21496-1, Apple's */
+    bool video;     /* motion photos */
+    bool pictures;  /* MPF: stereo pairs, panoramas; not previews */
+    bool has_index; /* an MPF index lists the pictures, so `pictures` is certain */
 };
 
-/* Adds one warning to the metadata that names all companions; none if there are no companions. */
-void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadata *metadata);
+/* Adds a warning to the metadata that names all companions, if there are any. */
+void jpeg_companions_warn(const struct jpeg_companions *companions, struct metadata *metadata);
 
-/* Searches the bytes after the end marker of the first picture. */
+/* Searches the bytes after the end marker of the first picture for companions. */
 struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t size);
 
 /* Collects the segments of a header. Zeroed but for `metadata` at the start. */
 struct jpeg_segments {
-    struct metadata *metadata; /* the reader's; filled in as segments are read */
-    struct blob photoshop;     /* resources of all Photoshop segments, concatenated */
-    struct jpeg_companions left_out;
-    struct blob icc[ICC_PARTS_MAX]; /* parts of the profile, by number */
-    int icc_count;                  /* number of parts, as the first part says; 0: no part yet */
+    struct metadata *metadata;         /* the reader's; filled in as segments are read */
+    struct blob photoshop;             /* resources of all Photoshop segments, concatenated */
+    struct jpeg_companions companions; /* as the header announces them */
+    struct blob icc[ICC_PARTS_MAX];    /* parts of the profile, by number */
+    int icc_count;                     /* number of parts, as the first part says; 0: no part yet */
     bool icc_damaged;
     size_t size;                              /* bytes of the current segment */
     unsigned char data[SEGMENT_SIZE_MAX + 1]; /* the current segment, with room for a NUL */
 };
 
-/* Only in a step, before the header is read: registers the segments with libjpeg. `segments` must stay valid
- * as long as the session reads. Segments after the header are skipped. */
-void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *segments);
+/* Only in a step, before the header is read: makes libjpeg pass the segments of the header to segments.c.
+ * `segments` must stay valid as long as the session reads. */
+void jpeg_segments_register(struct jpeg_session *session, struct jpeg_segments *segments);
 
 /* After the header was read: completes the metadata with the resolution, IPTC and the ICC profile. */
 enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg_segments *segments,
@@ -191,19 +192,18 @@ void jpeg_segments_close(struct jpeg_segments *segments);
  * gray or YCbCr: `is_jfif` is false for a file of RGB. */
 enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error);
 
-/* Members of struct format, see there: true if JPEG can store the text or the profile; names in
- * metadata.left_out what JPEG cannot store. */
-bool jpeg_metadata_holds(const struct text_entry *text);
-bool jpeg_metadata_holds_icc(const struct blob *icc, int channels);
-void jpeg_metadata_leave_out(struct image_info *info);
+/* Members of struct format: see image/format.h. */
+bool jpeg_holds_text(const struct text_entry *text);
+bool jpeg_holds_icc(const struct blob *icc, int channels);
+void jpeg_leave_out(struct image_info *info);
 
 /* ---------------- reader.c, turn.c */
 
 extern const struct reader_class jpeg_reader_class;
 
-/* Member of struct format: moves the coefficients of the input to the output by `inverse_map`, from output to
- * input. If that is not possible, move->obstacle says why, and the reader continues as if nothing had
- * happened. */
+/* Member of struct format: moves the coefficients of the input to the output. `inverse_map` maps positions of
+ * the output to the input. If that is impossible, sets move->obstacle, and the reader can decode as before.
+ */
 enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
                       const struct image_info *info, struct lossless_move *move, struct error *error);
 

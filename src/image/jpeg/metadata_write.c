@@ -2,8 +2,8 @@
  * profile, IPTC, XMP, comments. jpeg.h shows their layout.
  *
  * A segment has room for 64 KiB. Larger profiles and IPTC are divided among segments; larger EXIF, XMP and
- * comments are left out. jpeg_metadata_holds... and jpeg_metadata_leave_out say so beforehand, and must agree
- * with what is written. */
+ * comments are left out. jpeg_holds_text, jpeg_holds_icc and jpeg_leave_out report that before the file is
+ * written, and must agree with jpeg_metadata_write. */
 #include "image/jpeg/jpeg.h"
 
 #include "base/text.h"
@@ -33,24 +33,23 @@ static enum status write_segment(FILE *file, int marker, struct piece head, stru
     return fail_writing(error, errno);
 }
 
-/* True for whole numbers of pixels per unit. PNG rounds them to whole pixels per metre: 300 per inch become
- * 11811 per metre, which are 299.9994. */
+/* True if the value is nearly a whole number. PNG stores whole pixels per metre: 300 per inch become 11811
+ * per metre, which are 299.9994 per inch. */
 static bool is_whole(double value)
 {
     return fabs(value - round(value)) < 2e-4;
 }
 
-/* Writes JFIF's segment with the resolution, which JFIF stores as two numbers of 16 bits and a unit. */
+/* Writes the JFIF segment, which contains the resolution as a unit and two numbers of 16 bits. */
 static enum status write_jfif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     enum { JFIF_RATIO, JFIF_INCH, JFIF_CENTIMETRE };
-    enum { EXIF_RATIO = 1, EXIF_CENTIMETRE = 3 };
     const double inch = 0.0254, centimetre = 0.01; /* metres */
     double x = metadata->x_resolution, y = metadata->y_resolution;
     int unit = JFIF_RATIO, exif_unit;
 
-    /* Convert pixels per metre to centimetres if only that gives whole numbers, else to inches. If the file
-       has no resolution of its own, take EXIF's. */
+    /* Pixels per metre become pixels per inch, or per centimetre if only those are whole numbers. Without a
+       resolution in the metadata, use EXIF's. */
     if (metadata->resolution_unit == RESOLUTION_RATIO) {
         const double scale = is_whole(x) && is_whole(y) ? 1 : 10000 / fmax(x, y);
         x *= scale;
@@ -62,9 +61,7 @@ static enum status write_jfif(FILE *file, const struct metadata *metadata, struc
         x *= metric ? centimetre : inch;
         y *= metric ? centimetre : inch;
     } else if (exif_resolution(&metadata->exif, &x, &y, &exif_unit)) {
-        unit = exif_unit == EXIF_RATIO        ? JFIF_RATIO
-               : exif_unit == EXIF_CENTIMETRE ? JFIF_CENTIMETRE
-                                              : JFIF_INCH;
+        unit = exif_unit - 1; /* EXIF counts the same units from 1 */
     } else {
         x = y = 1;
     }
@@ -90,17 +87,17 @@ static enum status write_jfif(FILE *file, const struct metadata *metadata, struc
 
 static bool exif_fits(const struct blob *exif)
 {
-    return exif->size <= SEGMENT_SIZE_MAX - sizeof EXIF_NAME;
+    return exif->size <= SEGMENT_SIZE_MAX - sizeof EXIF_IDENTIFIER;
 }
 
-/* Writes EXIF with the metadata's orientation, which JPEG can store nowhere else. Without EXIF, or if it is
- * too large, writes EXIF of only the orientation. */
+/* Writes EXIF with the metadata's orientation, as JPEG has no other place for it. If the metadata have no
+ * EXIF or too much of it, writes EXIF that contains only the orientation. */
 static enum status jpeg_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
     enum status status = exif_with_orientation(metadata, exif_fits(&metadata->exif), &exif, error);
     if (status == STATUS_OK && exif.data != NULL && exif_fits(&exif))
-        status = write_segment(file, MARKER_APP0 + 1, (struct piece){EXIF_NAME, sizeof EXIF_NAME},
+        status = write_segment(file, MARKER_APP0 + 1, (struct piece){EXIF_IDENTIFIER, sizeof EXIF_IDENTIFIER},
                                (struct piece){exif.data, exif.size}, error);
     free(exif.data);
     return status;
@@ -109,14 +106,14 @@ static enum status jpeg_write_exif(FILE *file, const struct metadata *metadata, 
 /* Writes the profile in parts, each with its number from 1 and the number of parts (ICC.1, annex B.4). */
 static enum status write_icc(FILE *file, const struct blob *icc, struct error *error)
 {
-    enum { PART = SEGMENT_SIZE_MAX - ICC_HEAD };
+    enum { PART = SEGMENT_SIZE_MAX - ICC_HEADER_SIZE };
     const size_t count = (icc->size + PART - 1) / PART;
-    unsigned char head[ICC_HEAD] = ICC_NAME;
+    unsigned char head[ICC_HEADER_SIZE] = ICC_IDENTIFIER;
     enum status status = STATUS_OK;
-    head[ICC_HEAD - 1] = (unsigned char)count;
+    head[ICC_HEADER_SIZE - 1] = (unsigned char)count;
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         const size_t left = icc->size - i * PART;
-        head[ICC_HEAD - 2] = (unsigned char)(i + 1);
+        head[ICC_HEADER_SIZE - 2] = (unsigned char)(i + 1);
         status = write_segment(file, MARKER_APP0 + 2, (struct piece){head, sizeof head},
                                (struct piece){icc->data + i * PART, left < PART ? left : PART}, error);
     }
@@ -128,7 +125,7 @@ static enum status write_icc(FILE *file, const struct blob *icc, struct error *e
  *     "8BIM"   number, 2 bytes   empty name, 2 bytes   size, 4 bytes   data, padded to an even size */
 static enum status write_iptc(FILE *file, const struct blob *iptc, struct error *error)
 {
-    enum { HEAD = 12, PART = SEGMENT_SIZE_MAX - sizeof PHOTOSHOP_NAME };
+    enum { HEAD = 12, PART = SEGMENT_SIZE_MAX - sizeof PHOTOSHOP_IDENTIFIER };
     static const unsigned char start[] = {'8', 'B', 'I', 'M', RESOURCE_IPTC >> 8, RESOURCE_IPTC & 0xff};
     const size_t size = HEAD + iptc->size + iptc->size % 2;
     unsigned char *resource = allocate_zeroed(size, 1, "IPTC", error);
@@ -140,18 +137,19 @@ static enum status write_iptc(FILE *file, const struct blob *iptc, struct error 
         resource[8 + i] = (unsigned char)(iptc->size >> (24 - 8 * i));
     memcpy(resource + HEAD, iptc->data, iptc->size);
     for (size_t at = 0; status == STATUS_OK && at < size; at += PART)
-        status = write_segment(file, MARKER_APP0 + 13, (struct piece){PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME},
+        status = write_segment(file, MARKER_APP0 + 13,
+                               (struct piece){PHOTOSHOP_IDENTIFIER, sizeof PHOTOSHOP_IDENTIFIER},
                                (struct piece){resource + at, size - at < PART ? size - at : PART}, error);
     free(resource);
     return status;
 }
 
-bool jpeg_metadata_holds(const struct text_entry *text)
+bool jpeg_holds_text(const struct text_entry *text)
 {
-    const size_t key = strcmp(text->key, COMMENT_KEY) == 0 ? 0 : strlen(text->key) + strlen(KEY_END);
+    const size_t key = strcmp(text->key, COMMENT_KEY) == 0 ? 0 : strlen(text->key) + strlen(KEY_SEPARATOR);
     if (text->item != NULL)
         return false;
-    return strcmp(text->key, XMP_KEY) == 0 ? strlen(text->value) <= SEGMENT_SIZE_MAX - sizeof XMP_NAME
+    return strcmp(text->key, XMP_KEY) == 0 ? strlen(text->value) <= SEGMENT_SIZE_MAX - sizeof XMP_IDENTIFIER
                                            : key + strlen(text->value) <= SEGMENT_SIZE_MAX;
 }
 
@@ -160,10 +158,11 @@ static enum status jpeg_write_text(FILE *file, const struct text_entry *text, st
 {
     const struct piece value = {text->value, strlen(text->value)};
     if (strcmp(text->key, XMP_KEY) == 0)
-        return write_segment(file, MARKER_APP0 + 1, (struct piece){XMP_NAME, sizeof XMP_NAME}, value, error);
+        return write_segment(file, MARKER_APP0 + 1, (struct piece){XMP_IDENTIFIER, sizeof XMP_IDENTIFIER},
+                             value, error);
     if (strcmp(text->key, COMMENT_KEY) == 0)
         return write_segment(file, MARKER_COMMENT, (struct piece){"", 0}, value, error);
-    char *head = text_print(error, "%s%s", text->key, KEY_END);
+    char *head = text_print(error, "%s%s", text->key, KEY_SEPARATOR);
     if (head == NULL)
         return STATUS_FAILED;
     enum status status =
@@ -172,48 +171,42 @@ static enum status jpeg_write_text(FILE *file, const struct text_entry *text, st
     return status;
 }
 
-/* Rank in the file: XMP first, where readers look for it. Many programs show the last of several comments, so
- * the comment without a key is last. */
-enum text_rank { RANK_XMP, RANK_KEYED, RANK_COMMENT, RANKS };
-
-static enum text_rank text_rank(const struct text_entry *text)
-{
-    return strcmp(text->key, XMP_KEY) == 0       ? RANK_XMP
-           : strcmp(text->key, COMMENT_KEY) == 0 ? RANK_COMMENT
-                                                 : RANK_KEYED;
-}
-
 enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error)
 {
     static const unsigned char start[] = {0xff, MARKER_SOI};
     const struct metadata *metadata = &info->metadata;
     const struct blob *iptc = metadata_tag(metadata, TAG_IPTC);
-    enum status status = STATUS_OK;
+    const bool has_icc = metadata->icc.data != NULL && jpeg_holds_icc(&metadata->icc, info->channels);
     if (fwrite(start, 1, sizeof start, file) != sizeof start)
-        status = fail_writing(error, errno);
-    if (status == STATUS_OK && is_jfif)
-        status = write_jfif(file, metadata, error);
-    if (status == STATUS_OK)
-        status = jpeg_write_exif(file, metadata, error);
-    if (status == STATUS_OK && metadata->icc.data != NULL &&
-        jpeg_metadata_holds_icc(&metadata->icc, info->channels))
-        status = write_icc(file, &metadata->icc, error);
-    if (status == STATUS_OK && iptc != NULL)
-        status = write_iptc(file, iptc, error);
-    for (enum text_rank rank = RANK_XMP; rank < RANKS; rank++)
-        for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
-            if (text_rank(&metadata->texts[i]) == rank && jpeg_metadata_holds(&metadata->texts[i]))
-                status = jpeg_write_text(file, &metadata->texts[i], error);
-    return status;
+        return fail_writing(error, errno);
+    if ((is_jfif && write_jfif(file, metadata, error) != STATUS_OK) ||
+        jpeg_write_exif(file, metadata, error) != STATUS_OK ||
+        (has_icc && write_icc(file, &metadata->icc, error) != STATUS_OK) ||
+        (iptc != NULL && write_iptc(file, iptc, error) != STATUS_OK))
+        return STATUS_FAILED;
+    /* XMP is first, where readers look for it. The comment without a key is last, as many programs show the
+       last of several comments. */
+    for (int rank = 0; rank < 3; rank++)
+        for (size_t i = 0; i < metadata->text_count; i++) {
+            const struct text_entry *text = &metadata->texts[i];
+            const bool is_xmp = strcmp(text->key, XMP_KEY) == 0,
+                       has_key = strcmp(text->key, COMMENT_KEY) != 0;
+            if (rank == (is_xmp    ? 0
+                         : has_key ? 1
+                                   : 2) &&
+                jpeg_holds_text(text) && jpeg_write_text(file, text, error) != STATUS_OK)
+                return STATUS_FAILED;
+        }
+    return STATUS_OK;
 }
 
-/* The profile must fit 255 segments and be for gray or RGB, as the picture is. */
-bool jpeg_metadata_holds_icc(const struct blob *icc, int channels)
+/* True if the profile fits 255 segments and is for gray or RGB, as the picture is. */
+bool jpeg_holds_icc(const struct blob *icc, int channels)
 {
-    return icc->size <= ICC_PARTS_MAX * (SEGMENT_SIZE_MAX - ICC_HEAD) && icc_is_for(icc, channels);
+    return icc->size <= ICC_PARTS_MAX * (SEGMENT_SIZE_MAX - ICC_HEADER_SIZE) && icc_is_for(icc, channels);
 }
 
-void jpeg_metadata_leave_out(struct image_info *info)
+void jpeg_leave_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
     metadata_leave_out_languages(metadata);

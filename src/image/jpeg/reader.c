@@ -4,10 +4,10 @@
  *                     ─▶ Huffman decoding, inverse DCT, upsampling, RGB ─▶ rows of the caller
  *                     ─▶ end marker ─▶ bytes after it: further pictures, videos
  *
- * Every row is decoded into the caller's memory, at 1/2, 1/4 or 1/8 if the caller wants a small picture;
- * then Huffman decoding takes most of the time. Files of several scans (all progressive ones) need all of
- * their coefficients in memory before the first row; `memory` of the reader says so. Damage that costs a
- * pixel is an error (session.c). Further pictures and videos are left out with a warning.
+ * Rows are decoded into the caller's memory. A picture that will be made smaller can be decoded at 1/2, 1/4
+ * or 1/8 of its size, where most of the time is Huffman decoding. Files of several scans (all progressive
+ * ones) need all of their coefficients in memory before the first row: reader.memory counts them. Damage that
+ * costs a pixel is an error (session.c). Further pictures and videos are left out with a warning.
  *
  * Tried and lost: decoding between restart markers on several threads. Hardly any files but climg's own had
  * such markers. */
@@ -24,19 +24,17 @@ struct jpeg_reader {
     struct reader base; /* must be first */
     struct jpeg_session session;
     struct jpeg_segments segments;
-    bool begun; /* jpeg_start_decompress was called */
 };
 
-/* Step: reads the header: metadata, layout, and memory for decoding. */
+/* Step: reads the header, describes the picture and computes the memory for decoding. */
 static enum status jpeg_parse_header(void *context, struct error *error)
 {
     struct jpeg_reader *reader = context;
     struct jpeg_decompress_struct *in = &reader->session.jpeg.in;
     struct image_info *info = &reader->base.info;
     reader->segments.metadata = &info->metadata;
-    jpeg_segments_expect(&reader->session, &reader->segments);
+    jpeg_segments_register(&reader->session, &reader->segments);
     jpeg_read_header(in, TRUE);
-    reader->session.in_header = false;
 
     info->width = in->image_width;
     info->height = in->image_height;
@@ -104,15 +102,13 @@ struct row_request {
     uint32_t count;      /* rows */
 };
 
-/* Step: reads rows. */
 static enum status jpeg_read_rows(void *context, struct error *error)
 {
     const struct row_request *request = context;
     struct jpeg_session *session = &request->reader->session;
     struct jpeg_decompress_struct *in = &session->jpeg.in;
-    if (!request->reader->begun)
-        jpeg_start_decompress(in); /* of several scans: reads all of them */
-    request->reader->begun = true;
+    if (in->output_scanline == 0)
+        jpeg_start_decompress(in); /* reads all scans if there are several */
     /* A file that ended too early may lack the last scans. Then no row is right. */
     if (jpeg_has_multiple_scans(in) && session->ended) {
         session->complete = jpeg_session_has_all_scans(session);
@@ -135,21 +131,21 @@ static enum status read_end_marker(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Reads the end marker after the last row. Some cameras, panoramas and interrupted downloads lack it, or have
- * other data in its place. All pixels are there, so that is a warning. Bytes other than zeros before an
- * end marker are an error, as they may be pixels. */
+/* Reads the end marker after the last row. Pictures of some cameras, panoramas and interrupted downloads lack
+ * it, or have other data in its place. All pixels were decoded, so that is a warning. Other bytes than zeros
+ * before an end marker are an error, as they may be pixels. */
 static enum status check_end_marker(struct jpeg_reader *reader, struct error *error)
 {
     struct jpeg_session *session = &reader->session;
     session->complete = true;
     enum status status = jpeg_session_run(session, read_end_marker, reader, error);
-    /* libjpeg's last message, which is the one that failed. */
+    /* libjpeg's last message is the one that failed. */
     const bool is_stray_data = session->errors.msg_code == JWRN_EXTRANEOUS_DATA;
     if (status != STATUS_OK && (error->is_out_of_memory || is_stray_data || ferror(reader->base.file)))
         return status;
-    /* After other failures something else is in place of the marker. */
+    /* All other failures mean that other data are in place of the marker. */
     session->has_no_end = session->has_no_end || status != STATUS_OK;
-    jpeg_session_warn_of_end(session, &reader->base.trailing);
+    jpeg_session_warn_missing_end(session, &reader->base.trailing);
     return STATUS_OK;
 }
 
@@ -170,8 +166,8 @@ static enum status jpeg_read(struct reader *base, void *data, size_t pitch, uint
     return status;
 }
 
-/* Searches the bytes after the end marker for pictures and videos: a whole buffer of a regular file. A pipe
- * is not read further than it is buffered, as its writer may keep it open. */
+/* Searches the bytes after the end marker for pictures and videos: up to JPEG_BUFFER_SIZE bytes of a regular
+ * file, but of a pipe only those that are in the buffer, as its writer may keep it open. */
 static void jpeg_check_trailing_data(struct reader *base)
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
@@ -184,9 +180,9 @@ static void jpeg_check_trailing_data(struct reader *base)
     memmove(session->buffer, session->source.next_input_byte, have);
     if (fstat(fileno(base->file), &file) == 0 && S_ISREG(file.st_mode))
         more = fread(session->buffer + have, 1, JPEG_BUFFER_SIZE - have, base->file);
-    const struct jpeg_companions *listed = &reader->segments.left_out; /* the header warned of them */
+    const struct jpeg_companions *listed = &reader->segments.companions; /* the header warned of them */
     struct jpeg_companions found = jpeg_companions_find(session->buffer, have + more);
-    found.pictures = found.pictures && !listed->is_known;
+    found.pictures = found.pictures && !listed->has_index;
     if (!listed->gain_map && !listed->video && !listed->pictures)
         jpeg_companions_warn(&found, &base->trailing);
 }

@@ -16,16 +16,16 @@
 
 enum { PHOTOSHOP_MAX = 16 << 20 /* bytes of all segments; real files have up to some 100 KB */ };
 
-/* True if the segment that is in memory begins with the name. */
-static bool segment_has_name(const struct jpeg_segments *segments, const char *name, size_t size)
+/* True if the current segment begins with the identifier, `size` bytes. */
+static bool has_identifier(const struct jpeg_segments *segments, const char *identifier, size_t size)
 {
-    return segments->size >= size && memcmp(segments->data, name, size) == 0;
+    return segments->size >= size && memcmp(segments->data, identifier, size) == 0;
 }
 
-/* Keeps one part of the ICC profile. Parts may come in any order, each of them once. */
+/* Copies one part of the ICC profile. Parts may be in any order; a part that is repeated is damage. */
 static enum status parse_icc_part(struct jpeg_segments *segments, struct error *error)
 {
-    const int number = segments->data[ICC_HEAD - 2], count = segments->data[ICC_HEAD - 1];
+    const int number = segments->data[ICC_HEADER_SIZE - 2], count = segments->data[ICC_HEADER_SIZE - 1];
     if (segments->icc_count == 0)
         segments->icc_count = count;
     if (number < 1 || number > count || count != segments->icc_count ||
@@ -33,15 +33,15 @@ static enum status parse_icc_part(struct jpeg_segments *segments, struct error *
         segments->icc_damaged = true;
         return STATUS_OK;
     }
-    return metadata_set_blob(&segments->icc[number - 1], segments->data + ICC_HEAD, segments->size - ICC_HEAD,
-                             error);
+    return metadata_set_blob(&segments->icc[number - 1], segments->data + ICC_HEADER_SIZE,
+                             segments->size - ICC_HEADER_SIZE, error);
 }
 
 /* Parses the head of a Photoshop image resource:
  *
  *     "8BIM"   number, 2 bytes   length of the name, the name, padding to an even size   size, 4 bytes   data
  *
- * Returns the bytes before the data, or 0 if no complete resource is there. *size: bytes of the data. */
+ * Returns the size of the head; 0: no complete resource is there. *size: bytes of the data. */
 static size_t parse_resource(const unsigned char *at, size_t left, unsigned *number, size_t *size)
 {
     enum { NAME_OFFSET = 6, SIZE_BYTES = 4 };
@@ -57,11 +57,11 @@ static size_t parse_resource(const unsigned char *at, size_t left, unsigned *num
     return *size <= left - size_offset - SIZE_BYTES ? size_offset + SIZE_BYTES : 0;
 }
 
-/* Appends the segment to Photoshop's resources, as segments may divide them anywhere. */
+/* Appends the segment to Photoshop's resources; a resource may continue in the next segment. */
 static enum status parse_photoshop(struct jpeg_segments *segments, struct error *error)
 {
     struct blob *all = &segments->photoshop;
-    const size_t head = sizeof PHOTOSHOP_NAME, size = segments->size - head;
+    const size_t head = sizeof PHOTOSHOP_IDENTIFIER, size = segments->size - head;
     if (all->size + size > PHOTOSHOP_MAX) {
         metadata_leave_out(segments->metadata, "Photoshop's resources");
         return STATUS_OK;
@@ -75,8 +75,8 @@ static enum status parse_photoshop(struct jpeg_segments *segments, struct error 
     return STATUS_OK;
 }
 
-/* After the last segment: keeps IPTC of Photoshop's resources. Several IPTC resources are one list of data
- * sets. They are joined in place, at the front of the buffer, which was parsed already. */
+/* After the last segment: copies IPTC of Photoshop's resources to the metadata. Several IPTC resources form
+ * one list of data sets. They are joined in place, at the front of the buffer, which was parsed already. */
 static enum status extract_iptc(const struct jpeg_segments *segments, struct error *error)
 {
     unsigned char *const iptc = segments->photoshop.data, *at = iptc;
@@ -123,7 +123,7 @@ static bool has_further_pictures(const struct blob *index)
 
 struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t size)
 {
-    static const char *const gain_maps[] = {"hdr-gain-map", "hdrgainmap", "HDRGainMap", GAIN_MAP_NAME};
+    static const char *const gain_maps[] = {"hdr-gain-map", "hdrgainmap", "HDRGainMap", GAIN_MAP_IDENTIFIER};
     struct jpeg_companions found = {.gain_map = false};
     size_t at = 0;
     while (at < size && bytes[at] == 0) /* padding */
@@ -143,14 +143,14 @@ struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t s
     return found;
 }
 
-void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadata *metadata)
+void jpeg_companions_warn(const struct jpeg_companions *companions, struct metadata *metadata)
 {
     char text[160] = "";
-    if (left_out->gain_map)
+    if (companions->gain_map)
         text_append(text, sizeof text, ", the gain map for HDR");
-    if (left_out->video)
+    if (companions->video)
         text_append(text, sizeof text, ", the video of a motion photo");
-    if (left_out->pictures && !left_out->gain_map) /* an MPF index lists the gain map as a picture, too */
+    if (companions->pictures && !companions->gain_map) /* an MPF index lists the gain map as a picture, too */
         text_append(text, sizeof text, ", further pictures");
     char line[200];
     snprintf(line, sizeof line, "only its first picture is read; left out: %s", text + 2);
@@ -160,12 +160,13 @@ void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadat
 
 /* ---------------------------------------------------------------- segments */
 
-/* Keeps a comment as a text. Its encoding is not specified: UTF-8 if it is valid, otherwise Latin-1. It may
- * begin with a PNG keyword, as jpeg_metadata_write writes it. */
+/* Adds a comment as a text. T.81 does not specify the encoding: UTF-8 if it is valid, otherwise Latin-1. The
+ * comment may begin with a PNG keyword, or the key of a TIFF tag, as jpeg_metadata_write writes it. */
 static enum status parse_comment(struct jpeg_segments *segments, struct error *error)
 {
-    static const char *const keys[] = {"Title",    "Author",     "Description", "Copyright", "Creation Time",
-                                       "Software", "Disclaimer", "Warning",     "Source"};
+    static const char *const keys[] = {"Title",         "Author",   "Description", "Copyright",
+                                       "Creation Time", "Software", "Disclaimer",  "Warning",
+                                       "Source",        "Make",     "Model"};
     segments->data[segments->size] = '\0';
     char *text = (char *)segments->data, *converted = NULL;
     if (!utf8_is_valid(text, strlen(text))) {
@@ -177,10 +178,11 @@ static enum status parse_comment(struct jpeg_segments *segments, struct error *e
     struct text_entry entry = {.key = (char *)(uintptr_t)COMMENT_KEY, .value = text};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const size_t length = strlen(keys[i]);
-        if (strncmp(text, keys[i], length) != 0 || strncmp(text + length, KEY_END, strlen(KEY_END)) != 0)
+        if (strncmp(text, keys[i], length) != 0 ||
+            strncmp(text + length, KEY_SEPARATOR, strlen(KEY_SEPARATOR)) != 0)
             continue;
         entry.key = (char *)(uintptr_t)keys[i];
-        entry.value = text + length + strlen(KEY_END);
+        entry.value = text + length + strlen(KEY_SEPARATOR);
         break;
     }
     enum status status = metadata_add_text(segments->metadata, &entry, error);
@@ -188,8 +190,8 @@ static enum status parse_comment(struct jpeg_segments *segments, struct error *e
     return status;
 }
 
-/* Notes a left-out segment under its marker and name: "APP2 (MPF)". */
-static void jpeg_leave_out(const struct jpeg_segments *segments, int marker)
+/* Notes that a segment is left out, by its marker and identifier: "APP2 (MPF)". */
+static void note_segment(const struct jpeg_segments *segments, int marker)
 {
     enum { SHOWN = 16 };
     char name[SHOWN + 16];
@@ -197,7 +199,7 @@ static void jpeg_leave_out(const struct jpeg_segments *segments, int marker)
     while (length < SHOWN && (size_t)length < segments->size && isgraph(segments->data[length]))
         length++;
     const char *text = (const char *)segments->data;
-    if (segment_has_name(segments, MORE_XMP_NAME, sizeof MORE_XMP_NAME))
+    if (has_identifier(segments, EXTENDED_XMP_IDENTIFIER, sizeof EXTENDED_XMP_IDENTIFIER))
         snprintf(name, sizeof name, "XMP beyond 64 KiB");
     else if (length > 0)
         snprintf(name, sizeof name, "APP%d (%.*s)", marker - MARKER_APP0, length, text);
@@ -206,7 +208,7 @@ static void jpeg_leave_out(const struct jpeg_segments *segments, int marker)
     metadata_leave_out(segments->metadata, name);
 }
 
-/* Keeps the metadata of one segment. Only the first EXIF and the first XMP count. */
+/* Adds the metadata of one segment. Only the first EXIF and the first XMP count. */
 static enum status parse_segment(struct jpeg_segments *segments, int marker, struct error *error)
 {
     const bool is_app1 = marker == MARKER_APP0 + 1, is_app2 = marker == MARKER_APP0 + 2;
@@ -214,61 +216,55 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
     if (marker == MARKER_COMMENT)
         return parse_comment(segments, error);
 
-    /* EXIF. Some cameras write another byte than 0 at the end of its name. */
-    if (is_app1 && segments->size > sizeof EXIF_NAME &&
-        segment_has_name(segments, EXIF_NAME, sizeof EXIF_NAME - 1)) {
-        const size_t head = sizeof EXIF_NAME;
-        if (metadata->exif.data != NULL) {
-            metadata_leave_out(metadata, "a second EXIF");
-            return STATUS_OK;
-        }
-        enum status status =
-            metadata_set_blob(&metadata->exif, segments->data + head, segments->size - head, error);
-        if (status == STATUS_OK)
-            metadata->orientation = exif_orientation(&metadata->exif);
-        return status;
-    }
-    if (is_app1 && segment_has_name(segments, XMP_NAME, sizeof XMP_NAME)) {
-        const size_t head = sizeof XMP_NAME;
+    /* EXIF. The last byte of its identifier is not 0 in files of some cameras. */
+    if (is_app1 && segments->size > sizeof EXIF_IDENTIFIER &&
+        has_identifier(segments, EXIF_IDENTIFIER, sizeof EXIF_IDENTIFIER - 1))
+        return metadata_add_exif(metadata, segments->data + sizeof EXIF_IDENTIFIER,
+                                 segments->size - sizeof EXIF_IDENTIFIER, error);
+    if (is_app1 && has_identifier(segments, XMP_IDENTIFIER, sizeof XMP_IDENTIFIER)) {
+        const size_t head = sizeof XMP_IDENTIFIER;
         if (metadata_text(metadata, XMP_KEY) == NULL)
             return metadata_set_text(metadata, XMP_KEY, (const char *)segments->data + head,
                                      segments->size - head, error);
         metadata_leave_out(metadata, "a second XMP");
         return STATUS_OK;
     }
-    if (is_app2 && segments->size >= ICC_HEAD && segment_has_name(segments, ICC_NAME, sizeof ICC_NAME))
+    if (is_app2 && segments->size >= ICC_HEADER_SIZE &&
+        has_identifier(segments, ICC_IDENTIFIER, sizeof ICC_IDENTIFIER))
         return parse_icc_part(segments, error);
-    if (marker == MARKER_APP0 + 13 && segment_has_name(segments, PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME))
+    if (marker == MARKER_APP0 + 13 &&
+        has_identifier(segments, PHOTOSHOP_IDENTIFIER, sizeof PHOTOSHOP_IDENTIFIER))
         return parse_photoshop(segments, error);
 
-    /* All other segments are left out. Two of them announce companions of the picture. */
-    if (is_app2 && segment_has_name(segments, GAIN_MAP_NAME, sizeof GAIN_MAP_NAME))
-        segments->left_out.gain_map = true;
-    if (is_app2 && segment_has_name(segments, MPF_NAME, sizeof MPF_NAME)) {
-        const struct blob index = {segments->data + sizeof MPF_NAME, segments->size - sizeof MPF_NAME};
-        segments->left_out.is_known = true;
-        segments->left_out.pictures = has_further_pictures(&index);
+    /* All other segments are left out. Two of them announce companions of the first picture. */
+    if (is_app2 && has_identifier(segments, GAIN_MAP_IDENTIFIER, sizeof GAIN_MAP_IDENTIFIER))
+        segments->companions.gain_map = true;
+    if (is_app2 && has_identifier(segments, MPF_IDENTIFIER, sizeof MPF_IDENTIFIER)) {
+        const struct blob index = {segments->data + sizeof MPF_IDENTIFIER,
+                                   segments->size - sizeof MPF_IDENTIFIER};
+        segments->companions.has_index = true;
+        segments->companions.pictures = has_further_pictures(&index);
     }
-    jpeg_leave_out(segments, marker);
+    note_segment(segments, marker);
     return STATUS_OK;
 }
 
-/* libjpeg calls this after a marker: reads the whole segment, and parses it if it is in the header. */
+/* libjpeg calls this after a marker: reads the whole segment, and parses it if it precedes the first scan. */
 static boolean on_segment(j_decompress_ptr in)
 {
     struct jpeg_session *session = in->client_data;
     struct jpeg_segments *segments = session->segments;
-    const int high = jpeg_session_byte(session), length = high << 8 | jpeg_session_byte(session);
+    const int high = jpeg_session_read_byte(session), length = high << 8 | jpeg_session_read_byte(session);
     segments->size = length > 2 ? (size_t)length - 2 : 0;
     for (size_t i = 0; i < segments->size; i++)
-        segments->data[i] = (unsigned char)jpeg_session_byte(session);
-    if (session->in_header && parse_segment(segments, in->unread_marker, session->error) != STATUS_OK)
+        segments->data[i] = (unsigned char)jpeg_session_read_byte(session);
+    if (in->input_scan_number == 0 && parse_segment(segments, in->unread_marker, session->error) != STATUS_OK)
         jpeg_session_fail(session);
     return TRUE;
 }
 
 /* Leaves APP0 (JFIF) and APP14 (Adobe) to libjpeg, which needs both. */
-void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *segments)
+void jpeg_segments_register(struct jpeg_session *session, struct jpeg_segments *segments)
 {
     session->segments = segments;
     jpeg_set_marker_processor(&session->jpeg.in, MARKER_COMMENT, on_segment);
@@ -277,47 +273,23 @@ void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *se
             jpeg_set_marker_processor(&session->jpeg.in, MARKER_APP0 + n, on_segment);
 }
 
-/* Joins the parts of the ICC profile. Leaves it out if a part is missing or part numbers contradict. */
-static enum status join_icc(const struct jpeg_segments *segments, struct error *error)
-{
-    struct metadata *metadata = segments->metadata;
-    size_t size = 0;
-    bool whole = !segments->icc_damaged;
-    for (int i = 0; i < segments->icc_count; i++) {
-        whole = whole && segments->icc[i].data != NULL;
-        size += segments->icc[i].size;
-    }
-    if (!whole || size == 0) {
-        if (segments->icc_count > 0 || segments->icc_damaged)
-            metadata_leave_out(metadata, "the ICC profile, which is damaged");
-        return STATUS_OK;
-    }
-    metadata->icc.data = allocate(size, "an ICC profile", error);
-    if (metadata->icc.data == NULL)
-        return STATUS_FAILED;
-    for (int i = 0; i < segments->icc_count; i++) {
-        memcpy(metadata->icc.data + metadata->icc.size, segments->icc[i].data, segments->icc[i].size);
-        metadata->icc.size += segments->icc[i].size;
-    }
-    return STATUS_OK;
-}
-
 enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg_segments *segments,
                                  struct error *error)
 {
-    /* XMP announces companions, too: as a property, which must be 1, since cameras also write it as 0, or as
-     * the kind of an item of a container. */
+    /* XMP announces companions, too: by a property whose value is 1 (cameras also write 0), or by the kind of
+     * an item of a container. */
     static const char *const gain_maps[] = {"hdr-gain-map/1.0/", "HDRGainMap/1.0/", "\"GainMap\"",
                                             ">GainMap<"};
     static const char *const videos[] = {"MotionPhoto=\"1\"", "MotionPhoto>1<",  "MicroVideo=\"1\"",
                                          "MicroVideo>1<",     "\"MotionPhoto\"", ">MotionPhoto<"};
-    struct jpeg_companions *left_out = &segments->left_out;
-    const char *xmp = metadata_text(segments->metadata, XMP_KEY);
+    struct metadata *metadata = segments->metadata;
+    struct jpeg_companions *companions = &segments->companions;
+    const char *xmp = metadata_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof gain_maps / sizeof gain_maps[0]; i++)
-        left_out->gain_map = left_out->gain_map || strstr(xmp, gain_maps[i]) != NULL;
+        companions->gain_map = companions->gain_map || strstr(xmp, gain_maps[i]) != NULL;
     for (size_t i = 0; xmp != NULL && i < sizeof videos / sizeof videos[0]; i++)
-        left_out->video = left_out->video || strstr(xmp, videos[i]) != NULL;
-    jpeg_companions_warn(left_out, segments->metadata);
+        companions->video = companions->video || strstr(xmp, videos[i]) != NULL;
+    jpeg_companions_warn(companions, metadata);
 
     /* JFIF's resolution. 1:1 without a unit means that it is unknown. */
     static const double per_metre[] = {1 /* no unit */, 1 / 0.0254 /* inch */, 100 /* centimetre */};
@@ -325,14 +297,32 @@ enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg
     const int unit = in->density_unit;
     if (in->saw_JFIF_marker && unit <= 2 && in->X_density > 0 && in->Y_density > 0 &&
         (unit != 0 || in->X_density != in->Y_density)) {
-        struct metadata *metadata = segments->metadata;
         metadata->resolution_unit = unit == 0 ? RESOLUTION_RATIO : RESOLUTION_PER_METRE;
         metadata->x_resolution = in->X_density * per_metre[unit];
         metadata->y_resolution = in->Y_density * per_metre[unit];
     }
 
-    enum status status = extract_iptc(segments, error);
-    return status == STATUS_OK ? join_icc(segments, error) : status;
+    /* IPTC; the ICC profile, unless a part is missing or part numbers contradict each other. */
+    if (extract_iptc(segments, error) != STATUS_OK)
+        return STATUS_FAILED;
+    size_t icc_size = 0;
+    bool is_whole = !segments->icc_damaged && segments->icc_count > 0;
+    for (int i = 0; i < segments->icc_count; i++) {
+        is_whole = is_whole && segments->icc[i].data != NULL;
+        icc_size += segments->icc[i].size;
+    }
+    if (is_whole) {
+        metadata->icc.data = allocate(icc_size, "an ICC profile", error);
+        if (metadata->icc.data == NULL)
+            return STATUS_FAILED;
+    } else if (segments->icc_count > 0 || segments->icc_damaged) {
+        metadata_leave_out(metadata, "the ICC profile, which is damaged");
+    }
+    for (int i = 0; is_whole && i < segments->icc_count; i++) {
+        memcpy(metadata->icc.data + metadata->icc.size, segments->icc[i].data, segments->icc[i].size);
+        metadata->icc.size += segments->icc[i].size;
+    }
+    return STATUS_OK;
 }
 
 void jpeg_segments_close(struct jpeg_segments *segments)

@@ -4,10 +4,10 @@
  *     writing: libjpeg ─▶ buffer ─▶ file
  *
  * libjpeg replaces pixels of damaged data by gray and prints a warning. Here a warning is an error unless it
- * costs no pixel. After the end of a file libjpeg gets an end marker, as the pixels may be complete;
- * jpeg_session_check_end fails if they are not.
+ * costs no pixel. At the end of the file libjpeg receives an end marker (EOI) that the file does not have:
+ * all pixels may have been decoded. jpeg_session_check_end fails if they were not.
  *
- * The functions on_... are libjpeg's callbacks; they run inside a step. */
+ * Callbacks have the names of libjpeg's members (libjpeg.txt), and run inside a step. */
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
@@ -33,12 +33,12 @@ _Noreturn void jpeg_session_fail(struct jpeg_session *session)
     longjmp(session->failed, 1);
 }
 
-/* error_exit: fills in the error of the step and leaves it. */
-static void on_error(j_common_ptr jpeg)
+/* Fills in the error of the step and leaves the step. */
+static void error_exit(j_common_ptr jpeg)
 {
     struct jpeg_session *session = jpeg->client_data;
     const int code = jpeg->err->msg_code;
-    /* Valid files that libjpeg cannot decode. */
+    /* The file may be valid, but libjpeg cannot decode it. */
     const bool is_unsupported =
         code == JERR_SOF_UNSUPPORTED || code == JERR_BAD_PRECISION || code == JERR_ARITH_NOTIMPL ||
         code == JERR_CCIR601_NOTIMPL || code == JERR_FRACT_SAMPLE_NOTIMPL || code == JERR_NOT_COMPILED ||
@@ -58,7 +58,8 @@ static void on_error(j_common_ptr jpeg)
     jpeg_session_fail(session);
 }
 
-/* Returns the number of successive zeros that end before `end`, a position in the current input. */
+/* Returns the number of successive zero bytes in the file directly before `end`, which points into the
+ * current input. */
 static size_t zeros_before(const struct jpeg_session *session, const unsigned char *end)
 {
     const unsigned char *first = end;
@@ -67,11 +68,12 @@ static size_t zeros_before(const struct jpeg_session *session, const unsigned ch
     return (size_t)(end - first) + (first == session->start ? session->zeros : 0);
 }
 
-/* Checks stray bytes (JWRN_EXTRANEOUS_DATA): bytes that belong to no segment and no scan. libjpeg has skipped
- * them and found a marker, to which source.next_input_byte points. Returns true if they cost no pixel:
- * - in the header;
+/* Handles stray bytes (JWRN_EXTRANEOUS_DATA): bytes that belong to no segment and no scan. libjpeg has
+ * skipped them and found a marker, to which source.next_input_byte points. Returns true if they cost no
+ * pixel:
+ * - before the first scan;
  * - after all pixels, if the marker is not EOI, or the file has ended: some cameras write data of their own
- *   in place of EOI. Notes in the session that the end marker is missing;
+ *   in place of EOI. Sets has_no_end;
  * - zeros: cameras pad with them after the picture.
  * Other bytes before EOI mean that damage made the entropy decoder stop too early. */
 static bool accept_stray_bytes(struct jpeg_session *session)
@@ -79,7 +81,7 @@ static bool accept_stray_bytes(struct jpeg_session *session)
     const struct jpeg_decompress_struct *in = &session->jpeg.in;
     const size_t count = (size_t)session->errors.msg_parm.i[0];
     const bool at_end_marker = session->errors.msg_parm.i[1] == JPEG_EOI && !session->ended;
-    if (session->in_header)
+    if (in->input_scan_number == 0)
         return true;
     if (in->input_iMCU_row >= in->total_iMCU_rows && jpeg_session_has_all_scans(session))
         session->complete = true;
@@ -88,25 +90,25 @@ static bool accept_stray_bytes(struct jpeg_session *session)
     return !session->ended && zeros_before(session, session->source.next_input_byte) >= count;
 }
 
-/* emit_message. Level -1 is a warning, after which libjpeg continues with gray pixels; others are traces. */
-static void on_message(j_common_ptr jpeg, int level)
+/* Makes an error of a warning that may cost pixels. Level -1 is a warning; others are traces. */
+static void emit_message(j_common_ptr jpeg, int level)
 {
     const int code = jpeg->err->msg_code;
     const bool harmless = code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM ||
                           code == JWRN_NOT_SEQUENTIAL ||
                           (code == JWRN_EXTRANEOUS_DATA && accept_stray_bytes(jpeg->client_data));
     if (level < 0 && !harmless)
-        on_error(jpeg);
+        error_exit(jpeg);
 }
 
-/* output_message: prints nothing, as libjpeg's own prints to stderr. */
-static void on_output(j_common_ptr jpeg)
+/* Prints nothing; libjpeg's own function prints to stderr. */
+static void output_message(j_common_ptr jpeg)
 {
     (void)jpeg;
 }
 
-/* progress_monitor: refuses files of too many scans. */
-static void on_progress(j_common_ptr jpeg)
+/* Refuses files of too many scans. */
+static void progress_monitor(j_common_ptr jpeg)
 {
     struct jpeg_session *session = jpeg->client_data;
     if (session->jpeg.in.input_scan_number > SCANS_MAX) {
@@ -119,8 +121,8 @@ static void on_progress(j_common_ptr jpeg)
 
 /* ---------------------------------------------------------------- the source of bytes */
 
-/* init_source and term_source: nothing to do. */
-static void on_source(j_decompress_ptr in)
+/* init_source and term_source have nothing to do. */
+static void ignore_source(j_decompress_ptr in)
 {
     (void)in;
 }
@@ -131,18 +133,18 @@ static void set_data(struct jpeg_session *session, const unsigned char *data, si
     session->source.bytes_in_buffer = size;
 }
 
-/* fill_input_buffer: reads the next bytes of the file, or supplies an end marker after its end. */
-static boolean on_more(j_decompress_ptr in)
+/* Reads the next bytes of the file, or supplies an end marker after its end. */
+static boolean fill_input_buffer(j_decompress_ptr in)
 {
     static const unsigned char end[] = {0xff, JPEG_EOI};
     struct jpeg_session *session = in->client_data;
     struct jpeg_source_mgr *source = &session->source;
     session->zeros = zeros_before(session, source->next_input_byte + source->bytes_in_buffer);
-    size_t size = session->file == NULL ? 0 : fread(session->buffer, 1, JPEG_BUFFER_SIZE, session->file);
-    /* A marker must not begin in one input and end in the next: accept_stray_bytes needs its position. */
+    size_t size = fread(session->buffer, 1, JPEG_BUFFER_SIZE, session->file);
+    /* The two bytes of a marker must be in one input: accept_stray_bytes needs the marker's position. */
     if (size > 1 && session->buffer[size - 1] == 0xff && ungetc(0xff, session->file) != EOF)
         size--;
-    if (size == 0 && session->file != NULL && ferror(session->file)) {
+    if (size == 0 && ferror(session->file)) {
         fail(session->error, STATUS_FAILED, "cannot read: %s", strerror(errno));
         jpeg_session_fail(session);
     }
@@ -151,21 +153,21 @@ static boolean on_more(j_decompress_ptr in)
     return TRUE;
 }
 
-/* skip_input_data. Reads what it skips, as a pipe cannot seek. */
-static void on_skip(j_decompress_ptr in, long count)
+/* Reads the bytes to be skipped, as a pipe cannot seek. */
+static void skip_input_data(j_decompress_ptr in, long count)
 {
     struct jpeg_source_mgr *source = in->src;
     size_t left = count > 0 ? (size_t)count : 0;
-    for (; left > source->bytes_in_buffer; on_more(in))
+    for (; left > source->bytes_in_buffer; fill_input_buffer(in))
         left -= source->bytes_in_buffer;
     source->next_input_byte += left;
     source->bytes_in_buffer -= left;
 }
 
-int jpeg_session_byte(struct jpeg_session *session)
+int jpeg_session_read_byte(struct jpeg_session *session)
 {
     if (session->source.bytes_in_buffer == 0)
-        on_more(&session->jpeg.in);
+        fill_input_buffer(&session->jpeg.in);
     session->source.bytes_in_buffer--;
     return *session->source.next_input_byte++;
 }
@@ -177,7 +179,7 @@ enum status jpeg_session_check_end(const struct jpeg_session *session, struct er
                : STATUS_OK;
 }
 
-void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *trailing)
+void jpeg_session_warn_missing_end(const struct jpeg_session *session, struct metadata *trailing)
 {
     if (session->ended || session->has_no_end)
         metadata_warn(trailing, "lacks the marker at its end; all of its pixels were read");
@@ -186,7 +188,7 @@ void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadat
 bool jpeg_session_has_all_scans(const struct jpeg_session *session)
 {
     const struct jpeg_decompress_struct *in = &session->jpeg.in;
-    /* Not progressive: each component is in one scan, and gets its quantization table at the beginning of
+    /* Not progressive: each component is in one scan, and gets its quantisation table at the beginning of
        that scan. Progressive: coef_bits is the number of low bits that are still missing, -1 if all are. */
     for (int i = 0; i < in->num_components; i++) {
         if (in->coef_bits == NULL && in->comp_info[i].quant_table == NULL)
@@ -200,15 +202,15 @@ bool jpeg_session_has_all_scans(const struct jpeg_session *session)
 
 /* ---------------------------------------------------------------- the destination of bytes */
 
-/* init_destination: the whole buffer is free. */
-static void on_sink(j_compress_ptr out)
+static void init_destination(j_compress_ptr out)
 {
     struct jpeg_session *session = out->client_data;
-    session->sink.next_output_byte = session->buffer;
-    session->sink.free_in_buffer = JPEG_BUFFER_SIZE;
+    session->destination.next_output_byte = session->buffer;
+    session->destination.free_in_buffer = JPEG_BUFFER_SIZE;
 }
 
-/* Writes the first `size` bytes of the buffer, without the first `skipped` of them, and empties it. */
+/* Writes the first `size` bytes of the buffer, except the first `skipped` of them. Then the buffer is empty.
+ */
 static void flush_buffer(struct jpeg_session *session, size_t size)
 {
     size -= session->skipped;
@@ -217,21 +219,20 @@ static void flush_buffer(struct jpeg_session *session, size_t size)
         jpeg_session_fail(session);
     }
     session->skipped = 0;
-    on_sink(&session->jpeg.out);
+    init_destination(&session->jpeg.out);
 }
 
-/* empty_output_buffer: writes the whole buffer. free_in_buffer is not valid here (libjpeg.txt). */
-static boolean on_full(j_compress_ptr out)
+/* Writes the whole buffer: free_in_buffer is not valid here (libjpeg.txt). */
+static boolean empty_output_buffer(j_compress_ptr out)
 {
     flush_buffer(out->client_data, JPEG_BUFFER_SIZE);
     return TRUE;
 }
 
-/* term_destination: writes the rest. */
-static void on_end(j_compress_ptr out)
+static void term_destination(j_compress_ptr out)
 {
     struct jpeg_session *session = out->client_data;
-    flush_buffer(session, JPEG_BUFFER_SIZE - session->sink.free_in_buffer);
+    flush_buffer(session, JPEG_BUFFER_SIZE - session->destination.free_in_buffer);
 }
 
 /* ---------------------------------------------------------------- begin, run, end */
@@ -247,20 +248,20 @@ static enum status create_object(void *context, struct error *error)
         session->jpeg.in.progress = &session->progress;
     } else {
         jpeg_create_compress(&session->jpeg.out);
-        session->jpeg.out.dest = &session->sink;
+        session->jpeg.out.dest = &session->destination;
     }
     return STATUS_OK;
 }
 
-/* Sets the callbacks of both directions, then creates libjpeg's object in a step of its own. */
+/* Sets the callbacks of errors and progress, then creates libjpeg's object in a step of its own. */
 static enum status open_session(struct jpeg_session *session, struct error *error)
 {
     session->jpeg.common.err = jpeg_std_error(&session->errors); /* jpeg_create_... keeps both members */
     session->jpeg.common.client_data = session;
-    session->errors.error_exit = on_error;
-    session->errors.emit_message = on_message;
-    session->errors.output_message = on_output;
-    session->progress.progress_monitor = on_progress;
+    session->errors.error_exit = error_exit;
+    session->errors.emit_message = emit_message;
+    session->errors.output_message = output_message;
+    session->progress.progress_monitor = progress_monitor;
     session->buffer = allocate(JPEG_BUFFER_SIZE, "JPEG", error);
     return session->buffer == NULL ? STATUS_FAILED : jpeg_session_run(session, create_object, session, error);
 }
@@ -268,22 +269,23 @@ static enum status open_session(struct jpeg_session *session, struct error *erro
 enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
                                    FILE *file, struct error *error)
 {
-    *session = (struct jpeg_session){.file = file, .in_header = true};
-    session->source = (struct jpeg_source_mgr){.init_source = on_source,
-                                               .fill_input_buffer = on_more,
-                                               .skip_input_data = on_skip,
+    *session = (struct jpeg_session){.file = file};
+    session->source = (struct jpeg_source_mgr){.init_source = ignore_source,
+                                               .fill_input_buffer = fill_input_buffer,
+                                               .skip_input_data = skip_input_data,
                                                .resync_to_restart = jpeg_resync_to_restart,
-                                               .term_source = on_source};
+                                               .term_source = ignore_source};
     set_data(session, head, size);
     return open_session(session, error);
 }
 
 enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error)
 {
-    /* Drops libjpeg's SOI: the metadata in the file begin with one. */
+    /* Drops libjpeg's SOI, the first two bytes: jpeg_metadata_write has written one. */
     *session = (struct jpeg_session){.file = file, .skipped = 2};
-    session->sink = (struct jpeg_destination_mgr){
-        .init_destination = on_sink, .empty_output_buffer = on_full, .term_destination = on_end};
+    session->destination = (struct jpeg_destination_mgr){.init_destination = init_destination,
+                                                         .empty_output_buffer = empty_output_buffer,
+                                                         .term_destination = term_destination};
     return open_session(session, error);
 }
 

@@ -3,12 +3,12 @@
  *     input ─▶ Huffman decoding ─▶ blocks of 8x8 coefficients ─▶ moved, and each rotated ─▶ Huffman coding
  *
  * A block is rotated in the frequency domain: transposing its pixels transposes its coefficients, and
- * mirroring them changes the sign of odd frequencies. This is what jpegtran does; its code is no part of the
+ * mirroring them changes the sign of odd frequencies. jpegtran does the same, but its code is no part of the
  * library's interface.
  *
- * Not possible if an incomplete MCU at the right or bottom edge would become the first one, if pixels are cut
- * off or added, if the coefficients of both pictures need too much memory, or if the input is CMYK, damaged
- * or a pipe. Then the caller decodes. */
+ * This is impossible if an incomplete MCU at the right or bottom edge would become the first one, if pixels
+ * are cut off or added, if the coefficients of both pictures need too much memory, or if the input is CMYK,
+ * damaged or a pipe. Then the caller decodes the pixels. */
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@ enum {
     MEMORY_MAX = 1 << 30, /* bytes of coefficients, if no limit is given */
 };
 
-/* Input position of an output position: x and y exchanged (transpose), then counted from the last column
- * (mirror_x) or row (mirror_y). */
+/* Maps a position of the output to the input: exchanges x and y (transpose), then counts x from the last
+ * column (mirror_x), y from the last row (mirror_y). */
 struct turn {
     bool transpose, mirror_x, mirror_y;
 };
 
-/* Arguments and results of the functions that jpeg_session_run calls. */
+/* Arguments and results of the steps. */
 struct turn_job {
     struct jpeg_session in, out;
     struct turn turn;
@@ -32,14 +32,15 @@ struct turn_job {
     uint64_t memory;            /* limit in bytes; 0: MEMORY_MAX */
     bool is_progressive;        /* the output is progressive */
     struct lossless_move *move; /* the caller's */
-    jvirt_barray_ptr *from;     /* blocks of each component; NULL: they cannot be moved. Belongs to `in` */
+    jvirt_barray_ptr *from;     /* blocks of each component; NULL: they cannot be moved. Belong to `in` */
     jvirt_barray_ptr to[MAX_COMPONENTS]; /* blocks of the output; belong to `out` */
 };
 
 /* Explains in move->obstacle why blocks cannot be moved; leaves it empty if they can. */
-static void find_obstacle(const struct jpeg_decompress_struct *in, const struct turn_job *job,
-                          struct lossless_move *move)
+static void find_obstacle(const struct turn_job *job)
 {
+    const struct jpeg_decompress_struct *in = &job->in.jpeg.in;
+    struct lossless_move *move = job->move;
     const struct turn turn = job->turn;
     const uint32_t mcu_width = (uint32_t)in->max_h_samp_factor * DCTSIZE,
                    mcu_height = (uint32_t)in->max_v_samp_factor * DCTSIZE;
@@ -68,7 +69,7 @@ static enum status read_blocks(void *context, struct error *error)
 {
     struct turn_job *job = context;
     jpeg_read_header(&job->in.jpeg.in, TRUE);
-    find_obstacle(&job->in.jpeg.in, job, job->move);
+    find_obstacle(job);
     if (job->move->obstacle[0] != '\0')
         return STATUS_OK;
     job->from = jpeg_read_coefficients(&job->in.jpeg.in);
@@ -76,8 +77,8 @@ static enum status read_blocks(void *context, struct error *error)
     return jpeg_session_check_end(&job->in, error);
 }
 
-/* Exchanges x and y in the output's header: size, subsampling, quantisation tables. */
-static void transpose(struct jpeg_compress_struct *out)
+/* Exchanges x and y in the output's header: size, sampling factors, quantisation tables. */
+static void transpose_header(struct jpeg_compress_struct *out)
 {
     const JDIMENSION width = out->image_width;
     out->image_width = out->image_height;
@@ -96,8 +97,9 @@ static void transpose(struct jpeg_compress_struct *out)
     }
 }
 
-/* Rotates or mirrors one block. Mirroring negates odd frequencies, as their cosines are odd functions about
- * the middle of the block. (x, y): a frequency of the input; (u, v): of the output. */
+/* Transposes and mirrors the coefficients of one block. Mirroring negates odd frequencies, as their cosines
+ * are odd functions about the middle of the block. (x, y): a frequency of the input; (u, v): of the output.
+ */
 static void turn_block(const JCOEF *from, JCOEF *to, struct turn turn)
 {
     for (int v = 0; v < DCTSIZE; v++)
@@ -109,7 +111,7 @@ static void turn_block(const JCOEF *from, JCOEF *to, struct turn turn)
         }
 }
 
-/* Returns one row of blocks, valid until libjpeg is asked for another row of the same array. */
+/* Returns one row of blocks, valid until the next call for the same array. */
 static JBLOCKROW block_row(j_common_ptr jpeg, jvirt_barray_ptr blocks, JDIMENSION row, boolean written)
 {
     return (*jpeg->mem->access_virt_barray)(jpeg, blocks, row, 1, written)[0];
@@ -143,7 +145,7 @@ static enum status write_blocks(void *context, struct error *error)
     /* The header: the input's tables and sampling factors. */
     jpeg_copy_critical_parameters(&job->in.jpeg.in, out);
     if (job->turn.transpose)
-        transpose(out);
+        transpose_header(out);
 #if JPEG_LIB_VERSION >= 70 /* sizes of a scaled picture; version 80 reads these, version 70 leaves them 0 */
     out->jpeg_width = out->image_width;
     out->jpeg_height = out->image_height;
@@ -193,8 +195,7 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     enum status status = jpeg_session_open_read(&job.in, NULL, 0, reader->file, error);
     if (status == STATUS_OK)
         status = jpeg_session_run(&job.in, read_blocks, &job, error);
-    if (status != STATUS_OK &&
-        !error->is_out_of_memory) { /* if pixels are damaged, decoding will report it */
+    if (status != STATUS_OK && !error->is_out_of_memory) { /* decoding will report the damage */
         snprintf(move->obstacle, sizeof move->obstacle, "its blocks are damaged");
         status = STATUS_OK;
         job.from = NULL;
@@ -202,11 +203,11 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     if (status != STATUS_OK)
         error_prefix_once(error, reader->name);
 
-    /* Write the output; or return the file to where the reader was. */
+    /* Write the output, or let the reader continue where it was in the file. */
     move->done = status == STATUS_OK && job.from != NULL;
     if (move->done) {
         FILE *file = writer->output.file;
-        jpeg_session_warn_of_end(&job.in, &reader->trailing);
+        jpeg_session_warn_missing_end(&job.in, &reader->trailing);
         status = jpeg_metadata_write(file, info, job.in.jpeg.in.jpeg_color_space != JCS_RGB, error);
         if (status == STATUS_OK)
             status = jpeg_session_open_write(&job.out, file, error);

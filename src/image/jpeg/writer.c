@@ -2,15 +2,15 @@
  *
  *     rows ─▶ libjpeg: YCbCr, subsampling, DCT, quantisation ─▶ coefficients ─▶ Huffman coding ─▶ file
  *
- * Huffman tables are optimised for the picture, which makes files 2 to 10% smaller than the standard tables
- * do. libjpeg keeps all coefficients for that, 2 bytes each. A picture whose coefficients would take more
- * than its share of memory gets the standard tables, for which libjpeg keeps a few rows. Rows with alpha are
- * blended with white first, as JPEG has no alpha.
+ * Huffman tables are optimised for the picture: files are 2 to 10% smaller than with the standard tables.
+ * libjpeg keeps all coefficients in memory for that, 2 bytes each. If they would take too much memory, the
+ * picture is encoded with the standard tables, for which libjpeg keeps a few rows. Rows have no alpha, as
+ * image/writer.c has blended them with white.
  *
  * Tried and lost: restart markers, between which several threads could encode. Files become 1 to 3% larger,
  * and no other program decodes them in parallel.
  *
- * This source file also estimates the quality of files that are read, and defines the format struct. */
+ * Here is also the estimate of the quality of files that are read, and the format's struct. */
 #include "image/jpeg/jpeg.h"
 
 #include <limits.h>
@@ -27,7 +27,7 @@ enum {
 
 /* ---------------------------------------------------------------- quality and subsampling */
 
-/* Returns the sum of the standard quantisation table for luma (0) or chroma (1) at that quality, scaled and
+/* Returns the sum of the standard quantisation table for luma (0) or chroma (1), scaled to the quality and
  * clipped as jpeg_set_quality does for baseline files. */
 static long table_sum(int quality, int component)
 {
@@ -50,7 +50,7 @@ static long table_sum(int quality, int component)
 
 int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred)
 {
-    /* The number comes from the file, and libjpeg checks it only when it decodes. */
+    /* The number of the table comes from the file, and libjpeg checks it only when it decodes. */
     const int number = in->comp_info[component].quant_tbl_no;
     const JQUANT_TBL *table = number >= 0 && number < NUM_QUANT_TBLS ? in->quant_tbl_ptrs[number] : NULL;
     int best = preferred;
@@ -86,7 +86,7 @@ enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in)
     return half_width && y->v_samp_factor == cb->v_samp_factor ? SUBSAMPLING_422 : SUBSAMPLING_UNKNOWN;
 }
 
-/* Returns the requested quality, or the input's, or the default; 0 means not given. */
+/* Returns the requested quality, or else the input's, or else the default. 0: not requested, unknown. */
 static int choose_quality(int requested, int input)
 {
     return requested > 0 ? requested : input > 0 ? input : QUALITY_DEFAULT;
@@ -107,7 +107,7 @@ struct jpeg_writer {
         bool is_optimised;            /* keeps all coefficients and optimises the Huffman tables */
     } coding;
 
-    /* libjpeg's arrays of coefficients, for advise_arrays. */
+    /* libjpeg's arrays of coefficients, for use_huge_pages. */
     jvirt_barray_ptr arrays[MAX_COMPONENTS];
     size_t array_sizes[MAX_COMPONENTS]; /* bytes */
     int array_count;
@@ -120,7 +120,8 @@ struct jpeg_writer {
     uint32_t count; /* rows */
 };
 
-/* Returns the parameters of a picture. Needs no writer, as the planner asks for memory beforehand. */
+/* Returns the parameters of a picture. Takes no writer: the planner asks for the memory before one is open.
+ */
 static struct coding choose_coding(const struct writer_options *options, const struct image_info *info)
 {
     const int quality = choose_quality(options->quality, info->quality);
@@ -138,16 +139,16 @@ static struct coding choose_coding(const struct writer_options *options, const s
     else
         coding.subsampling = quality < QUALITY_DEFAULT ? SUBSAMPLING_420 : SUBSAMPLING_444;
 
-    /* A progressive file needs all coefficients even beyond the limit. */
+    /* A progressive file needs all coefficients, also beyond the limit. */
     const uint64_t luma = (uint64_t)(info->width + DCTSIZE) * (info->height + DCTSIZE) * sizeof(JCOEF);
     const uint64_t chroma = coding.channels == 1                    ? 0
                             : coding.subsampling == SUBSAMPLING_444 ? 2 * luma
                             : coding.subsampling == SUBSAMPLING_422 ? luma
                                                                     : luma / 2;
     coding.coefficients = luma + chroma;
-    const uint64_t most =
+    const uint64_t limit =
         options->memory > 0 && options->memory < COEFFICIENTS_MAX ? options->memory : COEFFICIENTS_MAX;
-    coding.is_optimised = coding.coefficients <= most || options->progressive;
+    coding.is_optimised = coding.coefficients <= limit || options->progressive;
     return coding;
 }
 
@@ -172,9 +173,9 @@ static jvirt_barray_ptr request_array(j_common_ptr jpeg, int pool, boolean zeroe
     return array;
 }
 
-/* Asks the system for huge pages in the arrays, before they are written: clearing small pages took a third of
- * the time of encoding. */
-static void advise_arrays(struct jpeg_writer *writer)
+/* Asks the system for huge pages in the arrays of coefficients, before they are written: clearing small pages
+ * took a third of the time of encoding. */
+static void use_huge_pages(struct jpeg_writer *writer)
 {
     enum { PAGE = 4096 }; /* madvise needs an address that is a multiple of it */
     j_common_ptr jpeg = &writer->session.jpeg.common;
@@ -186,7 +187,7 @@ static void advise_arrays(struct jpeg_writer *writer)
     }
 }
 
-/* Step: writes the header of the frame. */
+/* Step: sets libjpeg's parameters and begins the picture. */
 static enum status encode_start(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
@@ -214,7 +215,7 @@ static enum status encode_start(void *context, struct error *error)
     writer->request = out->mem->request_virt_barray;
     out->mem->request_virt_barray = request_array;
     jpeg_start_compress(out, TRUE);
-    advise_arrays(writer);
+    use_huge_pages(writer);
     return STATUS_OK;
 }
 
@@ -230,7 +231,7 @@ static enum status encode_rows(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Step: finishes the file after the last row. Optimised Huffman coding happens here. */
+/* Step: ends the file after the last row. If the Huffman tables are optimised, this encodes the picture. */
 static enum status encode_finish(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
@@ -270,8 +271,7 @@ static enum status jpeg_end_page(struct writer *base, struct error *error)
 
 static void jpeg_close_writer(struct writer *base)
 {
-    struct jpeg_writer *writer = (struct jpeg_writer *)base;
-    jpeg_session_close(&writer->session);
+    jpeg_session_close(&((struct jpeg_writer *)base)->session);
 }
 
 static const struct writer_class jpeg_writer_class = {
@@ -307,19 +307,19 @@ static const char *describe_coding(const struct image_info *info)
     return text;
 }
 
-/* Finds the last end marker in the last 64 KiB. Zeros after it are padding of cameras. */
+/* Warns of bytes after the last end marker (EOI) in the last 64 KiB, except zeros, with which cameras pad. */
 static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error *error)
 {
     enum { TAIL = 64 << 10 };
     unsigned char *tail = allocate(TAIL, "the end of a JPEG", error);
-    if (!tail)
+    if (tail == NULL)
         return STATUS_FAILED;
     if (fseeko(file, -TAIL, SEEK_END) != 0)
-        rewind(file); /* it is shorter */
+        rewind(file); /* the file is shorter */
     size_t size = fread(tail, 1, TAIL, file), end = size;
     while (size > 0 && tail[size - 1] == 0)
         size--;
-    while (end >= 2 && (tail[end - 2] != 0xff || tail[end - 1] != 0xd9))
+    while (end >= 2 && (tail[end - 2] != 0xff || tail[end - 1] != JPEG_EOI))
         end--;
     format_warn_surplus(notes, end >= 2 && size > end ? size - end : 0);
     free(tail);
@@ -336,9 +336,9 @@ const struct format format_jpeg = {
     .recognise = jpeg_recognise,
     .compression = describe_coding,
     .examine = jpeg_examine,
-    .holds_text = jpeg_metadata_holds,
-    .holds_icc = jpeg_metadata_holds_icc,
-    .leave_out = jpeg_metadata_leave_out,
+    .holds_text = jpeg_holds_text,
+    .holds_icc = jpeg_holds_icc,
+    .leave_out = jpeg_leave_out,
     .turn = jpeg_turn,
     .reader = &jpeg_reader_class,
     .writer = &jpeg_writer_class,

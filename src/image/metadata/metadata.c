@@ -91,6 +91,18 @@ enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, 
     return STATUS_OK;
 }
 
+enum status metadata_add_exif(struct metadata *metadata, const void *data, size_t size, struct error *error)
+{
+    if (metadata->exif.data != NULL) {
+        metadata_leave_out(metadata, "a second EXIF");
+        return STATUS_OK;
+    }
+    enum status status = metadata_set_blob(&metadata->exif, data, size, error);
+    if (status == STATUS_OK)
+        metadata->orientation = exif_orientation(&metadata->exif);
+    return status;
+}
+
 struct text_entry *metadata_find_text(const struct metadata *metadata, const char *key)
 {
     for (size_t i = 0; i < metadata->text_count; i++)

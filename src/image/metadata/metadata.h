@@ -102,6 +102,9 @@ bool icc_is_for(const struct blob *icc, int channels);
 /* Replaces the blob by a copy of the data; without bytes it becomes absent. */
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 
+/* Sets EXIF and the orientation in it. A second EXIF is left out and noted. */
+enum status metadata_add_exif(struct metadata *metadata, const void *data, size_t size, struct error *error);
+
 /* Removes all but what viewers need to show the pixels: the ICC profile, PNG's chunks of colour and the
  * orientation. For --strip. */
 void metadata_strip(struct metadata *metadata);

@@ -1,5 +1,5 @@
-/* Examines a PNG for --check: compares the checksums of all chunks, as reading compares only critical
- * chunks, and counts the bytes after the last chunk. */
+/* Examines a PNG for --check: compares the CRCs of all chunks, while the reader ignores the CRCs of optional
+ * chunks after the pixels, and warns of bytes after the last chunk. */
 #include "base/sums.h"
 #include "image/png/png.h"
 

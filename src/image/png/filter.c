@@ -1,8 +1,8 @@
 /* PNG's row filters, as loops that the compiler turns into vector code: the Makefile compiles this file with
  * -O3.
  *
- * Filtering depends on the picture alone, so whole rows are computed at once. The inverse of Sub, Average and
- * Paeth needs the pixel to the left: there a vector has the bytes of one pixel. */
+ * When a row is filtered, a vector has successive bytes of it. The inverse of Sub, Average and Paeth needs
+ * the unfiltered pixel to the left: there a vector has the bytes of one pixel. */
 #include "image/png/png.h"
 
 #include <stdint.h>
@@ -11,15 +11,8 @@
 
 typedef unsigned char byte;
 
-/* Up: subtracts the prediction, byte by byte. */
-static void subtract(const byte *restrict row, const byte *restrict guess, size_t size, byte *restrict to)
-{
-    for (size_t i = 0; i < size; i++)
-        to[i] = (byte)(row[i] - guess[i]);
-}
-
-/* Paeth: the prediction is left, above or above-left, whichever is nearest to left + above - above-left; the
- * first of equals. */
+/* Subtracts Paeth's prediction: left, above or above-left (`corner`), whichever is nearest to
+ * left + above - corner; of equally near ones the first. */
 static void subtract_paeth(const byte *restrict row, const byte *restrict left, const byte *restrict above,
                            const byte *restrict corner, size_t size, byte *restrict to)
 {
@@ -37,26 +30,26 @@ static void subtract_paeth(const byte *restrict row, const byte *restrict left, 
 void png_filter_row(enum png_filter filter, const struct png_row *row, byte *to)
 {
     const byte *bytes = row->bytes, *above = row->above;
-    const size_t step = row->step, rest = row->size - step;
+    const size_t pixel_size = row->pixel_size, rest = row->size - pixel_size;
     *to++ = (byte)filter;
     if (filter == ROW_FILTER_NONE) {
         memcpy(to, bytes, row->size);
         return;
     }
-    subtract(bytes, above, step,
-             to); /* left of the first pixel all is zero, so Paeth predicts the byte above */
-    subtract_paeth(bytes + step, bytes, above + step, above, rest, to + step);
+    for (size_t i = 0; i < pixel_size; i++) /* left and corner are 0: Paeth predicts the byte above */
+        to[i] = (byte)(bytes[i] - above[i]);
+    subtract_paeth(bytes + pixel_size, bytes, above + pixel_size, above, rest, to + pixel_size);
 }
 
-void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *eights)
+void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *runs)
 {
-    *zeros = *eights = 0;
+    *zeros = *runs = 0;
     for (size_t i = 0; i < size; i++)
         *zeros += bytes[i] == 0;
     for (size_t i = 0; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, bytes + i, sizeof word);
-        *eights += word == (word << 8 | word >> 56);
+        *runs += word == (word << 8 | word >> 56);
     }
 }
 
@@ -66,7 +59,7 @@ void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *eight
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* The inverse of Up. `to` may be `row`. */
+/* Reverses Up. `to` may be `row`. */
 static void png_add(const byte *row, const byte *above, size_t size, byte *to)
 {
     INDEPENDENT
@@ -75,32 +68,32 @@ static void png_add(const byte *row, const byte *above, size_t size, byte *to)
 }
 
 /* The bytes of one pixel, with 16 bits each for sums and differences. Each pixel depends on the one before
- * it, so no more can be computed at once. */
+ * it, so that no more can be computed at once. */
 typedef int16_t lanes __attribute__((vector_size(16)));
-typedef byte narrow __attribute__((vector_size(8)));
+typedef byte byte_lanes __attribute__((vector_size(8)));
 
 /* Loads 1, 2, 4 or 8 bytes. */
 static inline lanes load_bytes(const byte *from, size_t size)
 {
     uint64_t word = 0;
-    narrow bytes;
+    byte_lanes bytes;
     memcpy(&word, from, size);
     memcpy(&bytes, &word, sizeof bytes);
     return __builtin_convertvector(bytes, lanes);
 }
 
-/* Stores a pixel of `step` bytes, and no more: `to` may be followed by filtered bytes. */
-static inline void store_pixel(byte *to, lanes pixel, size_t step)
+/* Stores the pixel, exactly pixel_size bytes: `to` may be followed by filtered bytes. */
+static inline void store_pixel(byte *to, lanes pixel, size_t pixel_size)
 {
-    narrow bytes = __builtin_convertvector(pixel, narrow);
+    byte_lanes bytes = __builtin_convertvector(pixel, byte_lanes);
     uint64_t word;
     memcpy(&word, &bytes, sizeof word);
-    if (step == 3 || step == 6) {
-        memcpy(to, &word, step / 3 * 2);
-        word >>= step / 3 * 16;
-        memcpy(to + step / 3 * 2, &word, step / 3);
+    if (pixel_size == 3 || pixel_size == 6) {
+        memcpy(to, &word, pixel_size / 3 * 2);
+        word >>= pixel_size / 3 * 16;
+        memcpy(to + pixel_size / 3 * 2, &word, pixel_size / 3);
     } else {
-        memcpy(to, &word, step);
+        memcpy(to, &word, pixel_size);
     }
 }
 
@@ -111,7 +104,7 @@ static inline lanes magnitude(lanes v)
     return (v ^ sign) - sign;
 }
 
-/* Paeth's prediction, as in subtract_paeth, by masks. */
+/* Returns Paeth's prediction, as in subtract_paeth, by masks. */
 static inline lanes guess_paeth(lanes left, lanes above, lanes corner)
 {
     const lanes from_left = magnitude(above - corner), from_above = magnitude(left - corner);
@@ -121,46 +114,46 @@ static inline lanes guess_paeth(lanes left, lanes above, lanes corner)
     return (is_left & left) | (~is_left & ((is_above & above) | (~is_above & corner)));
 }
 
-/* The pixel before, and the one above that. */
-struct pixels {
+/* The pixels to the left and above-left. */
+struct neighbours {
     lanes left, corner;
 };
 
-/* Unfilters a pixel and returns what the next one needs. Inlined with constant `filter`, `load` and `step`.
- * Reads `load` bytes, of which the first `step` count. */
-__attribute__((always_inline)) static inline struct pixels
-unfilter_pixel(enum png_filter filter, struct pixels before, const byte *bytes, const byte *above_bytes,
-               size_t load, size_t step, byte *to)
+/* Unfilters a pixel and returns the neighbours of the next one. Loads `load` bytes, of which the first
+ * pixel_size count. Inlined with constant filter, load and pixel_size. */
+__attribute__((always_inline)) static inline struct neighbours
+unfilter_pixel(enum png_filter filter, struct neighbours before, const byte *bytes, const byte *above_bytes,
+               size_t load, size_t pixel_size, byte *to)
 {
     const lanes above = load_bytes(above_bytes, load);
     const lanes guess = filter == ROW_FILTER_SUB       ? before.left
                         : filter == ROW_FILTER_AVERAGE ? (before.left + above) >> 1
                                                        : guess_paeth(before.left, above, before.corner);
     const lanes pixel = (load_bytes(bytes, load) + guess) & 0xff;
-    store_pixel(to, pixel, step);
-    return (struct pixels){pixel, above};
+    store_pixel(to, pixel, pixel_size);
+    return (struct neighbours){pixel, above};
 }
 
-/* Unfilters a row. Pixels of three and six bytes are loaded as four and eight, but not the last ones, where
- * the row would be overrun. */
+/* Unfilters a row. Pixels of three and six bytes are loaded as four and eight bytes, but not the last ones,
+ * as that would read beyond the row. */
 __attribute__((always_inline)) static inline void unfilter(enum png_filter filter, const struct png_row *row,
-                                                           byte *to, size_t step)
+                                                           byte *to, size_t pixel_size)
 {
     const byte *bytes = row->bytes, *above = row->above;
-    const size_t size = row->size, load = step == 3 ? 4 : step == 6 ? 8 : step;
-    struct pixels before = {{0}, {0}};
+    const size_t size = row->size, load = pixel_size == 3 ? 4 : pixel_size == 6 ? 8 : pixel_size;
+    struct neighbours before = {{0}, {0}};
     size_t i = 0;
-    for (; i + load <= size; i += step)
-        before = unfilter_pixel(filter, before, bytes + i, above + i, load, step, to + i);
-    for (; i + step <= size; i += step)
-        before = unfilter_pixel(filter, before, bytes + i, above + i, step, step, to + i);
+    for (; i + load <= size; i += pixel_size)
+        before = unfilter_pixel(filter, before, bytes + i, above + i, load, pixel_size, to + i);
+    for (; i + pixel_size <= size; i += pixel_size)
+        before = unfilter_pixel(filter, before, bytes + i, above + i, pixel_size, pixel_size, to + i);
 }
 
-/* A copy of the loop for each size of a pixel. */
+/* Unfilters a row, with a copy of the loop for each pixel size. */
 __attribute__((always_inline)) static inline void unfilter_pixels(enum png_filter filter,
                                                                   const struct png_row *row, byte *to)
 {
-    switch (row->step) {
+    switch (row->pixel_size) {
     case 1:
         unfilter(filter, row, to, 1);
         break;

@@ -1,7 +1,6 @@
-/* Writes the chunks of a PNG around its pixels: colour space, resolution, EXIF, texts.
+/* Writes the chunks of a PNG before its pixels: colour space, resolution, EXIF, texts.
  *
- * libpng checks profiles by lists that depend on its version, so chunks are written here, with their
- * checksums. */
+ * This is done without libpng, as each of its versions refuses other ICC profiles. */
 #include "base/sums.h"
 #include "base/text.h"
 #include "image/png/png.h"
@@ -12,20 +11,15 @@
 #include <string.h>
 #include <zlib.h>
 
-/* A part of a chunk's data, which need not be joined before they are written. */
+/* A part of a chunk's data; not owned. */
 struct piece {
     const void *data;
     size_t size;
 };
 
-static bool write_bytes(FILE *file, const void *data, size_t size)
-{
-    return size == 0 || fwrite(data, 1, size, file) == size;
-}
-
-/* Writes a chunk: length, name, data, CRC of name and data. */
-static enum status put_pieces(FILE *file, const char *name, const struct piece *pieces, size_t count,
-                              struct error *error)
+/* Writes a chunk of several pieces: length, name, data, CRC of name and data. */
+static enum status write_pieces(FILE *file, const char *name, const struct piece *pieces, size_t count,
+                                struct error *error)
 {
     unsigned char head[8], tail[4];
     size_t size = 0;
@@ -34,62 +28,63 @@ static enum status put_pieces(FILE *file, const char *name, const struct piece *
     png_save_uint_32(head, (png_uint_32)size);
     memcpy(head + 4, name, 4);
     uint32_t crc = isal_crc32(0, head + 4, 4);
-    bool written = write_bytes(file, head, sizeof head);
+    bool written = fwrite(head, 1, sizeof head, file) == sizeof head;
     for (size_t i = 0; written && i < count; i++) {
         crc = isal_crc32(crc, pieces[i].data, pieces[i].size);
-        written = write_bytes(file, pieces[i].data, pieces[i].size);
+        written = fwrite(pieces[i].data, 1, pieces[i].size, file) == pieces[i].size;
     }
     png_save_uint_32(tail, crc);
-    return written && write_bytes(file, tail, sizeof tail) ? STATUS_OK : fail_writing(error, errno);
+    written = written && fwrite(tail, 1, sizeof tail, file) == sizeof tail;
+    return written ? STATUS_OK : fail_writing(error, errno);
 }
 
-enum status png_put_chunk(FILE *file, const char *name, const void *data, size_t size, struct error *error)
+enum status png_chunk_write(FILE *file, const char *name, const void *data, size_t size, struct error *error)
 {
-    return put_pieces(file, name, &(struct piece){data, size}, 1, error);
+    return write_pieces(file, name, &(struct piece){data, size}, 1, error);
 }
 
-/* Returns a text with its NUL; NULL is an empty text. */
-static struct piece piece_to_nul(const char *text)
+/* Returns a piece of a text and its NUL. NULL: the text is empty. */
+static struct piece piece_with_nul(const char *text)
 {
     return text == NULL ? (struct piece){"", 1} : (struct piece){text, strlen(text) + 1};
 }
 
-/* Replaces a piece by a zlib stream of it. The caller frees *packed. */
-static enum status pack(struct piece *piece, unsigned char **packed, struct error *error)
+/* Replaces the piece by a zlib stream of its bytes, which the caller frees as *deflated. */
+static enum status deflate_piece(struct piece *piece, unsigned char **deflated, struct error *error)
 {
     uLongf size = compressBound((uLong)piece->size);
-    *packed = allocate(size, "metadata", error);
-    if (*packed == NULL)
+    *deflated = allocate(size, "metadata", error);
+    if (*deflated == NULL)
         return STATUS_FAILED;
-    if (compress2(*packed, &size, piece->data, (uLong)piece->size, Z_DEFAULT_COMPRESSION) != Z_OK)
+    if (compress2(*deflated, &size, piece->data, (uLong)piece->size, Z_DEFAULT_COMPRESSION) != Z_OK)
         return fail_memory(error, "out of memory for metadata");
-    *piece = (struct piece){*packed, size};
+    *piece = (struct piece){*deflated, size};
     return STATUS_OK;
 }
 
-/* Writes the profile, unless libpng or programs that are built on it would refuse it. */
+/* Writes the profile unless programs that are built on libpng would refuse it. */
 static enum status write_icc(FILE *file, const struct image_info *info, struct error *error)
 {
     static const char name[] = "ICC profile\0"; /* the second NUL: deflate */
     const struct blob *icc = &info->metadata.icc;
     struct piece pieces[] = {{name, sizeof name}, {icc->data, png_icc_size(icc)}};
-    unsigned char *packed = NULL;
-    if (icc->data == NULL || !png_icc_is_valid(icc, info->channels))
+    unsigned char *deflated = NULL;
+    if (icc->data == NULL || !png_holds_icc(icc, info->channels))
         return STATUS_OK;
-    enum status status = pack(&pieces[1], &packed, error);
+    enum status status = deflate_piece(&pieces[1], &deflated, error);
     if (status == STATUS_OK)
-        status = put_pieces(file, "iCCP", pieces, 2, error);
-    free(packed);
+        status = write_pieces(file, "iCCP", pieces, 2, error);
+    free(deflated);
     return status;
 }
 
-/* Writes EXIF, which is PNG's only place for the orientation. */
+/* Writes EXIF with the metadata's orientation, as PNG has no other place for it. */
 static enum status png_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
     enum status status = exif_with_orientation(metadata, true, &exif, error);
     if (status == STATUS_OK && exif.data != NULL)
-        status = png_put_chunk(file, "eXIf", exif.data, exif.size, error);
+        status = png_chunk_write(file, "eXIf", exif.data, exif.size, error);
     free(exif.data);
     return status;
 }
@@ -98,8 +93,8 @@ static enum status png_write_exif(FILE *file, const struct metadata *metadata, s
 
 enum { KEYWORD_MAX = 79 };
 
-/* Makes a keyword (ISO/IEC 15948, 11.3.4.2): visible characters of Latin-1 with single spaces between them.
- * Any other character becomes a space. False: nothing is left, or too much. */
+/* Makes a keyword of a text in Latin-1 (ISO/IEC 15948, 11.3.4.2): visible characters with single spaces
+ * between them. Other characters become spaces. False: nothing is left, or the text is too long. */
 static bool make_keyword(const char *latin1, char keyword[KEYWORD_MAX + 1])
 {
     size_t length = 0;
@@ -117,64 +112,64 @@ static bool make_keyword(const char *latin1, char keyword[KEYWORD_MAX + 1])
     return length > 0;
 }
 
-/* Makes the keyword of a text. *held is false if PNG cannot hold it. */
-static enum status keyword_of(const struct text_entry *entry, char keyword[KEYWORD_MAX + 1], bool *held,
-                              struct error *error)
+/* Makes the keyword of a text entry. *is_held is false if PNG cannot hold the text. */
+static enum status convert_keyword(const struct text_entry *entry, char keyword[KEYWORD_MAX + 1],
+                                   bool *is_held, struct error *error)
 {
     char *latin1 = NULL;
     enum status status = latin1_from_utf8(entry->key, &latin1, error);
-    *held = entry->item == NULL /* else it describes a channel, or only GDAL uses it */ && latin1 != NULL &&
-            make_keyword(latin1, keyword);
+    *is_held = entry->item == NULL /* else it describes a channel, or only GDAL uses it */ &&
+               latin1 != NULL && make_keyword(latin1, keyword);
     free(latin1);
     return status;
 }
 
-bool png_metadata_holds(const struct text_entry *text)
+bool png_holds_text(const struct text_entry *text)
 {
-    struct error ignored; /* writing it will say that memory ran out */
+    struct error ignored; /* out of memory, which png_write_text will report */
     char keyword[KEYWORD_MAX + 1];
-    bool held;
-    return keyword_of(text, keyword, &held, &ignored) != STATUS_OK || held;
+    bool is_held;
+    return convert_keyword(text, keyword, &is_held, &ignored) != STATUS_OK || is_held;
 }
 
 /* Writes a text as tEXt, zTXt or iTXt. Readers look for XMP in iTXt only, and only iTXt has a language. */
 static enum status png_write_text(FILE *file, const struct text_entry *entry, struct error *error)
 {
     char keyword[KEYWORD_MAX + 1], *latin1 = NULL;
-    unsigned char *packed = NULL;
-    bool held;
-    enum status status = keyword_of(entry, keyword, &held, error);
-    if (status != STATUS_OK || !held)
+    unsigned char *deflated = NULL;
+    bool is_held;
+    enum status status = convert_keyword(entry, keyword, &is_held, error);
+    if (status != STATUS_OK || !is_held)
         return status;
     if (strcmp(keyword, XMP_KEY) != 0 && entry->language == NULL && entry->translated == NULL)
         status = latin1_from_utf8(entry->value, &latin1, error);
     const char *const value = latin1 == NULL ? entry->value : latin1;
     struct piece text = {value, strlen(value)};
     if (status == STATUS_OK && entry->compressed)
-        status = pack(&text, &packed, error);
+        status = deflate_piece(&text, &deflated, error);
     /* texts.c draws the layouts. The compression method 0, deflate, is a NUL. */
     if (status == STATUS_OK && latin1 != NULL) {
-        const struct piece pieces[] = {piece_to_nul(keyword), {"", entry->compressed ? 1 : 0}, text};
-        status = put_pieces(file, entry->compressed ? "zTXt" : "tEXt", pieces, 3, error);
+        const struct piece pieces[] = {piece_with_nul(keyword), {"", entry->compressed ? 1 : 0}, text};
+        status = write_pieces(file, entry->compressed ? "zTXt" : "tEXt", pieces, 3, error);
     } else if (status == STATUS_OK) {
-        const struct piece pieces[] = {piece_to_nul(keyword),
+        const struct piece pieces[] = {piece_with_nul(keyword),
                                        {entry->compressed ? "\1\0" : "\0\0", 2},
-                                       piece_to_nul(entry->language),
-                                       piece_to_nul(entry->translated),
+                                       piece_with_nul(entry->language),
+                                       piece_with_nul(entry->translated),
                                        text};
-        status = put_pieces(file, "iTXt", pieces, 5, error);
+        status = write_pieces(file, "iTXt", pieces, 5, error);
     }
     free(latin1);
-    free(packed);
+    free(deflated);
     return status;
 }
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Rounds to a number that a chunk can have. */
-static png_uint_32 whole_number(double value)
+/* Rounds to a number from `least` to the largest that a chunk can store. */
+static png_uint_32 to_integer(double value, double least)
 {
-    return (png_uint_32)fmin(fmax(round(value), 1), PNG_UINT_31_MAX);
+    return (png_uint_32)fmin(fmax(round(value), least), PNG_UINT_31_MAX);
 }
 
 /* Writes pHYs: pixels per metre, or a ratio. */
@@ -185,40 +180,34 @@ static enum status write_resolution(FILE *file, const struct metadata *metadata,
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return STATUS_OK;
     const bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE;
-    /* A ratio of other than whole numbers is scaled, so that the smaller one becomes 1000. */
+    /* A ratio that does not consist of whole numbers is scaled: the smaller one becomes 1000. */
     const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
-    png_save_uint_32(data, whole_number(x * scale));
-    png_save_uint_32(data + 4, whole_number(y * scale));
+    png_save_uint_32(data, to_integer(x * scale, 1));
+    png_save_uint_32(data + 4, to_integer(y * scale, 1));
     data[8] = metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN;
-    return png_put_chunk(file, "pHYs", data, sizeof data, error);
+    return png_chunk_write(file, "pHYs", data, sizeof data, error);
 }
 
-/* Returns the number as gAMA and cHRM have it, in units of 1/100000. */
-static png_uint_32 to_fixed_point(double value)
-{
-    return (png_uint_32)fmin(fmax(round(value * PNG_FP_1), 0), PNG_UINT_31_MAX);
-}
-
-/* Writes gAMA, cHRM and sRGB. */
+/* Writes gAMA and cHRM, in units of 1/100000, and sRGB. */
 static enum status write_colours(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
-    const bool has_icc = metadata->icc.data != NULL && png_icc_is_valid(&metadata->icc, info->channels);
+    const bool has_icc = metadata->icc.data != NULL && png_holds_icc(&metadata->icc, info->channels);
     enum status status = STATUS_OK;
     unsigned char data[32];
     if (metadata->gamma > 0) {
-        png_save_uint_32(data, to_fixed_point(metadata->gamma));
-        status = png_put_chunk(file, "gAMA", data, 4, error);
+        png_save_uint_32(data, to_integer(metadata->gamma * PNG_FP_1, 0));
+        status = png_chunk_write(file, "gAMA", data, 4, error);
     }
     if (status == STATUS_OK && metadata->has_chromaticities) {
         for (int i = 0; i < 8; i++)
-            png_save_uint_32(data + 4 * i, to_fixed_point(metadata->chromaticities[i]));
-        status = png_put_chunk(file, "cHRM", data, 32, error);
+            png_save_uint_32(data + 4 * i, to_integer(metadata->chromaticities[i] * PNG_FP_1, 0));
+        status = png_chunk_write(file, "cHRM", data, 32, error);
     }
     /* The specification wants sRGB or iCCP, not both. */
     if (status == STATUS_OK && metadata->srgb && !has_icc) {
         data[0] = (unsigned char)metadata->rendering_intent;
-        status = png_put_chunk(file, "sRGB", data, 1, error);
+        status = png_chunk_write(file, "sRGB", data, 1, error);
     }
     return status;
 }
@@ -226,36 +215,32 @@ static enum status write_colours(FILE *file, const struct image_info *info, stru
 enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
-    enum status status = write_colours(file, info, error);
-    if (status == STATUS_OK)
-        status = write_icc(file, info, error);
-    if (status == STATUS_OK && metadata->has_cicp)
-        status = png_put_chunk(file, "cICP", metadata->cicp, sizeof metadata->cicp, error);
-    if (status == STATUS_OK)
-        status = write_resolution(file, metadata, error);
-    if (status == STATUS_OK)
-        status = png_write_exif(file, metadata, error);
-    for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
-        status = png_write_text(file, &metadata->texts[i], error);
-    return status;
+    if (write_colours(file, info, error) != STATUS_OK || write_icc(file, info, error) != STATUS_OK ||
+        (metadata->has_cicp && png_chunk_write(file, "cICP", metadata->cicp, 4, error) != STATUS_OK) ||
+        write_resolution(file, metadata, error) != STATUS_OK ||
+        png_write_exif(file, metadata, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (size_t i = 0; i < metadata->text_count; i++)
+        if (png_write_text(file, &metadata->texts[i], error) != STATUS_OK)
+            return STATUS_FAILED;
+    return STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- ICC profiles
  *
- * What of an ICC profile (ICC.1:2010, section 7) must be right for a PNG. These are the errors of
- * libpng 1.6.39 to 1.6.48 (png_icc_check_header and png_icc_check_tag_table): older versions refuse such a
- * profile when it is written, newer ones, and all programs built on libpng, when it is read. */
+ * A profile (ICC.1:2010, section 7) is written if it passes the checks of libpng 1.6.39 to 1.6.48
+ * (png_icc_check_header and png_icc_check_tag_table), which programs built on libpng make when they read. */
 
 enum {
-    HEADER_SIZE = 132, /* with the number of tags, which is last */
-    TAG_SIZE = 12,     /* its name, where its data begin, their size */
-    VERSION_AT = 8,
-    CLASS_AT = 12,
-    COLOUR_AT = 16,
-    CONNECTION_AT = 20,
-    SIGNATURE_AT = 36,
-    INTENT_AT = 64,
-    TAGS_AT = 128,
+    HEADER_SIZE = 132, /* bytes, with the number of tags at the end */
+    TAG_SIZE = 12,     /* bytes: signature of a tag, offset and size of its data */
+    VERSION_OFFSET = 8,
+    CLASS_OFFSET = 12,
+    COLOUR_OFFSET = 16,
+    CONNECTION_OFFSET = 20,
+    SIGNATURE_OFFSET = 36,
+    INTENT_OFFSET = 64,
+    TAGS_OFFSET = 128,
     INTENT_MAX = 0xfffe,
 };
 
@@ -270,10 +255,15 @@ size_t png_icc_size(const struct blob *icc)
     return said >= HEADER_SIZE && said < icc->size ? said : icc->size;
 }
 
-/* Every tag is inside the profile. */
+static bool has_signature(const struct blob *icc, size_t at, const char *signature)
+{
+    return memcmp(icc->data + at, signature, 4) == 0;
+}
+
+/* True if every tag's data are inside the profile. */
 static bool has_whole_tags(const struct blob *icc, size_t size)
 {
-    const size_t count = number_at(icc, TAGS_AT);
+    const size_t count = number_at(icc, TAGS_OFFSET);
     if (count > (size - HEADER_SIZE) / TAG_SIZE)
         return false;
     for (size_t at = HEADER_SIZE; at < HEADER_SIZE + count * TAG_SIZE; at += TAG_SIZE) {
@@ -284,21 +274,13 @@ static bool has_whole_tags(const struct blob *icc, size_t size)
     return true;
 }
 
-/* A profile that turns the file's colours into others that are known. */
-static bool is_of_picture(const struct blob *icc, int channels)
-{
-    const uint32_t class = number_at(icc, CLASS_AT), colour = number_at(icc, COLOUR_AT),
-                   connection = number_at(icc, CONNECTION_AT);
-    return class != LETTERS('a', 'b', 's', 't') && class != LETTERS('l', 'i', 'n', 'k') &&
-           colour == (channels <= 2 ? LETTERS('G', 'R', 'A', 'Y') : LETTERS('R', 'G', 'B', ' ')) &&
-           (connection == LETTERS('X', 'Y', 'Z', ' ') || connection == LETTERS('L', 'a', 'b', ' '));
-}
-
-bool png_icc_is_valid(const struct blob *icc, int channels)
+bool png_holds_icc(const struct blob *icc, int channels)
 {
     const size_t size = png_icc_size(icc);
     return size >= HEADER_SIZE && size <= PNG_UINT_31_MAX && number_at(icc, 0) == size &&
-           (icc->data[VERSION_AT] <= 3 || size % 4 == 0) && number_at(icc, INTENT_AT) <= INTENT_MAX &&
-           number_at(icc, SIGNATURE_AT) == LETTERS('a', 'c', 's', 'p') && has_whole_tags(icc, size) &&
-           is_of_picture(icc, channels);
+           (icc->data[VERSION_OFFSET] <= 3 || size % 4 == 0) && number_at(icc, INTENT_OFFSET) <= INTENT_MAX &&
+           has_signature(icc, SIGNATURE_OFFSET, "acsp") && has_whole_tags(icc, size) &&
+           !has_signature(icc, CLASS_OFFSET, "abst") && !has_signature(icc, CLASS_OFFSET, "link") &&
+           has_signature(icc, COLOUR_OFFSET, channels <= 2 ? "GRAY" : "RGB ") &&
+           (has_signature(icc, CONNECTION_OFFSET, "XYZ ") || has_signature(icc, CONNECTION_OFFSET, "Lab "));
 }

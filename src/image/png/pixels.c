@@ -1,71 +1,74 @@
-/* Reads the pixels of a PNG whose samples need no conversion: the IDAT chunks, one zlib stream, filtered
- * rows.
+/* Reads the pixels of a PNG whose samples need no conversion. The IDAT chunks contain one zlib stream of
+ * filtered rows.
  *
- *     file ─▶ read_chunk ─▶ inflate_piece, 256 KiB of rows at a time ─▶ take_row, unfiltered ─▶ caller
+ *     file ─▶ read_data ─▶ inflate_piece ─▶ 256 KiB of filtered rows ─▶ unfilter, swap ─▶ rows of the caller
  *
- * Damage is judged as libpng and zlib do: the checksums of chunks and of the stream must be right. The stream
- * may be longer than the image: up to 1 MiB more is ignored, and beyond that its rest is skipped with a
- * warning. */
+ * As with libpng and zlib, the checksums of chunks and of the stream must be right. The stream may be longer
+ * than the image: up to 1 MiB is ignored; if it is longer, its rest is skipped with a warning. */
 #include "base/sums.h"
 #include "image/inflate.h"
 #include "image/png/png.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     INPUT_SIZE = 64 << 10, /* bytes of the file that are read at once */
-    AHEAD_SIZE =
-        256
-        << 10, /* bytes of rows that are inflated at once: a core's cache keeps them until they are used */
+    /* Bytes of filtered rows that are inflated at once: they stay in a core's cache until they are used. */
+    ROWS_SIZE = 256 << 10,
     NAME_SIZE = 4,
     CRC_SIZE = 4,
     LENGTH_MAX = 0x7fffffff, /* of a chunk (ISO/IEC 15948, section 5.3) */
 };
 
 struct png_pixels {
-    struct png_pixels_options options;
-    unsigned char name[NAME_SIZE + 1]; /* of the current chunk; ends in NUL */
-    uint32_t left;                     /* bytes of its data that were not read yet */
-    uint32_t crc;                      /* checksum of its name and of the data that were read */
+    struct reader *reader;    /* the caller's */
+    size_t row_size;          /* bytes of an unfiltered row */
+    char name[NAME_SIZE + 1]; /* of the current chunk; ends in NUL */
+    uint32_t left;            /* bytes of the chunk's data that were not read yet */
+    uint32_t crc;             /* CRC of the chunk's name and of the data that were read */
     struct inflate_state stream;
-    unsigned char *rows;   /* filtered, each after the byte that names its filter */
-    uint32_t capacity;     /* rows that `rows` has room for */
-    uint32_t ready, taken; /* rows in `rows`, and how far the caller has read them */
-    uint32_t inflated;     /* rows of the image that were inflated so far */
-    unsigned char *above;  /* copy of the last row that was returned, in the file's byte order, which the next
-                            * row's  filter needs; zeros before the first row */
+    unsigned char *rows; /* filtered rows, each after the number of its filter */
+    uint32_t capacity;   /* of `rows`, in rows */
+    uint32_t rows_ready; /* number of rows in `rows` */
+    uint32_t rows_used;  /* number of those that were returned */
+    uint32_t inflated;   /* rows of the image that were inflated so far */
+    /* Copy of the last row that was returned, in the file's byte order; zeros before the first row. */
+    unsigned char *above;
     unsigned char input[INPUT_SIZE];
 };
 
 /* Returns the bytes from row to row of `rows`. */
 static size_t filtered_stride(const struct png_pixels *pixels)
 {
-    return pixels->options.row_size + 1;
+    return pixels->row_size + 1;
 }
 
-struct png_pixels *png_pixels_open(const struct png_pixels_options *options, struct error *error)
+struct png_pixels *png_pixels_open(struct reader *reader, uint32_t size, struct error *error)
 {
     struct png_pixels *pixels = allocate_zeroed(1, sizeof *pixels, "PNG", error);
     if (pixels == NULL)
         return NULL;
-    pixels->options = *options;
+    pixels->reader = reader;
+    pixels->row_size = row_size(&reader->info);
     memcpy(pixels->name, "IDAT", NAME_SIZE);
-    pixels->left = options->first_idat_size;
+    pixels->left = size;
     pixels->crc = isal_crc32(0, pixels->name, NAME_SIZE);
     inflate_begin(&pixels->stream);
     return pixels;
 }
 
-/* Allocates at the first row, not before: the header may promise rows that no memory holds. */
+/* Allocates at the first row, not before, as the header may promise rows that exceed the memory. */
 static enum status allocate_rows(struct png_pixels *pixels, struct error *error)
 {
-    size_t row = filtered_stride(pixels), capacity = row < AHEAD_SIZE ? AHEAD_SIZE / row : 1;
+    const uint32_t height = pixels->reader->info.height;
+    size_t row = filtered_stride(pixels), capacity = row < ROWS_SIZE ? ROWS_SIZE / row : 1;
     if (pixels->rows != NULL)
         return STATUS_OK;
-    pixels->capacity = capacity < pixels->options.row_count ? (uint32_t)capacity : pixels->options.row_count;
-    pixels->above = allocate_zeroed(1, pixels->options.row_size, "PNG", error);
+    pixels->capacity = capacity < height ? (uint32_t)capacity : height;
+    pixels->above = allocate_zeroed(1, pixels->row_size, "PNG", error);
     pixels->rows = pixels->above == NULL ? NULL : allocate(row * pixels->capacity, "PNG", error);
     return pixels->rows == NULL ? STATUS_FAILED : STATUS_OK;
 }
@@ -89,80 +92,73 @@ enum status png_read_bytes(FILE *file, void *bytes, size_t size, struct error *e
 }
 
 /* Reads up to INPUT_SIZE bytes of the chunk's data into `input`; *size receives their number. */
-static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct error *error)
+static enum status read_data(struct png_pixels *pixels, uint32_t *size, struct error *error)
 {
     *size = pixels->left < INPUT_SIZE ? pixels->left : INPUT_SIZE;
-    enum status status = png_read_bytes(pixels->options.file, pixels->input, *size, error);
+    enum status status = png_read_bytes(pixels->reader->file, pixels->input, *size, error);
     pixels->left -= *size;
     pixels->crc = isal_crc32(pixels->crc, pixels->input, *size);
     return status;
 }
 
-/* True if the current chunk is an IDAT. */
-static bool is_idat(const struct png_pixels *pixels)
-{
-    return memcmp(pixels->name, "IDAT", NAME_SIZE) == 0;
-}
-
-/* True if the chunk need not be understood: its name begins with a small letter. */
+/* True if the chunk is ancillary, not critical: its name begins with a small letter. */
 static bool is_optional(const struct png_pixels *pixels)
 {
     return (pixels->name[0] & 0x20) != 0;
 }
 
-/* After the chunk's data: reads its checksum and compares it. Optional chunks here are left out, damaged or
- * not. */
+/* After the chunk's data: reads and compares its CRC. A wrong CRC of an optional chunk is no error, as
+ * optional chunks are left out here. */
 static enum status check_checksum(struct png_pixels *pixels, struct error *error)
 {
     unsigned char crc[CRC_SIZE];
-    if (png_read_bytes(pixels->options.file, crc, CRC_SIZE, error) != STATUS_OK)
+    if (png_read_bytes(pixels->reader->file, crc, CRC_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     if (png_get_uint_32(crc) != pixels->crc && !is_optional(pixels))
-        return fail(error, STATUS_FAILED, "damaged PNG: %s: CRC error", (const char *)pixels->name);
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: CRC error", pixels->name);
     return STATUS_OK;
 }
 
-/* After the chunk's data: reads its checksum and the header of the next chunk. */
+/* After the chunk's data: reads its CRC and the header of the next chunk. */
 static enum status next_chunk(struct png_pixels *pixels, struct error *error)
 {
     unsigned char length[4];
     if (check_checksum(pixels, error) != STATUS_OK ||
-        png_read_bytes(pixels->options.file, length, sizeof length, error) != STATUS_OK ||
-        png_read_bytes(pixels->options.file, pixels->name, NAME_SIZE, error) != STATUS_OK)
+        png_read_bytes(pixels->reader->file, length, sizeof length, error) != STATUS_OK ||
+        png_read_bytes(pixels->reader->file, pixels->name, NAME_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     pixels->left = png_get_uint_32(length);
     pixels->crc = isal_crc32(0, pixels->name, NAME_SIZE);
     for (int i = 0; i < NAME_SIZE; i++)
         if ((pixels->name[i] | 0x20) < 'a' || (pixels->name[i] | 0x20) > 'z')
             return fail(error, STATUS_FAILED, "damaged PNG: a chunk without a name");
-    if (!is_optional(pixels) && !is_idat(pixels) && memcmp(pixels->name, "IEND", NAME_SIZE) != 0)
-        return fail(error, STATUS_FAILED, "damaged PNG: %s: unknown critical chunk",
-                    (const char *)pixels->name);
+    if (!is_optional(pixels) && strcmp(pixels->name, "IDAT") != 0 && strcmp(pixels->name, "IEND") != 0)
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: unknown critical chunk", pixels->name);
     if (pixels->left > LENGTH_MAX)
-        return fail(error, STATUS_FAILED, "damaged PNG: %s: too long", (const char *)pixels->name);
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: too long", pixels->name);
     return STATUS_OK;
 }
 
-/* Feeds the inflater with more of the file; skips empty IDAT chunks. */
+/* Feeds the inflater with more of the file. Skips empty IDAT chunks. */
 static enum status feed_inflater(struct png_pixels *pixels, struct error *error)
 {
     uint32_t size = 0;
     while (pixels->left == 0) {
         if (next_chunk(pixels, error) != STATUS_OK)
             return STATUS_FAILED;
-        if (!is_idat(pixels))
+        if (strcmp(pixels->name, "IDAT") != 0)
             return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
     }
-    enum status status = read_chunk(pixels, &size, error);
+    enum status status = read_data(pixels, &size, error);
     inflate_feed(&pixels->stream, pixels->input, size);
     return status;
 }
 
-static const char *trouble_of(int result)
+static const char *inflate_error_text(int result)
 {
     switch (result) {
     case ISAL_NEED_DICT:
-        return "it wants a dictionary";
+        return "it needs a preset dictionary";
     case ISAL_UNSUPPORTED_METHOD:
         return "an unknown compression method";
     case ISAL_INCORRECT_CHECKSUM:
@@ -176,116 +172,105 @@ static const char *trouble_of(int result)
     }
 }
 
-/* Inflates some bytes. Feeds the stream only if it made none and has used up its input. */
+/* Inflates some bytes; *made is their number. If it is 0 because all input is used up, feeds the stream. */
 static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
                                  struct error *error)
 {
     struct inflate_state *stream = &pixels->stream;
-    const int trouble = inflate_some(stream, to, size, made);
-    if (trouble != 0)
-        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", trouble_of(trouble));
+    const int code = inflate_some(stream, to, size, made);
+    if (code != 0)
+        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", inflate_error_text(code));
     const bool needs_input = *made == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
     return needs_input ? feed_inflater(pixels, error) : STATUS_OK;
 }
 
-/* Inflates to the end of the stream, but at most 1 MiB more than the image, and warns if there is more: a
- * small file may unpack to gigabytes. */
-static enum status end_stream(struct png_pixels *pixels, struct error *error)
+/* After the last row: inflates to the end of the stream, but at most 1 MiB, and warns if there is more. A
+ * small file may inflate to gigabytes. */
+static enum status skip_surplus(struct png_pixels *pixels, struct error *error)
 {
     enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
     unsigned char extra[4096];
     size_t made, surplus = 0;
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX) {
-        status = inflate_piece(pixels, extra, sizeof extra, &made, error);
-        surplus += made;
-    }
+    for (; !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX; surplus += made)
+        if (inflate_piece(pixels, extra, sizeof extra, &made, error) != STATUS_OK)
+            return STATUS_FAILED;
     if (surplus > SURPLUS_MAX)
-        metadata_warn(pixels->options.trailing, PNG_SURPLUS);
-    return status;
-}
-
-/* Inflates the next rows, after all of the last ones were taken. */
-static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
-{
-    uint32_t left = pixels->options.row_count - pixels->inflated;
-    pixels->ready = left < pixels->capacity ? left : pixels->capacity;
-    pixels->taken = 0;
-    pixels->inflated += pixels->ready;
-    unsigned char *to = pixels->rows;
-    size_t size = pixels->ready * filtered_stride(pixels);
-    enum status status = STATUS_OK;
-    for (size_t made; status == STATUS_OK && size > 0; to += made, size -= made) {
-        if (inflate_has_ended(&pixels->stream))
-            return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
-        status = inflate_piece(pixels, to, size, &made, error);
-    }
-    return status;
-}
-
-/* Unfilters the next row to `to`, which may be its own place. */
-static enum status take_row(struct png_pixels *pixels, const unsigned char *above, unsigned char *to,
-                            struct error *error)
-{
-    unsigned char *filtered = pixels->rows + pixels->taken++ * filtered_stride(pixels);
-    struct png_row row = {filtered + 1, above, pixels->options.row_size, pixels->options.pixel_size};
-    if (filtered[0] >= ROW_FILTER_COUNT)
-        return fail(error, STATUS_FAILED, "damaged PNG: a row with the unknown filter %d", filtered[0]);
-    png_unfilter_row((enum png_filter)filtered[0], &row, to);
+        metadata_warn(&pixels->reader->trailing, PNG_SURPLUS);
     return STATUS_OK;
 }
 
-/* Unfilters the next row in place and swaps its bytes on the way to `to`: the filter of the row below needs
- * this row in the file's byte order. */
-static enum status take_swapped(struct png_pixels *pixels, void *to, struct error *error)
+/* Inflates the next rows, after all of the last ones were used. */
+static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
 {
-    unsigned char *row = pixels->rows + pixels->taken * filtered_stride(pixels) + 1;
-    enum status status = take_row(pixels, pixels->above, row, error);
-    memcpy(pixels->above, row, pixels->options.row_size);
-    sample_swap(row, pixels->options.row_size, to);
-    return status;
+    uint32_t left = pixels->reader->info.height - pixels->inflated;
+    pixels->rows_ready = left < pixels->capacity ? left : pixels->capacity;
+    pixels->rows_used = 0;
+    pixels->inflated += pixels->rows_ready;
+    unsigned char *to = pixels->rows;
+    size_t size = pixels->rows_ready * filtered_stride(pixels);
+    for (size_t made; size > 0; to += made, size -= made) {
+        if (inflate_has_ended(&pixels->stream))
+            return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
+        if (inflate_piece(pixels, to, size, &made, error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    return STATUS_OK;
 }
 
 enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch, uint32_t count,
                             struct error *error)
 {
-    enum status status = allocate_rows(pixels, error);
+    const struct image_info *info = &pixels->reader->info;
+    const bool swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16;
+    const size_t size = pixels->row_size;
+    if (allocate_rows(pixels, error) != STATUS_OK)
+        return STATUS_FAILED;
     const unsigned char *above = pixels->above;
     unsigned char *to = data;
-    for (uint32_t i = 0; status == STATUS_OK && i < count; i++, to += pitch) {
-        if (pixels->taken == pixels->ready)
-            status = inflate_rows(pixels, error);
-        if (status != STATUS_OK)
-            return status;
-        status = pixels->options.swap ? take_swapped(pixels, to, error) : take_row(pixels, above, to, error);
-        above = to;
+    for (uint32_t i = 0; i < count; i++, to += pitch) {
+        if (pixels->rows_used == pixels->rows_ready) {
+            memmove(pixels->above, above, size); /* it may be in pixels->rows */
+            above = pixels->above;
+            if (inflate_rows(pixels, error) != STATUS_OK)
+                return STATUS_FAILED;
+        }
+        /* A row whose bytes will be swapped is unfiltered in place: the filter of the row below needs it in
+         * the file's byte order. */
+        unsigned char *filtered = pixels->rows + pixels->rows_used++ * filtered_stride(pixels);
+        unsigned char *unfiltered = swap ? filtered + 1 : to;
+        const struct png_row row = {filtered + 1, above, size, pixel_size(info)};
+        if (filtered[0] >= ROW_FILTER_COUNT)
+            return fail(error, STATUS_FAILED, "damaged PNG: a row with the unknown filter %d", filtered[0]);
+        png_unfilter_row((enum png_filter)filtered[0], &row, unfiltered);
+        if (swap)
+            sample_swap(unfiltered, size, to);
+        above = unfiltered;
     }
-    if (status == STATUS_OK && count > 0 && !pixels->options.swap)
-        memcpy(pixels->above, above, pixels->options.row_size); /* the caller may overwrite its rows */
-    return status;
+    memmove(pixels->above, above, size); /* the caller may overwrite its rows */
+    return STATUS_OK;
 }
 
-/* Reads the rest of the chunk's data. */
-static enum status pass_chunk(struct png_pixels *pixels, struct error *error)
+/* Reads the rest of the chunk's data for its CRC. */
+static enum status skip_data(struct png_pixels *pixels, struct error *error)
 {
-    enum status status = STATUS_OK;
     uint32_t size;
-    while (status == STATUS_OK && pixels->left > 0)
-        status = read_chunk(pixels, &size, error);
-    return status;
+    while (pixels->left > 0)
+        if (read_data(pixels, &size, error) != STATUS_OK)
+            return STATUS_FAILED;
+    return STATUS_OK;
 }
 
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
 {
-    enum status status = end_stream(pixels, error);
-    if (status == STATUS_OK)
-        status = pass_chunk(pixels, error);
-    while (status == STATUS_OK && memcmp(pixels->name, "IEND", NAME_SIZE) != 0) {
-        status = next_chunk(pixels, error);
-        if (status == STATUS_OK && is_optional(pixels))
-            png_metadata_note_trailing(pixels->options.trailing, (const char *)pixels->name);
-        if (status == STATUS_OK)
-            status = pass_chunk(pixels, error);
+    if (skip_surplus(pixels, error) != STATUS_OK || skip_data(pixels, error) != STATUS_OK)
+        return STATUS_FAILED;
+    while (strcmp(pixels->name, "IEND") != 0) {
+        if (next_chunk(pixels, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (is_optional(pixels))
+            png_metadata_note_trailing(&pixels->reader->trailing, pixels->name);
+        if (skip_data(pixels, error) != STATUS_OK)
+            return STATUS_FAILED;
     }
-    return status == STATUS_OK ? check_checksum(pixels, error) : status;
+    return check_checksum(pixels, error);
 }

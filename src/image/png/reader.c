@@ -1,8 +1,8 @@
-/* Reads PNGs: header and metadata by libpng, pixels by pixels.c with ISA-L, or by libpng if they are
- * interlaced.
+/* Reads PNGs: libpng reads the chunks before the pixels. pixels.c reads the pixels, or libpng if they need
+ * conversion or are interlaced.
  *
- * An interlaced image is decoded whole before its first row. Chunks after the pixels are checked and noted,
- * not read. */
+ * An interlaced image is decoded whole before its first row is returned. Chunks after the pixels are checked
+ * and noted, not parsed. */
 #include "image/png/png.h"
 
 #include <endian.h>
@@ -13,125 +13,101 @@
 #include <unistd.h>
 
 enum {
-    ROW_BUFFERS = 2,     /* the next row, filtered, and the one above */
-    METADATA_COPIES = 4, /* the reader's, the output's, and one in UTF-8, or packed, of twice the size */
+    ROW_BUFFERS = 2, /* the next row, filtered, and the one above */
+    /* The reader's, the output's, and one in UTF-8 or deflated, of up to twice the size. */
+    METADATA_COPIES = 4,
 };
 
 struct png_reader {
-    struct reader base;
+    struct reader base; /* must be first */
     struct png_session session;
-    struct png_pixels *pixels; /* NULL: libpng decodes them */
+    struct png_pixels *pixels; /* NULL: libpng decodes the pixels */
     bool interlaced;
-    bool begun;           /* begin_rows was called */
     unsigned char *whole; /* the interlaced image; NULL before the first row is asked for */
     uint32_t next_row;    /* to be read */
 };
 
-/* True if samples need no conversion, so that pixels.c can read them. */
-static bool png_is_plain(const struct png_session *session)
-{
-    png_byte type = png_get_color_type(session->png, session->info);
-    return type != PNG_COLOR_TYPE_PALETTE && png_get_bit_depth(session->png, session->info) >= 8 &&
-           png_get_interlace_type(session->png, session->info) == PNG_INTERLACE_NONE &&
-           png_get_valid(session->png, session->info, PNG_INFO_tRNS) == 0;
-}
-
-/* Continues with pixels.c. The last bytes that libpng has read are the header of the first IDAT. */
-static enum status open_pixels(struct png_reader *reader, struct error *error)
-{
-    const struct image_info *info = &reader->base.info;
-    struct png_pixels_options options = {.file = reader->base.file,
-                                         .first_idat_size = png_get_uint_32(reader->session.header),
-                                         .row_size = row_size(info),
-                                         .pixel_size = (size_t)info->channels * sample_size(info->type),
-                                         .row_count = info->height,
-                                         .trailing = &reader->base.trailing,
-                                         .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16};
-    reader->pixels = png_pixels_open(&options, error);
-    return reader->pixels ? STATUS_OK : STATUS_FAILED;
-}
-
-/* Reads all before the first IDAT, and describes the page and the memory that it takes. */
+/* Step: reads the file up to the first IDAT, describes the picture and computes the memory for decoding. */
 static enum status png_read_header(void *context, struct error *error)
 {
     struct png_reader *reader = context;
     struct png_session *session = &reader->session;
     struct image_info *info = &reader->base.info;
     png_set_sig_bytes(session->png, SIGNATURE_SIZE);
-    png_metadata_expect(session, &info->metadata, &reader->base.trailing, reader->base.options.memory);
-    const size_t room = session->room;
+    png_metadata_register(session, &info->metadata, &reader->base.trailing, reader->base.options.memory);
+    const size_t budget = session->budget;
     png_read_info(session->png, session->info);
 
     info->width = png_get_image_width(session->png, session->info);
     info->height = png_get_image_height(session->png, session->info);
-    enum status status = check_image_size(info->width, info->height, reader->base.options.max_pixels, error);
-    if (status != STATUS_OK)
-        return status;
+    if (check_image_size(info->width, info->height, reader->base.options.max_pixels, error) != STATUS_OK)
+        return STATUS_FAILED;
 
-    /* Ask for whole bytes, alpha in place of tRNS and of a palette's transparency, and the host's byte order.
-     */
+    /* Ask for whole bytes, alpha instead of tRNS, and the host's byte order. */
     const int depth = png_get_bit_depth(session->png, session->info);
     const png_byte type = png_get_color_type(session->png, session->info);
-    const bool plain = png_is_plain(session);
+    const bool has_trns = png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0;
     png_set_expand(session->png);
     if (BYTE_ORDER == LITTLE_ENDIAN && depth == 16)
         png_set_swap(session->png);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
-    /* Describe the picture as it is then. libpng could tell, but would allocate rows, which may be long,
-     * before the plan has counted them. */
+    /* Describe the expanded picture. libpng can describe it only after png_read_update_info, which allocates
+     * rows: they may be long, and the plan has not counted them yet. */
     info->bits = depth < 8 ? depth : 0;
     info->palette = type == PNG_COLOR_TYPE_PALETTE;
-    info->alpha =
-        (type & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0;
+    info->alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || has_trns;
     info->channels = ((type & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1) + info->alpha;
     info->type = depth == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
     reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info) +
-                          (uint64_t)METADATA_COPIES * (room - session->room);
-    return plain ? open_pixels(reader, error) : STATUS_OK;
+                          (uint64_t)METADATA_COPIES * (budget - session->budget);
+
+    /* Let pixels.c read samples that need no conversion. libpng has read the header of the first IDAT. */
+    if (info->palette || depth < 8 || reader->interlaced || has_trns)
+        return STATUS_OK;
+    reader->pixels = png_pixels_open(&reader->base, png_get_uint_32(session->last_header), error);
+    return reader->pixels == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
-/* In a step: has libpng allocate its rows, once. */
+/* In a step, before the first row: makes libpng allocate its rows. */
 static void begin_rows(struct png_reader *reader)
 {
     struct png_session *session = &reader->session;
-    if (reader->begun)
-        return;
-    reader->begun = true;
     png_read_update_info(session->png, session->info);
     if (png_get_rowbytes(session->png, session->info) != row_size(&reader->base.info))
         png_error(session->png, "rows of an unexpected size");
 }
 
-/* Arguments of a read, for the steps of a session. */
+/* Arguments of the steps that read rows. */
 struct row_request {
     struct png_reader *reader;
-    unsigned char *data;
-    size_t pitch;
-    uint32_t count;
+    unsigned char *data; /* of the first row */
+    size_t pitch;        /* bytes from row to row */
+    uint32_t count;      /* rows */
 };
 
-/* Limits the bytes that libpng may read from now on: after the last row it would inflate all surplus image
- * data. Compressed rows are hardly larger than rows, unless chunks are absurdly small. */
-static void limit_reading(struct png_reader *reader, size_t last_rows)
+/* Before the last `rows` rows: limits the bytes that libpng may read, as it would inflate all surplus image
+ * data after the last row. Compressed rows are hardly larger than rows, unless chunks are absurdly small. */
+static void limit_reading(struct png_reader *reader, size_t rows)
 {
     enum { SLACK = 64 << 10 };
-    reader->session.limited = true;
-    reader->session.left = SLACK + 2 * last_rows * row_size(&reader->base.info);
+    reader->session.left = SLACK + 2 * rows * row_size(&reader->base.info);
 }
 
-/* Reads to the file's end: a file that breaks off there is damaged, too. */
+/* Reads the rest of the file, as a file that ends early is damaged, too. */
 static void read_end(struct png_reader *reader)
 {
-    reader->session.limited = false;
+    reader->session.left = SIZE_MAX;
     png_read_end(reader->session.png, reader->session.info);
 }
 
-static enum status png_reader_rows(void *context, struct error *error)
+/* Step: reads the next rows, and after the last one the rest of the file. */
+static enum status png_read_rows_step(void *context, struct error *error)
 {
     (void)error;
     const struct row_request *rows = context;
     struct png_reader *reader = rows->reader;
-    begin_rows(reader);
+    if (reader->next_row == 0)
+        begin_rows(reader);
     for (uint32_t i = 0; i < rows->count; i++) {
         if (++reader->next_row == reader->base.info.height)
             limit_reading(reader, 1);
@@ -142,6 +118,7 @@ static enum status png_reader_rows(void *context, struct error *error)
     return STATUS_OK;
 }
 
+/* Step: reads all rows of an interlaced image, and the rest of the file. */
 static enum status read_interlaced(void *context, struct error *error)
 {
     (void)error;
@@ -158,12 +135,12 @@ static enum status read_interlaced(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Runs a step that reads rows. If it ended because libpng met the limit, all rows must have been read before:
- * then there is only a warning. */
+/* Runs a step that reads rows. If libpng would read more than limit_reading allows, warns if all rows were
+ * read, and else fails. */
 static enum status run_rows(struct png_reader *reader, png_step step, void *context, struct error *error)
 {
     enum status status = png_session_run(&reader->session, step, context, error);
-    if (!reader->session.surplus)
+    if (!reader->session.is_beyond_limit)
         return status;
     png_structp png = reader->session.png;
     if (reader->interlaced ? png_get_current_pass_number(png) != PNG_INTERLACE_ADAM7_PASSES
@@ -173,8 +150,8 @@ static enum status run_rows(struct png_reader *reader, png_step step, void *cont
     return STATUS_OK;
 }
 
-/* Copies rows of an interlaced picture, which is first decoded whole: its first row is complete only after
- * the last pass. */
+/* Copies rows of an interlaced image, which is decoded whole at the first call: its first row is complete
+ * only after the last pass. */
 static enum status copy_interlaced(const struct row_request *rows, struct error *error)
 {
     struct png_reader *reader = rows->reader;
@@ -193,16 +170,15 @@ static enum status copy_interlaced(const struct row_request *rows, struct error 
     return STATUS_OK;
 }
 
-static enum status read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
-                             struct error *error)
+static enum status png_read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
+                                 struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
     struct row_request rows = {reader, data, pitch, count};
     if (reader->interlaced)
         return copy_interlaced(&rows, error);
     if (!reader->pixels)
-        return run_rows(reader, png_reader_rows, &rows, error);
-    /* pixels.c reads the rows, and after the last one the rest of the file. */
+        return run_rows(reader, png_read_rows_step, &rows, error);
     enum status status = png_pixels_read(reader->pixels, data, pitch, count, error);
     reader->next_row += count;
     if (status == STATUS_OK && reader->next_row == base->info.height)
@@ -210,8 +186,8 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
     return status;
 }
 
-/* Replaces the pipe by /dev/null: the stream ends after the bytes that it has in its buffer. */
-static bool cut_off(FILE *file)
+/* Replaces the pipe by /dev/null, so that the stream ends after the bytes in its buffer. */
+static bool end_after_buffer(FILE *file)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     bool done = nothing >= 0 && dup3(nothing, fileno(file), O_CLOEXEC) >= 0;
@@ -220,18 +196,17 @@ static bool cut_off(FILE *file)
     return done;
 }
 
-/* Warns where another PNG follows, as in `cat a.png b.png`. Other bytes are ignored: no program reads them,
- * and many cameras and editors leave some. Does not wait for a pipe, which may stay open without more data.
- */
-static void check_trailing_data(struct reader *base)
+/* Warns if another PNG follows, as in `cat a.png b.png`. Other bytes are ignored: no program reads them, and
+ * many cameras and editors leave some. Does not wait for a pipe, which may stay open without more data. */
+static void png_check_trailing_data(struct reader *base)
 {
     const struct png_reader *reader = (struct png_reader *)base;
     unsigned char after[SIGNATURE_SIZE];
     struct pollfd pipe = {.fd = fileno(base->file), .events = POLLIN};
-    if (reader->next_row < base->info.height || reader->session.surplus)
+    if (reader->next_row < base->info.height || reader->session.is_beyond_limit)
         return;
     for (size_t i = 0; i < sizeof after; i++) {
-        if (poll(&pipe, 1, 0) <= 0 && !cut_off(base->file))
+        if (poll(&pipe, 1, 0) <= 0 && !end_after_buffer(base->file))
             return;
         int byte = getc(base->file);
         if (byte == EOF)
@@ -242,7 +217,7 @@ static void check_trailing_data(struct reader *base)
         metadata_warn(&base->trailing, "is followed by another picture, which is left out");
 }
 
-static void close_reader(struct reader *base)
+static void png_close_reader(struct reader *base)
 {
     struct png_reader *reader = (struct png_reader *)base;
     png_session_close(&reader->session);
@@ -250,11 +225,9 @@ static void close_reader(struct reader *base)
     free(reader->whole);
 }
 
-static enum status open_reader(struct reader *base, struct error *error)
+static enum status png_open_reader(struct reader *base, struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    if (base->options.page > 1)
-        return fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", base->options.page);
     enum status status = png_session_open(&reader->session, base->file, error);
     if (status == STATUS_OK)
         status = png_session_run(&reader->session, png_read_header, reader, error);
@@ -263,8 +236,8 @@ static enum status open_reader(struct reader *base, struct error *error)
 
 const struct reader_class png_reader_class = {
     .size = sizeof(struct png_reader),
-    .open = open_reader,
-    .read = read_some,
-    .check_trailing_data = check_trailing_data,
-    .close = close_reader,
+    .open = png_open_reader,
+    .read = png_read_some,
+    .check_trailing_data = png_check_trailing_data,
+    .close = png_close_reader,
 };

@@ -1,8 +1,8 @@
-/* Runs libpng with failures as statuses, and counts the memory that chunks take.
+/* Runs libpng in steps that return a status, and limits the memory of chunks.
  *
- * libpng reports an error by a callback that must not return. It ends with longjmp to png_session_run, which
- * returns STATUS_FAILED; nothing else in climg knows of longjmp. Memory that a step allocates belongs to
- * structs that are freed later, as its local variables are lost. */
+ * libpng reports an error by a callback that must not return. Here the callback leaves the step by longjmp,
+ * and png_session_run returns STATUS_FAILED. The local variables of the step are lost then, so that memory
+ * which it allocates belongs to structs that are freed later. */
 #include "image/png/png.h"
 
 #include <ctype.h>
@@ -18,47 +18,48 @@ static _Noreturn void on_error(png_structp png, png_const_charp text)
     struct png_session *session = png_get_error_ptr(png);
     if (session->out_of_memory)
         fail_memory(session->error, "out of memory for PNG");
-    else if (!session->failed)
+    else if (!session->has_error)
         fail(session->error, STATUS_FAILED, "damaged PNG: %s", text);
     png_longjmp(png, 1);
 }
 
 bool png_session_reserve_budget(struct png_session *session, size_t size)
 {
-    if (size <= session->room) {
-        session->room -= size;
+    if (size <= session->budget) {
+        session->budget -= size;
         return true;
     }
-    if (session->short_of_memory) {
-        session->failed = true;
+    if (session->has_memory_limit) {
+        session->has_error = true;
         fail_memory(session->error, "its metadata take more than --memory-limit leaves for them; raise it");
     } else
         metadata_leave_out(session->metadata, "chunks beyond the limit");
     return false;
 }
 
-/* libpng's warnings about a chunk begin with the chunk's name. An optional chunk that is damaged is left out,
- * but not tRNS, without which the picture would be another one. */
+/* Handles libpng's warnings about an optional chunk, which begin with the chunk's name: its CRC is wrong, it
+ * is too long, or it is a tRNS that does not fit the picture. The chunk is left out, but tRNS with a wrong
+ * CRC is an error, as the picture may be another one without it. */
 static void on_warning(png_structp png, png_const_charp text)
 {
     struct png_session *session = png_get_error_ptr(png);
-    const bool transparency = strncmp(text, "tRNS", 4) == 0;
-    if (session->metadata == NULL || strlen(text) < 5 || text[4] != ':' || !islower((unsigned char)text[0]))
+    const bool is_trns = strncmp(text, "tRNS", 4) == 0;
+    if (strlen(text) < 5 || text[4] != ':' || !islower((unsigned char)text[0]))
         return;
-    session->damaged = strcmp(text + 4, ": CRC error") == 0;
-    if (session->damaged && transparency)
+    session->has_wrong_crc = strcmp(text + 4, ": CRC error") == 0;
+    if (session->has_wrong_crc && is_trns)
         on_error(png, text);
-    if (session->damaged) {
+    if (session->has_wrong_crc) {
         char what[64];
         snprintf(what, sizeof what, "the chunk %.4s is damaged and left out", text);
         metadata_warn(session->metadata, what);
-    } else if (transparency)
+    } else if (is_trns)
         metadata_leave_out(session->metadata, "tRNS");
-    else if (!png_session_reserve_budget(session, SIZE_MAX) && session->failed) /* it is too long */
+    else if (!png_session_reserve_budget(session, SIZE_MAX) && session->has_error)
         png_longjmp(png, 1);
 }
 
-/* libpng skips chunks for which there is no memory: png_session_run makes that an error. */
+/* Allocates for libpng, which skips a chunk if this fails: png_session_run makes that an error. */
 static png_voidp on_allocate(png_structp png, png_alloc_size_t size)
 {
     struct png_session *session = png_get_mem_ptr(png);
@@ -73,19 +74,18 @@ static void on_free(png_structp png, png_voidp memory)
     free(memory);
 }
 
-/* Reads for libpng. Keeps the last eight bytes that were read at once, which may be a chunk's header. */
+/* Reads for libpng. Copies eight bytes that are read at once, which may be a chunk's header. */
 static void on_read(png_structp png, png_bytep data, size_t size)
 {
     FILE *file = png_get_io_ptr(png);
     struct png_session *session = png_get_error_ptr(png);
-    /* After the last row a limit applies: reader.c's limit_reading. */
-    session->surplus = session->limited && size > session->left;
-    if (session->surplus)
+    session->is_beyond_limit = size > session->left;
+    if (session->is_beyond_limit)
         png_longjmp(png, 1);
-    session->left -= session->limited ? size : 0;
+    session->left -= size;
     if (fread(data, 1, size, file) == size) {
-        if (size == sizeof session->header)
-            memcpy(session->header, data, size);
+        if (size == sizeof session->last_header)
+            memcpy(session->last_header, data, size);
         return;
     }
     if (ferror(file)) {
@@ -97,7 +97,7 @@ static void on_read(png_structp png, png_bytep data, size_t size)
 
 enum status png_session_open(struct png_session *session, FILE *file, struct error *error)
 {
-    *session = (struct png_session){.error = error};
+    *session = (struct png_session){.error = error, .left = SIZE_MAX};
     session->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, session, on_error, on_warning, session,
                                             on_allocate, on_free);
     if (session->png != NULL)

@@ -1,11 +1,13 @@
-/* Reads tEXt, zTXt and iTXt.
+/* Parses tEXt, zTXt and iTXt.
  *
  * PNG had no chunk for EXIF before 2017. ImageMagick, exiv2 and programs that use them write EXIF and XMP as
- * texts of hexadecimal digits, with the keyword "Raw profile type exif", "xmp" or, for either, "APP1":
+ * raw profiles: texts of hexadecimal digits, with the keyword "Raw profile type exif", "... xmp" or, for
+ * either, "... APP1":
  *
  *     line feed, "exif", line feed, "     1234", line feed, 2468 digits in lines
  *
- * The data may begin with the identifier that precedes them in a JPEG. Such texts become EXIF and XMP. */
+ * The data may begin with the identifier of the segment that they would be in a JPEG. Such texts become EXIF
+ * and XMP. */
 #include "base/text.h"
 #include "image/ifd.h"
 #include "image/png/png.h"
@@ -14,18 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char EXIF_HEAD[] = "Exif\0", XMP_HEAD[] = "http://ns.adobe.com/xap/1.0/";
-
-/* Returns the text after "Raw profile type " in the keyword, or NULL. */
-static const char *kind_of(const struct text_entry *entry)
-{
-    static const char prefix[] = "Raw profile type ";
-    const size_t length = strlen(prefix);
-    return strncmp(entry->key, prefix, length) == 0 ? entry->key + length : NULL;
-}
-
-/* Reads `size` zeroed bytes from hexadecimal digits. False: the text has other characters, or more or fewer
- * digits. */
+/* Decodes hexadecimal digits to `size` bytes, which are zero before. False: the text has other characters, or
+ * more or fewer digits. */
 static bool read_digits(const char *text, unsigned char *bytes, size_t size)
 {
     size_t done = 0;
@@ -42,9 +34,9 @@ static bool read_digits(const char *text, unsigned char *bytes, size_t size)
     return done == 2 * size;
 }
 
-/* Decodes such a text, and appends a NUL that does not count. bytes->data stays NULL if the text has another
- * form. */
-static enum status png_decode(const char *text, struct blob *bytes, struct error *error)
+/* Decodes the text of a raw profile, and appends a NUL that bytes->size does not count. bytes->data stays
+ * NULL if the text has another form. */
+static enum status decode_profile(const char *text, struct blob *bytes, struct error *error)
 {
     const char *name = text + strspn(text, "\n"), *number = strchr(name, '\n');
     char *digits;
@@ -61,65 +53,61 @@ static enum status png_decode(const char *text, struct blob *bytes, struct error
     return STATUS_OK;
 }
 
-/* Removes `head` from the start of the bytes; false: they begin otherwise. */
-static bool pass_head(struct blob *bytes, const char *head, size_t size)
+/* Skips the identifier, `size` bytes, at the start of the bytes. False: they begin otherwise. */
+static bool skip_identifier(struct blob *bytes, const char *identifier, size_t size)
 {
-    if (bytes->size < size || memcmp(bytes->data, head, size) != 0)
+    if (bytes->size < size || memcmp(bytes->data, identifier, size) != 0)
         return false;
     bytes->data += size;
     bytes->size -= size;
     return true;
 }
 
-/* Adds decoded EXIF or XMP, unless the file has it already; *taken: the bytes are one of the two. */
-static enum status take_bytes(const struct text_entry *entry, struct blob bytes, struct metadata *metadata,
-                              bool *taken, struct error *error)
+/* Adds the EXIF or XMP of a raw profile, unless the metadata have it already. *is_profile is false if the
+ * text contains neither. */
+static enum status add_raw_profile(const struct text_entry *entry, struct metadata *metadata,
+                                   bool *is_profile, struct error *error)
 {
+    static const char prefix[] = "Raw profile type ";
+    static const char exif_identifier[] = "Exif\0", xmp_identifier[] = "http://ns.adobe.com/xap/1.0/";
     struct ifd_source source;
     uint64_t ifd;
-    const bool is_xmp = pass_head(&bytes, XMP_HEAD, sizeof XMP_HEAD) || strcmp(kind_of(entry), "xmp") == 0;
-    pass_head(&bytes, EXIF_HEAD, sizeof EXIF_HEAD);
-    *taken = is_xmp || ifd_source_of_blob(&bytes, &source, &ifd);
-    if (!*taken)
+    *is_profile = false;
+    if (strncmp(entry->key, prefix, strlen(prefix)) != 0)
         return STATUS_OK;
-    if (is_xmp ? metadata_text(metadata, XMP_KEY) != NULL : metadata->exif.data != NULL) {
-        metadata_leave_out(metadata, is_xmp ? "a second XMP" : "a second EXIF");
+    const char *type = entry->key + strlen(prefix);
+    if (strcmp(type, "exif") != 0 && strcmp(type, "xmp") != 0 && strcmp(type, "APP1") != 0)
         return STATUS_OK;
-    }
+    struct blob decoded = {NULL, 0};
+    enum status status = decode_profile(entry->value, &decoded, error);
+    if (decoded.data == NULL)
+        return status;
+
+    struct blob bytes = decoded; /* after the identifier */
+    const bool is_xmp =
+        skip_identifier(&bytes, xmp_identifier, sizeof xmp_identifier) || strcmp(type, "xmp") == 0;
+    skip_identifier(&bytes, exif_identifier, sizeof exif_identifier);
+    *is_profile = is_xmp || ifd_source_of_blob(&bytes, &source, &ifd);
     const struct text_entry xmp = {
         .key = (char *)(uintptr_t)XMP_KEY, .value = (char *)bytes.data, .compressed = entry->compressed};
-    if (is_xmp)
-        return metadata_add_text(metadata, &xmp, error);
-    enum status status = metadata_set_blob(&metadata->exif, bytes.data, bytes.size, error);
-    if (status == STATUS_OK)
-        metadata->orientation = exif_orientation(&metadata->exif);
-    return status;
-}
-
-/* Adds the EXIF or XMP that a text holds; *taken is false if it holds neither. */
-static enum status take_profile(const struct text_entry *entry, struct metadata *metadata, bool *taken,
-                                struct error *error)
-{
-    const char *kind = kind_of(entry);
-    struct blob bytes = {NULL, 0};
-    *taken = false;
-    if (kind == NULL || (strcmp(kind, "exif") != 0 && strcmp(kind, "xmp") != 0 && strcmp(kind, "APP1") != 0))
-        return STATUS_OK;
-    enum status status = png_decode(entry->value, &bytes, error);
-    if (bytes.data != NULL)
-        status = take_bytes(entry, bytes, metadata, taken, error);
-    free(bytes.data);
+    if (is_xmp && metadata_text(metadata, XMP_KEY) != NULL)
+        metadata_leave_out(metadata, "a second XMP");
+    else if (is_xmp)
+        status = metadata_add_text(metadata, &xmp, error);
+    else if (*is_profile)
+        status = metadata_add_exif(metadata, bytes.data, bytes.size, error);
+    free(decoded.data);
     return status;
 }
 
 /* A chunk's parts. All but the text end in NUL. iTXt alone has a language and a translated keyword. */
 struct text_parts {
     const char *key, *language, *translated, *text;
-    size_t size; /* of the text */
-    bool international, packed;
+    size_t size; /* bytes of the text */
+    bool is_itxt, is_compressed;
 };
 
-/* Takes the next part, up to its NUL, from the bytes that are left. False: the NUL is missing. */
+/* Returns in *part the next part, up to its NUL, and moves *left past it. False: the NUL is missing. */
 static bool next_part(const char **left, size_t *size, const char **part)
 {
     const size_t length = strnlen(*left, *size);
@@ -135,28 +123,28 @@ static bool next_part(const char **left, size_t *size, const char **part)
  *
  *     tEXt  keyword NUL text
  *     zTXt  keyword NUL method text
- *     iTXt  keyword NUL packed? method language NUL translated NUL text
+ *     iTXt  keyword NUL flag method language NUL translated NUL text
  *
  * False: the chunk is damaged. */
-static bool take_apart(const png_unknown_chunk *chunk, struct text_parts *parts)
+static bool split_chunk(const png_unknown_chunk *chunk, struct text_parts *parts)
 {
     const char *left = (const char *)chunk->data;
     size_t size = chunk->size;
-    *parts = (struct text_parts){.international = chunk->name[0] == 'i', .packed = chunk->name[0] == 'z'};
+    *parts = (struct text_parts){.is_itxt = chunk->name[0] == 'i', .is_compressed = chunk->name[0] == 'z'};
     if (!next_part(&left, &size, &parts->key) || parts->key[0] == '\0')
         return false;
-    if (parts->international) {
+    if (parts->is_itxt) {
         if (size < 1 || (unsigned char)left[0] > 1)
             return false;
-        parts->packed = left[0] == 1;
+        parts->is_compressed = left[0] == 1;
         left++, size--;
     }
-    if (parts->international || parts->packed) { /* the method of compression: deflate is 0 */
-        if (size < 1 || (parts->packed && left[0] != 0))
+    if (parts->is_itxt || parts->is_compressed) { /* the compression method; 0: deflate */
+        if (size < 1 || (parts->is_compressed && left[0] != 0))
             return false;
         left++, size--;
     }
-    if (parts->international &&
+    if (parts->is_itxt &&
         (!next_part(&left, &size, &parts->language) || !next_part(&left, &size, &parts->translated)))
         return false;
     parts->text = left;
@@ -169,34 +157,34 @@ static const char *unless_empty(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* Adds an unpacked text, converted to UTF-8: an iTXt that is not valid UTF-8 is taken as Latin-1. */
-static enum status png_add(struct png_session *session, const struct text_parts *parts, const char *text,
-                           struct error *error)
+/* Adds a text in UTF-8: a tEXt or zTXt, or an iTXt that is not valid UTF-8, is converted from Latin-1. */
+static enum status add_text(struct png_session *session, const struct text_parts *parts, const char *text,
+                            struct error *error)
 {
     const size_t size = strlen(text);
-    struct text_entry entry = {.compressed = parts->packed,
+    struct text_entry entry = {.compressed = parts->is_compressed,
                                .language = (char *)(uintptr_t)unless_empty(parts->language),
                                .translated = (char *)(uintptr_t)unless_empty(parts->translated)};
     if (entry.translated != NULL && !utf8_is_valid(entry.translated, strlen(entry.translated)))
         entry.translated = NULL;
     entry.key = utf8_from_latin1(parts->key, strlen(parts->key), error);
     char *value = NULL;
-    if (parts->international && utf8_is_valid(text, size))
+    if (parts->is_itxt && utf8_is_valid(text, size))
         entry.value = (char *)(uintptr_t)text;
     else
         entry.value = value = utf8_from_latin1(text, size, error);
     enum status status = STATUS_FAILED;
-    bool taken = false;
+    bool is_profile = false;
     if (entry.key != NULL && entry.value != NULL)
-        status = take_profile(&entry, session->metadata, &taken, error);
-    if (status == STATUS_OK && !taken)
+        status = add_raw_profile(&entry, session->metadata, &is_profile, error);
+    if (status == STATUS_OK && !is_profile)
         status = metadata_add_text(session->metadata, &entry, error);
     free(entry.key);
     free(value);
     return status;
 }
 
-enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk)
+enum status png_parse_text(struct png_session *session, const png_unknown_chunk *chunk)
 {
     struct error *error = session->error;
     struct text_parts parts;
@@ -204,15 +192,15 @@ enum status png_text_take(struct png_session *session, const png_unknown_chunk *
     enum status status = STATUS_OK;
     if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
-    const bool whole = take_apart(chunk, &parts);
-    if (whole && parts.packed)
-        status = png_metadata_unpack(session, (const unsigned char *)parts.text, parts.size, &text);
-    else if (whole) {
+    const bool is_whole = split_chunk(chunk, &parts);
+    if (is_whole && parts.is_compressed)
+        status = png_inflate_chunk(session, (const unsigned char *)parts.text, parts.size, &text);
+    else if (is_whole) {
         text.data = (unsigned char *)strndup(parts.text, parts.size);
         status = text.data == NULL ? fail_memory(error, "out of memory for metadata") : STATUS_OK;
     }
     if (text.data != NULL)
-        status = png_add(session, &parts, (const char *)text.data, error);
+        status = add_text(session, &parts, (const char *)text.data, error);
     else if (status == STATUS_OK)
         metadata_leave_out(session->metadata, "texts that are damaged or too many");
     free(text.data);

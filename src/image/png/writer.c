@@ -1,9 +1,9 @@
 /* Writes PNGs: rows are filtered and deflated in segments, on several threads.
  *
- *     rows ─▶ segments ─▶ filter, deflate (each a job) ─▶ in order ─▶ IDAT chunks
+ *     rows ─▶ segments (image/parts.c) ─▶ threads: filter, deflate ─▶ in order ─▶ IDAT chunks
  *
- * The segments are sections of one zlib stream: all but the last end at a byte (Z_SYNC_FLUSH). Where they end
- * depends on the rows alone, so a file is the same for any number of threads. */
+ * The segments are sections of one zlib stream: all but the last end at a byte (Z_SYNC_FLUSH). The division
+ * depends on the rows alone, so that a file is the same for any number of threads. */
 #include "base/sums.h"
 #include "image/png/png.h"
 
@@ -16,8 +16,8 @@
 /* ---------------------------------------------------------------- segments that become IDAT chunks */
 
 enum {
-    /* Smaller segments make the stream longer (by 0.1% at 64 KiB), larger ones leave processors idle at small
-     * images. */
+    /* Bytes of filtered rows. Smaller segments make the stream longer (64 KiB by 0.1%), larger ones leave
+     * processors idle if the image is small. */
     SEGMENT_SIZE = 256 << 10,
     MEMORY_MAX = 1 << 30, /* bytes for all segments, unless one takes more: rows may be very long */
     WINDOW_BITS = 15,
@@ -29,31 +29,30 @@ enum {
     BITS_LEVEL = 6,        /* default level of 1-bit samples */
 };
 
-/* A segment (a part of image/parts.h): rows that are filtered and deflated without waiting for the rows
- * before them. */
+/* A segment: rows that are filtered and deflated without waiting for the rows before them. */
 struct segment {
-    struct part part;
-    unsigned char *filtered; /* the rows, each after the byte that names its filter */
+    struct part part;        /* must be first */
+    unsigned char *filtered; /* filtered rows, each after the number of its filter */
     z_stream deflate;
-    unsigned char *data; /* the compressed result; NULL: not opened */
-    size_t data_size;
-    uint32_t adler; /* of the filtered bytes */
+    unsigned char *data; /* the deflated rows; NULL: not opened */
+    size_t data_size;    /* bytes */
+    uint32_t adler;      /* Adler-32 of the filtered rows */
 };
 
-/* Returns the encoder to which the segment belongs. */
+/* Returns the encoder of the segment. */
 static const struct png_idat *segment_idat(const struct segment *segment)
 {
     return segment->part.options->context;
 }
 
-/* Returns the rows of a segment, at least one. */
-static size_t rows_of_segment(const struct png_idat *idat)
+/* Returns the number of rows of a segment, at least one. */
+static size_t segment_rows(const struct png_idat *idat)
 {
     const size_t size = idat->segment_size > 0 ? idat->segment_size : SEGMENT_SIZE;
     return size > idat->row_size + 1 ? size / (idat->row_size + 1) : 1;
 }
 
-/* Returns the bytes of filtered rows, each with the number of its filter. */
+/* Returns the bytes of that many filtered rows. */
 static size_t filtered_size(const struct png_idat *idat, size_t rows)
 {
     return rows * (idat->row_size + 1);
@@ -61,18 +60,18 @@ static size_t filtered_size(const struct png_idat *idat, size_t rows)
 
 /* Returns an upper bound of a segment's compressed size: fixed Huffman codes take at most 9 bits per byte,
  * and zlib uses them if dynamic codes would be longer. */
-static size_t data_capacity(const struct png_idat *idat)
+static size_t segment_capacity(const struct png_idat *idat)
 {
-    const size_t size = filtered_size(idat, rows_of_segment(idat));
+    const size_t size = filtered_size(idat, segment_rows(idat));
     return ZLIB_HEADER_SIZE + size + size / 8 + 1024 + ADLER_SIZE;
 }
 
-/* Allocates at the segment's first use; a later use finds zlib's state and buffers again. */
+/* Allocates at the segment's first use. Later uses have the same buffers and zlib state. */
 static enum status open_segment(struct segment *segment, struct error *error)
 {
     const struct png_idat *idat = segment_idat(segment);
-    segment->filtered = allocate(filtered_size(idat, rows_of_segment(idat)), "PNG", error);
-    segment->data = segment->filtered == NULL ? NULL : allocate(data_capacity(idat), "PNG", error);
+    segment->filtered = allocate(filtered_size(idat, segment_rows(idat)), "PNG", error);
+    segment->data = segment->filtered == NULL ? NULL : allocate(segment_capacity(idat), "PNG", error);
     if (segment->data == NULL)
         return STATUS_FAILED;
     if (deflateInit2(&segment->deflate, idat->level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
@@ -89,21 +88,11 @@ static void close_segment(struct part *part)
     free(segment->data);
 }
 
-static void filter_rows(struct segment *segment)
-{
-    const struct png_idat *idat = segment_idat(segment);
-    for (size_t i = 0; i < segment->part.count; i++) {
-        const unsigned char *bytes = segment->part.rows + i * idat->row_size;
-        const struct png_row row = {bytes, bytes - idat->row_size, idat->row_size, idat->pixel_size};
-        png_filter_row(idat->filter, &row, segment->filtered + filtered_size(idat, i));
-    }
-}
-
-/* Appends the compressed bytes to the segment's data. False: zlib failed, which it should not. */
+/* Deflates bytes and appends the result to the segment's data. False: zlib failed, which it should not. */
 static bool deflate_bytes(struct segment *segment, const unsigned char *bytes, size_t size, int flush)
 {
     z_stream *deflater = &segment->deflate;
-    const size_t room = data_capacity(segment_idat(segment)) - ADLER_SIZE - segment->data_size;
+    const size_t room = segment_capacity(segment_idat(segment)) - ADLER_SIZE - segment->data_size;
     const uInt offered = room < UINT32_MAX ? (uInt)room : UINT32_MAX;
     deflater->next_in = (Bytef *)bytes; /* zlib does not write there */
     deflater->avail_in = (uInt)size;
@@ -115,20 +104,20 @@ static bool deflate_bytes(struct segment *segment, const unsigned char *bytes, s
            deflater->avail_out > 0;
 }
 
-/* Chooses zlib's strategy. Filtered photographs have hardly any repetitions to search for; flat graphics have
- * many, and searching long runs is as fast as coding them. Z_RLE searches for runs and adds length codes to
- * the Huffman tree, so it pays only if runs are common. If many bytes are zeros, Huffman codes take one bit
- * for them already, so the threshold is higher. docs/performance.md has the figures. */
+/* Returns zlib's strategy for filtered rows. Photographs have hardly any repetitions to search for; flat
+ * graphics have many, and searching long runs is as fast as coding them. Z_RLE searches for runs and adds
+ * length codes to the Huffman tree, so it pays only if runs are common. If many bytes are zeros, their
+ * Huffman code is one bit already, so the threshold is higher. docs/performance.md has the figures. */
 static int choose_strategy(const unsigned char *bytes, size_t size)
 {
-    size_t zeros, eights;
-    png_count_runs(bytes, size, &zeros, &eights);
-    const double in_runs = 8.0 * (double)eights / (double)size, zero = (double)zeros / (double)size;
+    size_t zeros, runs;
+    png_count_runs(bytes, size, &zeros, &runs);
+    const double in_runs = 8.0 * (double)runs / (double)size, zero = (double)zeros / (double)size;
     return in_runs > 0.4 ? Z_FILTERED : in_runs > (zero > 0.4 ? 0.18 : 0.004) ? Z_RLE : Z_HUFFMAN_ONLY;
 }
 
-/* Writes the first two bytes of a zlib stream (RFC 1950): deflate with a window of 32 KiB, a hint at the
- * level, and a number that makes the two bytes a multiple of 31. */
+/* Writes the two bytes of a zlib header (RFC 1950): deflate with a window of 32 KiB, a hint at the level, and
+ * a check that makes the header a multiple of 31. */
 static void add_zlib_header(struct segment *segment)
 {
     const int level = segment_idat(segment)->level;
@@ -140,8 +129,8 @@ static void add_zlib_header(struct segment *segment)
     segment->data_size = ZLIB_HEADER_SIZE;
 }
 
-/* Filters and deflates a segment (a job of parts.h). All segments' data followed by the Adler-32 of all
- * filtered bytes form one zlib stream. */
+/* Filters and deflates a segment, in any thread. The data of all segments and the Adler-32 of all filtered
+ * rows form one zlib stream. */
 static enum status compress_segment(struct part *part, struct error *error)
 {
     struct segment *segment = (struct segment *)part;
@@ -154,7 +143,11 @@ static enum status compress_segment(struct part *part, struct error *error)
     bool done = deflateReset(&segment->deflate) == Z_OK;
     if (part->first)
         add_zlib_header(segment);
-    filter_rows(segment);
+    for (size_t i = 0; i < part->count; i++) {
+        const unsigned char *above = part->rows + i * idat->row_size - idat->row_size;
+        const struct png_row row = {above + idat->row_size, above, idat->row_size, idat->pixel_size};
+        png_filter_row(idat->filter, &row, segment->filtered + filtered_size(idat, i));
+    }
     segment->adler = isal_adler32(1, bytes, size);
     avx_clear_upper();
     if (idat->strategy == Z_RLE)
@@ -166,8 +159,8 @@ static enum status compress_segment(struct part *part, struct error *error)
     return done ? STATUS_OK : fail(error, STATUS_FAILED, "cannot encode as PNG: zlib failed");
 }
 
-/* Writes the segment's data in order, after the last one the Adler-32 of all. adler32_combine joins the sums
- * of two segments without their bytes. */
+/* Writes the data of the next segment, and after the last one the Adler-32 of all segments: adler32_combine
+ * computes it from the sums of the segments. */
 static enum status emit_segment(void *context, struct part *part, struct error *error)
 {
     struct png_idat *idat = context;
@@ -184,9 +177,9 @@ static void swap_row(const void *context, const void *row, unsigned char *to)
     sample_swap(row, ((const struct png_idat *)context)->row_size, to);
 }
 
-static struct parts_options parts_of(const struct png_idat *idat)
+static struct parts_options choose_parts(const struct png_idat *idat)
 {
-    const size_t rows = rows_of_segment(idat);
+    const size_t rows = segment_rows(idat);
     return (struct parts_options){
         .row_size = idat->row_size,
         .height = idat->height,
@@ -194,7 +187,7 @@ static struct parts_options parts_of(const struct png_idat *idat)
         .above = true,
         .part_size = sizeof(struct segment),
         .part_memory = (uint64_t)(rows + 1) * idat->row_size + filtered_size(idat, rows) +
-                       data_capacity(idat) + ZLIB_MEMORY,
+                       segment_capacity(idat) + ZLIB_MEMORY,
         .memory = idat->memory > 0 && idat->memory < MEMORY_MAX ? idat->memory : MEMORY_MAX,
         .threads = idat->jobs,
         .copy = idat->swap ? swap_row : NULL,
@@ -206,7 +199,7 @@ static struct parts_options parts_of(const struct png_idat *idat)
 
 struct parts *png_idat_open(struct png_idat *idat, struct error *error)
 {
-    struct parts_options options = parts_of(idat);
+    struct parts_options options = choose_parts(idat);
     options.context = idat;
     idat->adler = (uint32_t)adler32_z(0, NULL, 0);
     return parts_open(&options, error);
@@ -217,39 +210,23 @@ struct parts *png_idat_open(struct png_idat *idat, struct error *error)
 const unsigned char png_signature[SIGNATURE_SIZE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 
 struct png_writer {
-    struct writer base;
+    struct writer base; /* must be first */
     struct png_idat idat;
-    struct parts *parts; /* takes the rows */
+    struct parts *parts; /* receives the rows */
 };
 
-/* Writes the signature and IHDR. */
-static enum status write_header(FILE *file, const struct image_info *info, bool bilevel, struct error *error)
-{
-    static const unsigned char colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
-                                                 PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
-    unsigned char header[13] = {[8] = bilevel                       ? 1
-                                      : info->type == SAMPLE_UINT16 ? 16
-                                                                    : 8,
-                                [9] = colour_types[info->channels - 1]};
-    png_save_uint_32(header, info->width);
-    png_save_uint_32(header + 4, info->height);
-    if (fwrite(png_signature, 1, sizeof png_signature, file) != sizeof png_signature)
-        return fail_writing(error, errno);
-    return png_put_chunk(file, "IHDR", header, sizeof header, error);
-}
-
-/* Writes IDAT chunks, each of at most CHUNK_SIZE_MAX bytes. */
-static enum status emit(void *context, const unsigned char *data, size_t size, struct error *error)
+/* Writes the data as IDAT chunks of at most CHUNK_SIZE_MAX bytes. */
+static enum status write_idat(void *context, const unsigned char *data, size_t size, struct error *error)
 {
     enum { CHUNK_SIZE_MAX = 1 << 30 }; /* PNG allows nearly twice as much */
     enum status status = STATUS_OK;
     for (; status == STATUS_OK && size > CHUNK_SIZE_MAX; data += CHUNK_SIZE_MAX, size -= CHUNK_SIZE_MAX)
-        status = png_put_chunk(context, "IDAT", data, CHUNK_SIZE_MAX, error);
-    return status == STATUS_OK ? png_put_chunk(context, "IDAT", data, size, error) : status;
+        status = png_chunk_write(context, "IDAT", data, CHUNK_SIZE_MAX, error);
+    return status == STATUS_OK ? png_chunk_write(context, "IDAT", data, size, error) : status;
 }
 
-/* Chooses filter and strategy. Level 0 only stores, so filters would not help. Level 1 is the default, with a
- * strategy for each segment. Filters do not suit 1-bit samples; zlib's default strategy finds their
+/* Returns how rows are encoded. Level 0 only stores, so that filters would not help. Level 1 is the default,
+ * with a strategy for each segment. Filters do not suit 1-bit samples; zlib's default strategy finds their
  * repetitions. */
 static struct png_idat choose_idat(const struct writer_options *options, const struct image_info *info)
 {
@@ -268,24 +245,32 @@ static struct png_idat choose_idat(const struct writer_options *options, const s
                              .memory = options->memory};
 }
 
-static uint64_t memory(const struct writer_options *options, const struct image_info *info)
+static uint64_t png_memory(const struct writer_options *options, const struct image_info *info)
 {
     const struct png_idat chosen = choose_idat(options, info);
-    const struct parts_options parts = parts_of(&chosen);
+    const struct parts_options parts = choose_parts(&chosen);
     return parts_memory(&parts);
 }
 
 static enum status png_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
+    static const unsigned char colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
+                                                 PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
     struct png_writer *writer = (struct png_writer *)base;
     FILE *file = base->output.file;
-    enum status status = write_header(file, info, base->options.bilevel, error);
-    if (status == STATUS_OK)
-        status = png_metadata_write(file, info, error);
-    if (status != STATUS_OK)
-        return status;
+    unsigned char header[13] = {[8] = base->options.bilevel         ? 1
+                                      : info->type == SAMPLE_UINT16 ? 16
+                                                                    : 8,
+                                [9] = colour_types[info->channels - 1]};
+    png_save_uint_32(header, info->width);
+    png_save_uint_32(header + 4, info->height);
+    if (fwrite(png_signature, 1, sizeof png_signature, file) != sizeof png_signature)
+        return fail_writing(error, errno);
+    if (png_chunk_write(file, "IHDR", header, sizeof header, error) != STATUS_OK ||
+        png_metadata_write(file, info, error) != STATUS_OK)
+        return STATUS_FAILED;
     writer->idat = choose_idat(&base->options, info);
-    writer->idat.emit = emit;
+    writer->idat.emit = write_idat;
     writer->idat.context = file;
     writer->parts = png_idat_open(&writer->idat, error);
     return writer->parts == NULL ? STATUS_FAILED : STATUS_OK;
@@ -300,7 +285,7 @@ static enum status png_put_rows(struct writer *base, const void *data, size_t pi
 static enum status png_end_page(struct writer *base, struct error *error)
 {
     enum status status = parts_finish(((struct png_writer *)base)->parts, error);
-    return status == STATUS_OK ? png_put_chunk(base->output.file, "IEND", NULL, 0, error) : status;
+    return status == STATUS_OK ? png_chunk_write(base->output.file, "IEND", "", 0, error) : status;
 }
 
 static void close_writer(struct writer *base)
@@ -310,8 +295,7 @@ static void close_writer(struct writer *base)
 
 static const struct writer_class writer_class = {
     .size = sizeof(struct png_writer),
-    .memory = memory,
-    .seeks = false,
+    .memory = png_memory,
     .begin_page = png_begin_page,
     .write = png_put_rows,
     .end_page = png_end_page,
@@ -352,8 +336,8 @@ const struct format format_png = {
     .compression = compression_name,
     .checksums = png_checksums,
     .examine = png_examine,
-    .holds_text = png_metadata_holds,
-    .holds_icc = png_icc_is_valid,
+    .holds_text = png_holds_text,
+    .holds_icc = png_holds_icc,
     .reader = &png_reader_class,
     .writer = &writer_class,
 };

@@ -16,7 +16,6 @@
 static enum status read_palette(TIFF *tiff, size_t size, struct tiff_table *table, struct error *error)
 {
     uint16_t *map[3];
-
     if (!TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
         return fail(error, STATUS_FAILED, "damaged TIFF: a palette image without colour map");
     bool low_only = true, replicated = true, high_only = true;
@@ -42,7 +41,7 @@ static enum status read_palette(TIFF *tiff, size_t size, struct tiff_table *tabl
     return STATUS_OK;
 }
 
-/* Computes the table of `size` gray values: the largest becomes full scale of 8 or 16 bits. */
+/* Computes the table of `size` gray values, the largest of which becomes full scale of 8 or 16 bits. */
 static enum status compute_gray(size_t size, struct tiff_table *table, struct error *error)
 {
     const bool wide = size > 256;
@@ -85,13 +84,13 @@ bool tiff_row_is_final(const struct tiff_layout *layout, const struct tiff_table
 }
 
 /* Replaces `count` samples by entries of the table. Samples of 16 bits are in the host's byte order; smaller
- * ones are bit-packed, the highest bit first. */
+ * ones follow each other bit by bit, the highest bit first. */
 static void apply_table(const struct tiff_table *table, unsigned bits, size_t count,
                         const unsigned char *from, unsigned char *to)
 {
     const uint32_t mask = ((uint32_t)1 << bits) - 1;
-    uint32_t window = 0; /* the last bits that were read */
-    unsigned have = 0;   /* number of low bits of it that are not used yet */
+    uint32_t window = 0; /* the last bytes that were read */
+    unsigned left = 0;   /* number of its low bits that are not used yet */
 
     for (size_t i = 0; i < count; i++, to += table->entry_size) {
         uint16_t whole;
@@ -100,10 +99,10 @@ static void apply_table(const struct tiff_table *table, unsigned bits, size_t co
             memcpy(&whole, from + 2 * i, sizeof whole);
             value = whole;
         } else {
-            for (; have < bits; have += 8)
+            for (; left < bits; left += 8)
                 window = window << 8 | *from++;
-            have -= bits;
-            value = window >> have & mask;
+            left -= bits;
+            value = window >> left & mask;
         }
         memcpy(to, table->entries + value * table->entry_size, table->entry_size);
     }
@@ -133,7 +132,7 @@ bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row)
     return rounds;
 }
 
-/* The order matters: tables and floats give the size of a final row, which is then inverted in place. */
+/* First converts to the final type, then inverts in place. */
 void tiff_row_convert(const struct tiff_layout *layout, const struct tiff_table *table,
                       const struct image_info *info, const unsigned char *from, unsigned char *to)
 {

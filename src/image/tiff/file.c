@@ -5,12 +5,12 @@
  *     libtiff ─▶ write_proc ─▶ pwrite, or memory
  *
  * When libtiff sets a directory, it loads the values of all tags, also huge and damaged ones: half a gigabyte
- * of Photoshop's layers, or the same megabyte for each of a thousand tags in a hostile file. And each handle
- * of a thread does so again. So libtiff gets a copy of the directory with only the tags that describe the
- * samples, and a few small ones; ifd.c reads the others from the file.
+ * of Photoshop's layers, or the same megabyte for each of a thousand tags in a hostile file. The handle of
+ * each thread does so again. Therefore libtiff reads a copy of the directory that has only the tags which
+ * describe the samples, and a few small ones; ifd.c reads the others from the file.
  *
- * libtiff reports damage by messages, and continues after many kinds of it. on_error and on_warning decide
- * which of them cost pixels. */
+ * libtiff reports damage by messages, and continues after many kinds of damage. on_error and on_warning
+ * decide which messages mean that pixels are wrong. */
 #include "image/tiff/tiff.h"
 
 #include <ctype.h>
@@ -23,25 +23,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file name for libtiff; some of its messages start with it. */
+/* The file's name for libtiff, with which some of its messages begin. */
 #define HANDLE_NAME "TIFF"
 
 /* ---------------------------------------------------------------- messages */
 
-/* Sets out_of_memory if the message says so. libtiff continues without the value then. It prints the same
- * message, with "(0 elements", for a damaged directory without entries. */
-static void note_memory(struct tiff_file *file, const char *text)
+/* Sets out_of_memory if libtiff's message is about that; libtiff continues without the value. A message with
+ * "(0 elements" means a damaged directory without entries. */
+static void note_out_of_memory(struct tiff_file *file, const char *text)
 {
-    static const char *const signs[] = {
+    static const char *const phrases[] = {
         "ut of memory", "ailed to allocate", "annot allocate", "nable to allocate",
         "No space",     "ot enough memory",  "Insertion in",   "malloc("};
 
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-        file->out_of_memory =
-            file->out_of_memory || (strstr(text, signs[i]) != NULL && strstr(text, "(0 elements") == NULL);
+    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
+        if (strstr(text, phrases[i]) != NULL && strstr(text, "(0 elements") == NULL)
+            file->out_of_memory = true;
 }
 
-/* libtiff's error handler: keeps the first error, which is the cause; later ones are its effects. */
+/* libtiff's error handler: keeps the first message, as later ones are consequences of the same error. */
 __attribute__((format(printf, 4, 0))) static int on_error(TIFF *tiff, void *data, const char *module,
                                                           const char *format, va_list arguments)
 {
@@ -51,8 +51,8 @@ __attribute__((format(printf, 4, 0))) static int on_error(TIFF *tiff, void *data
 
     (void)tiff;
     vsnprintf(text, sizeof text, format, arguments);
-    /* A line of a fax that was transmitted with errors: libtiff decodes a part of the line, and the following
-       lines. If it decoded nothing ("got 0"), the line is missing, which is an error. */
+    /* Transmission errors in a line of a fax are no failure: libtiff decodes a part of the line, and the next
+       lines. If it decoded no pixel of the line ("got 0"), the line is missing, which is an error. */
     if (module != NULL && strncmp(module, "Fax", 3) == 0 && strstr(text, "(got 0,") == NULL &&
         (strstr(text, "Bad code word") != NULL || strstr(text, "Premature EOL") != NULL ||
          strstr(text, "Line length mismatch") != NULL)) {
@@ -62,8 +62,9 @@ __attribute__((format(printf, 4, 0))) static int on_error(TIFF *tiff, void *data
     if (message[0] != '\0')
         return 1;
     memcpy(message, text, sizeof text);
-    note_memory(file, message);
-    /* Remove the file name, control characters (libtiff quotes text of hostile files) and the full stop. */
+    note_out_of_memory(file, message);
+    /* Remove the file's name, control characters (libtiff quotes texts of hostile files) and the full stop.
+     */
     if (strncmp(message, prefix, strlen(prefix)) == 0)
         memmove(message, message + strlen(prefix), strlen(message + strlen(prefix)) + 1);
     for (char *c = message; *c != '\0'; c++)
@@ -77,14 +78,14 @@ __attribute__((format(printf, 4, 0))) static int on_error(TIFF *tiff, void *data
     return 1;
 }
 
-/* True for warnings that mean missing or invented pixels: a JPEG stream is broken or ends too early (stray
- * bytes between its markers do no harm); a JPEG or JBIG picture is smaller than its strip or tile; lines of a
- * fax are broken or missing. */
-static bool is_about_pixels(const char *module, const char *text)
+/* True if the warning means that pixels are missing or wrong: a JPEG stream is broken or ends too early
+ * (stray bytes between its markers do no harm); a JPEG or JBIG picture is smaller than its strip or tile;
+ * lines of a fax are broken or missing. */
+static bool costs_pixels(const char *module, const char *text)
 {
     static const struct {
         const char *module, *text; /* the beginnings of both */
-    } short_pixels[] = {
+    } warnings[] = {
         {"JPEGPreDecode", "Improper JPEG strip/tile size"},
         {"JBIG", "Only decoded"},
         {"Fax", "Premature EO"}, /* of a line (EOL) or of the strip (EOF) */
@@ -93,15 +94,15 @@ static bool is_about_pixels(const char *module, const char *text)
 
     if (strcmp(module, "JPEGLib") == 0 || strcmp(module, "LibJpeg") == 0) /* the latter in old-style JPEG */
         return strstr(text, "extraneous bytes") == NULL;
-    for (size_t i = 0; i < sizeof short_pixels / sizeof short_pixels[0]; i++)
-        if (strncmp(module, short_pixels[i].module, strlen(short_pixels[i].module)) == 0 &&
-            strncmp(text, short_pixels[i].text, strlen(short_pixels[i].text)) == 0)
+    for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++)
+        if (strncmp(module, warnings[i].module, strlen(warnings[i].module)) == 0 &&
+            strncmp(text, warnings[i].text, strlen(warnings[i].text)) == 0)
             return true;
     return false;
 }
 
-/* libtiff's warning handler: a warning about pixels is an error. Others are about tags that climg does not
- * need, or about faults that libtiff has corrected. */
+/* libtiff's warning handler: a warning that costs pixels is an error. Others are about tags that climg does
+ * not need, or about faults that libtiff has corrected. */
 __attribute__((format(printf, 4, 0))) static int on_warning(TIFF *tiff, void *data, const char *module,
                                                             const char *format, va_list arguments)
 {
@@ -111,21 +112,20 @@ __attribute__((format(printf, 4, 0))) static int on_warning(TIFF *tiff, void *da
     va_copy(copy, arguments);
     vsnprintf(text, sizeof text, format, copy);
     va_end(copy);
-    note_memory(data, text);
-    if (module != NULL && is_about_pixels(module, text))
+    note_out_of_memory(data, text);
+    if (module != NULL && costs_pixels(module, text))
         on_error(tiff, data, module, format, arguments);
     return 1;
 }
 
 /* ---------------------------------------------------------------- bytes */
 
-/* Repeats pread, which may return fewer bytes, as after a signal. */
 bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t size)
 {
     unsigned char *bytes = to;
 
     while (size > 0) {
-        ssize_t got = pread(file->descriptor, bytes, size, (off_t)offset);
+        ssize_t got = pread(file->descriptor, bytes, size, (off_t)offset); /* may be fewer bytes */
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && file->read_error == 0)
@@ -139,35 +139,24 @@ bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t
     return true;
 }
 
-/* Writes to memory, which grows by half. */
-static bool write_to_memory(struct tiff_memory *memory, size_t offset, const void *from, size_t size)
-{
-    const size_t end = offset + size;
-
-    if (end > memory->capacity) {
-        unsigned char *grown = realloc(memory->bytes, end + end / 2);
-        if (grown == NULL)
-            return false;
-        memory->bytes = grown;
-        memory->capacity = end + end / 2;
-    }
-    memcpy(memory->bytes + offset, from, size);
-    if (end > memory->size)
-        memory->size = end;
-    return true;
-}
-
 bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *from, size_t size)
 {
+    struct tiff_memory *memory = file->memory;
     const unsigned char *bytes = from;
+    const uint64_t end = offset + size;
 
-    if (file->memory != NULL && !write_to_memory(file->memory, (size_t)offset, from, size))
-        file->write_error = ENOMEM;
-    if (file->memory != NULL) {
-        file->size = file->memory->size;
-        return file->write_error == 0;
+    if (memory != NULL && end > memory->capacity) { /* allocate half as much again */
+        unsigned char *grown = realloc(memory->bytes, (size_t)(end + end / 2));
+        if (grown == NULL) {
+            file->write_error = ENOMEM;
+            return false;
+        }
+        memory->bytes = grown;
+        memory->capacity = (size_t)(end + end / 2);
     }
-    while (size > 0) {
+    if (memory != NULL)
+        memcpy(memory->bytes + offset, from, size);
+    while (memory == NULL && size > 0) {
         ssize_t put = pwrite(file->descriptor, bytes, size, (off_t)offset);
         if (put < 0 && errno == EINTR)
             continue;
@@ -179,15 +168,15 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
         bytes += put;
         offset += (uint64_t)put;
         size -= (size_t)put;
-        if (offset > file->size)
-            file->size = offset;
     }
+    if (end > file->size)
+        file->size = end;
     return true;
 }
 
 /* ---------------------------------------------------------------- libtiff's callbacks */
 
-/* Reads up to the end of the file; returns 0 after an error. */
+/* Reads at most to the end of the file. Returns the number of bytes; 0 after an error. */
 static tmsize_t read_proc(thandle_t handle, void *buffer, tmsize_t size)
 {
     struct tiff_file *file = handle;
@@ -197,7 +186,7 @@ static tmsize_t read_proc(thandle_t handle, void *buffer, tmsize_t size)
         size = (tmsize_t)left;
     if (!tiff_file_read_at(file, file->position, buffer, (size_t)size))
         return 0;
-    /* Replace what overlaps the current directory by the filtered directory. */
+    /* Replace bytes of the current directory by bytes of the filtered directory. */
     const uint64_t begin = file->directory > file->position ? file->directory : file->position,
                    directory_end = file->directory + file->filtered.size,
                    read_end = file->position + (uint64_t)size,
@@ -219,7 +208,7 @@ static tmsize_t write_proc(thandle_t handle, void *buffer, tmsize_t size)
     return size;
 }
 
-/* Moves only `position`: all reads and writes pass an offset to the system. */
+/* Only sets `position`: all reads and writes pass an offset to the system. */
 static toff_t seek_proc(thandle_t handle, toff_t offset, int whence)
 {
     struct tiff_file *file = handle;
@@ -247,7 +236,7 @@ static toff_t size_proc(thandle_t handle)
 
 /* ---------------------------------------------------------------- open and close */
 
-/* Opens file->tiff with the callbacks above. libtiff reads or writes the header at once. */
+/* Opens file->tiff with the callbacks above. libtiff reads or writes the header now. */
 static enum status open_handle(struct tiff_file *file, const char *mode, struct error *error)
 {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
@@ -261,7 +250,7 @@ static enum status open_handle(struct tiff_file *file, const char *mode, struct 
     TIFFOpenOptionsFree(options);
     if (file->tiff != NULL)
         return STATUS_OK;
-    return mode[0] == 'r' ? tiff_file_format_error(file, error) : tiff_file_not_written(file, error);
+    return mode[0] == 'r' ? tiff_file_fail_reading(file, error) : tiff_file_fail_writing(file, error);
 }
 
 enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *mode, struct error *error)
@@ -279,11 +268,10 @@ enum status tiff_file_open_memory(struct tiff_file *file, struct tiff_memory *me
                                   struct error *error)
 {
     *file = (struct tiff_file){.descriptor = -1, .memory = memory};
-    memory->size = 0;
     return open_handle(file, mode, error);
 }
 
-/* After memory ran out, closing would crash in libtiff: the handle is leaked. */
+/* Leaks the handle if memory ran out in libtiff, as TIFFClose would crash. */
 void tiff_file_close(struct tiff_file *file)
 {
     if (file->tiff != NULL && !file->out_of_memory)
@@ -293,7 +281,7 @@ void tiff_file_close(struct tiff_file *file)
     file->filtered.data = NULL;
 }
 
-/* libtiff writes nothing to a file that is open for reading. */
+/* Makes libtiff believe that the file is open for reading, so that it writes nothing. */
 void tiff_file_abandon(struct tiff_file *file)
 {
     if (file->tiff != NULL)
@@ -303,7 +291,7 @@ void tiff_file_abandon(struct tiff_file *file)
 
 /* ---------------------------------------------------------------- directories and tags */
 
-/* `read` of struct ifd_source. Tags are read word by word; the window saves most of the system calls. */
+/* `read` of struct ifd_source. Tags are read word by word: the window saves most system calls. */
 static bool read_for_ifd(const void *context, uint64_t offset, void *to, size_t size)
 {
     struct tiff_file *file = (struct tiff_file *)(uintptr_t)context;
@@ -335,28 +323,24 @@ void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *
     *ifd = file->directory;
 }
 
-/* True for the tags of the filtered directory. `size`: bytes of the value. */
-static bool libtiff_needs(uint16_t tag, uint64_t size)
+/* True for the tags of the filtered directory. `size` is the bytes of the value. */
+static bool is_needed_by_libtiff(uint16_t tag, uint64_t size)
 {
-    /* Sorted; tiff.h of libtiff names them. The last three are ImageDepth, TileDepth and LercParameters. */
+    /* tiff.h of libtiff names them. The last three are ImageDepth, TileDepth and LercParameters. */
     static const uint16_t tags[] = {256, 257, 258, 259, 262, 266, 274, 277, 278, 282, 283,   284,   292,  293,
                                     296, 317, 318, 319, 320, 322, 323, 332, 338, 339, 347,   512,   513,  514,
                                     515, 517, 518, 519, 520, 521, 529, 530, 531, 532, 32997, 32998, 50674};
-    /* May be huge: libtiff reads single elements of these (D of TIFF_FILE_READ). */
-    static const uint16_t arrays[] = {TIFFTAG_STRIPOFFSETS, TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_TILEOFFSETS,
-                                      TIFFTAG_TILEBYTECOUNTS};
+    /* These may be huge, but libtiff reads only single elements of them (D of TIFF_FILE_READ). */
+    const bool is_array = tag == TIFFTAG_STRIPOFFSETS || tag == TIFFTAG_STRIPBYTECOUNTS ||
+                          tag == TIFFTAG_TILEOFFSETS || tag == TIFFTAG_TILEBYTECOUNTS;
     const uint64_t most = 1 << 20; /* bytes of any other value */
 
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
-        if (arrays[i] == tag)
-            return true;
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
         if (tags[i] == tag)
             return size <= most;
-    return false;
+    return is_array;
 }
 
-/* Sets `directory` before libtiff reads there, so that read_proc returns the filtered directory. */
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error)
 {
     struct ifd_source source;
@@ -365,10 +349,10 @@ enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, 
     free(file->filtered.data);
     file->filtered.data = NULL;
     tiff_file_ifd(file, &source, &before);
-    enum status status = ifd_select(&source, directory, libtiff_needs, &file->filtered, error);
-    file->directory = directory;
+    enum status status = ifd_select(&source, directory, is_needed_by_libtiff, &file->filtered, error);
+    file->directory = directory; /* from now on read_proc returns the filtered directory there */
     if (status == STATUS_OK && !TIFFSetSubDirectory(file->tiff, directory))
-        status = tiff_file_format_error(file, error);
+        status = tiff_file_fail_reading(file, error);
     return status;
 }
 
@@ -391,7 +375,7 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
 
     *value = (struct blob){NULL, 0};
     tiff_file_ifd(file, &source, &ifd);
-    if (!ifd_find(&source, ifd, tag, &entry) || entry.size != entry.count)
+    if (!ifd_find(&source, ifd, tag, &entry) || entry.size != entry.count || entry.size == 0)
         return STATUS_OK;
     if (entry.size > most) {
         tiff_file_leave_out(file, tag, metadata);
@@ -407,16 +391,16 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
     return STATUS_OK;
 }
 
-enum status tiff_file_io_error(const struct tiff_file *file, struct error *error)
+enum status tiff_file_check_reading(const struct tiff_file *file, struct error *error)
 {
     if (file->read_error != 0)
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(file->read_error));
     return file->out_of_memory ? fail_memory(error, "out of memory for TIFF") : STATUS_OK;
 }
 
-enum status tiff_file_format_error(const struct tiff_file *file, struct error *error)
+enum status tiff_file_fail_reading(const struct tiff_file *file, struct error *error)
 {
-    if (tiff_file_io_error(file, error) != STATUS_OK)
+    if (tiff_file_check_reading(file, error) != STATUS_OK)
         return STATUS_FAILED;
     return fail(error, STATUS_FAILED, "damaged TIFF: %s",
                 file->message[0] != '\0' ? file->message
@@ -424,7 +408,7 @@ enum status tiff_file_format_error(const struct tiff_file *file, struct error *e
                                          : "unexpected end of data");
 }
 
-enum status tiff_file_not_written(const struct tiff_file *file, struct error *error)
+enum status tiff_file_fail_writing(const struct tiff_file *file, struct error *error)
 {
     if (file->write_error != 0 && file->write_error != ENOMEM)
         return fail_writing(error, file->write_error);

@@ -1,9 +1,9 @@
 /* Decodes strips and tiles that are compressed by deflate:
  *
- *     file ─▶ input (64 KiB) ─▶ ISA-L inflate, Adler-32 ─▶ rows of the caller: swap bytes, undo the predictor
+ *     file ─▶ input (64 KiB) ─▶ ISA-L: inflate, Adler-32 ─▶ rows of the caller: swap, undo the predictor
  *
- * Any number of rows can be asked for at a time, so that tall strips need no memory of their own. A row is in
- * the cache when its predictor is undone. Damage is reported by the message of the file, as libtiff does. */
+ * Rows are decoded into the caller's memory, a few at a time: tall strips take no further memory, and rows
+ * are in the cache when their predictor is undone. Damage sets the file's message, as libtiff does. */
 #include "image/tiff/tiff.h"
 
 #include "image/inflate.h"
@@ -19,7 +19,7 @@ enum {
     SURPLUS_MAX = 64 << 20,
 };
 
-struct tiff_inflate {
+struct tiff_inflater {
     struct inflate_state state;
     struct tiff_file *file;           /* the caller's */
     const struct tiff_layout *layout; /* the caller's */
@@ -30,27 +30,24 @@ struct tiff_inflate {
 
     /* Decoded rows. */
     size_t row;           /* bytes of a row of one plane; of tiles: of a tile's row */
-    unsigned bits;        /* of a sample */
-    unsigned samples;     /* per pixel of a plane */
     uint16_t predictor;   /* PREDICTOR_... */
-    bool swapped;         /* samples are not in the host's byte order */
     bool reversed;        /* bytes have their lowest bit first (FillOrder 2) */
     unsigned char *spare; /* a row; NULL if the predictor needs none */
 };
 
-/* Sets the file's message unless an earlier one is there. Returns false. */
-static bool strip_damaged(struct tiff_inflate *inflate, const char *what)
+/* Sets the file's message unless it has one. Returns false. */
+static bool fail_strip(struct tiff_inflater *inflater, const char *what)
 {
-    struct tiff_file *file = inflate->file;
+    struct tiff_file *file = inflater->file;
 
     if (file->message[0] == '\0')
         snprintf(file->message, sizeof file->message, "%s", what);
     return false;
 }
 
-/* Adds to each sample the one of the pixel to its left, modulo its size: the strip stores the differences.
- * `bytes` of a sample and `samples` of a pixel are constants in all calls, so that the sums stay in
- * registers. */
+/* Replaces differences by their sums: adds to each sample the sample of the pixel to the left, modulo 2^bits.
+ * `bytes` of a sample and `samples` per pixel are constants in all calls, so that the sums stay in registers.
+ */
 static inline __attribute__((always_inline)) void add_left(unsigned char *row, size_t size, size_t bytes,
                                                            unsigned samples)
 {
@@ -65,172 +62,167 @@ static inline __attribute__((always_inline)) void add_left(unsigned char *row, s
         }
 }
 
-/* add_left for 1 to 4 samples per pixel. */
-static inline __attribute__((always_inline)) void add_left_of(unsigned char *row, size_t size, size_t bytes,
-                                                              unsigned samples)
+/* Calls add_left for a row whose samples have that many bytes. */
+static inline __attribute__((always_inline)) void undo_differences(const struct tiff_inflater *inflater,
+                                                                   unsigned char *row, size_t bytes)
 {
-    switch (samples) {
+    switch (inflater->layout->separate ? 1 : inflater->layout->samples) {
     case 1:
-        add_left(row, size, bytes, 1);
+        add_left(row, inflater->row, bytes, 1);
         break;
     case 2:
-        add_left(row, size, bytes, 2);
+        add_left(row, inflater->row, bytes, 2);
         break;
     case 3:
-        add_left(row, size, bytes, 3);
+        add_left(row, inflater->row, bytes, 3);
         break;
     default:
-        add_left(row, size, bytes, 4);
+        add_left(row, inflater->row, bytes, 4);
     }
 }
 
-/* Undoes horizontal differencing of a row (TIFF 6.0, section 14). Complex samples were refused. */
-static void undo_horizontal(const struct tiff_inflate *inflate, unsigned char *row)
+/* Undoes horizontal differencing of a row (TIFF 6.0, section 14). */
+static void undo_horizontal(const struct tiff_inflater *inflater, unsigned char *row)
 {
-    switch (inflate->bits) {
+    switch (inflater->layout->bits) {
     case 8:
-        add_left_of(row, inflate->row, 1, inflate->samples);
+        undo_differences(inflater, row, 1);
         break;
     case 16:
-        add_left_of(row, inflate->row, 2, inflate->samples);
+        undo_differences(inflater, row, 2);
         break;
     case 32:
-        add_left_of(row, inflate->row, 4, inflate->samples);
+        undo_differences(inflater, row, 4);
         break;
     default:
-        add_left_of(row, inflate->row, 8, inflate->samples);
+        undo_differences(inflater, row, 8);
     }
 }
 
-/* A row has first the most significant bytes of all floats, then the next ones, and so on; these bytes are
- * stored as differences. Source: Adobe Photoshop TIFF Technical Note 3. */
-static void undo_floating_point(const struct tiff_inflate *inflate, unsigned char *row)
+/* Undoes the floating-point predictor of a row (Adobe Photoshop TIFF Technical Note 3). The row has the most
+ * significant bytes of all floats, then the next bytes, and so on, all as horizontal differences. */
+static void undo_floating_point(const struct tiff_inflater *inflater, unsigned char *row)
 {
-    const size_t size = inflate->bits / 8, count = inflate->row / size;
+    const size_t size = inflater->layout->bits / 8, count = inflater->row / size;
 
-    add_left_of(row, inflate->row, 1, inflate->samples);
-    memcpy(inflate->spare, row, inflate->row);
+    undo_differences(inflater, row, 1);
+    memcpy(inflater->spare, row, inflater->row);
     for (size_t byte = 0; byte < size; byte++) {
-        const size_t place = BYTE_ORDER == LITTLE_ENDIAN ? size - 1 - byte : byte;
+        const size_t to = BYTE_ORDER == LITTLE_ENDIAN ? size - 1 - byte : byte;
         for (size_t i = 0; i < count; i++)
-            row[i * size + place] = inflate->spare[byte * count + i];
+            row[i * size + to] = inflater->spare[byte * count + i];
     }
 }
 
-/* Decodes some bytes of the strip. *written receives their number, at most `size`. */
-static bool inflate_step(struct tiff_inflate *inflate, unsigned char *to, size_t size, size_t *written)
+/* Decodes some bytes of the strip or tile; *written is their number, at most `size`. */
+static bool inflate_step(struct tiff_inflater *inflater, unsigned char *to, size_t size, size_t *written)
 {
-    const uint64_t file_size = inflate->file->size,
-                   in_file = inflate->at < file_size ? file_size - inflate->at : 0,
-                   left = inflate->left < in_file ? inflate->left : in_file;
+    const uint64_t file_size = inflater->file->size,
+                   in_file = inflater->at < file_size ? file_size - inflater->at : 0,
+                   left = inflater->left < in_file ? inflater->left : in_file;
 
-    /* Read more input if all was decoded and the strip has more, in the file and by its byte count. */
-    if (inflate_is_hungry(&inflate->state) && left > 0) {
+    /* Read more input if all of it was decoded, up to the strip's byte count and the file's end. */
+    if (inflate_is_hungry(&inflater->state) && left > 0) {
         const size_t count = left < INPUT_SIZE ? (size_t)left : INPUT_SIZE;
-        if (!tiff_file_read_at(inflate->file, inflate->at, inflate->input, count))
+        if (!tiff_file_read_at(inflater->file, inflater->at, inflater->input, count))
             return false;
-        if (inflate->reversed)
-            TIFFReverseBits(inflate->input, (tmsize_t)count);
-        inflate->at += count;
-        inflate->left -= count;
-        inflate_feed(&inflate->state, inflate->input, count);
+        if (inflater->reversed)
+            TIFFReverseBits(inflater->input, (tmsize_t)count);
+        inflater->at += count;
+        inflater->left -= count;
+        inflate_feed(&inflater->state, inflater->input, count);
     }
-    const bool hungry = inflate_is_hungry(&inflate->state); /* ISA-L may still have bytes to write */
-    const int failure = inflate_some(&inflate->state, to, size, written);
+    const bool hungry = inflate_is_hungry(&inflater->state); /* ISA-L may still have bytes to write */
+    const int failure = inflate_some(&inflater->state, to, size, written);
     if (failure == ISAL_INCORRECT_CHECKSUM)
-        return strip_damaged(inflate, "the checksum of a strip or tile is wrong");
+        return fail_strip(inflater, "the checksum of a strip or tile is wrong");
     if (failure != 0)
-        return strip_damaged(inflate, "a strip or tile is not deflated as it should be");
-    if (hungry && *written == 0 && !inflate_has_ended(&inflate->state))
-        return strip_damaged(inflate, inflate->left > 0
-                                          ? "the file ends before its pixels do"
-                                          : "a strip or tile ends before its pixels or its checksum");
+        return fail_strip(inflater, "a strip or tile is not deflated as it should be");
+    if (hungry && *written == 0 && !inflate_has_ended(&inflater->state))
+        return fail_strip(inflater, inflater->left > 0
+                                        ? "the file ends before its pixels do"
+                                        : "a strip or tile ends before its pixels or its checksum");
     return true;
 }
 
-bool tiff_inflate_rows(struct tiff_inflate *inflate, unsigned char *to, size_t size)
+bool tiff_inflate_rows(struct tiff_inflater *inflater, unsigned char *to, size_t size)
 {
     for (size_t at = 0, written; at < size; at += written)
-        if (inflate_has_ended(&inflate->state))
-            return strip_damaged(inflate, "a strip or tile has too few pixels");
-        else if (!inflate_step(inflate, to + at, size - at, &written))
+        if (inflate_has_ended(&inflater->state))
+            return fail_strip(inflater, "a strip or tile has too few pixels");
+        else if (!inflate_step(inflater, to + at, size - at, &written))
             return false;
 
-    /* The floating-point predictor has a byte order of its own, so that nothing is to be swapped. */
-    if (inflate->swapped && inflate->predictor != PREDICTOR_FLOATINGPOINT)
-        tiff_layout_swap(inflate->layout, to, size);
-    for (size_t at = 0; inflate->predictor != PREDICTOR_NONE && at < size; at += inflate->row)
-        if (inflate->predictor == PREDICTOR_HORIZONTAL)
-            undo_horizontal(inflate, to + at);
+    /* Swap bytes. The floating-point predictor has a byte order of its own. */
+    if (TIFFIsByteSwapped(inflater->file->tiff) && inflater->predictor != PREDICTOR_FLOATINGPOINT)
+        tiff_layout_swap(inflater->layout, to, size);
+    for (size_t at = 0; inflater->predictor != PREDICTOR_NONE && at < size; at += inflater->row)
+        if (inflater->predictor == PREDICTOR_HORIZONTAL)
+            undo_horizontal(inflater, to + at);
         else
-            undo_floating_point(inflate, to + at);
+            undo_floating_point(inflater, to + at);
     return true;
 }
 
-/* Decodes to the end of the stream, as its last 4 bytes are the checksum. */
-bool tiff_inflate_end(struct tiff_inflate *inflate)
+/* Decodes to the end of the stream: its last 4 bytes are the checksum, which ISA-L compares. */
+bool tiff_inflate_end(struct tiff_inflater *inflater)
 {
     unsigned char surplus[4096]; /* bytes after the last row; not used */
     size_t sum = 0;
 
-    for (size_t written; !inflate_has_ended(&inflate->state); sum += written)
-        if (!inflate_step(inflate, surplus, sizeof surplus, &written))
+    for (size_t written; !inflate_has_ended(&inflater->state); sum += written)
+        if (!inflate_step(inflater, surplus, sizeof surplus, &written))
             return false;
         else if (sum > SURPLUS_MAX)
-            return strip_damaged(inflate, "a strip or tile has too many pixels");
+            return fail_strip(inflater, "a strip or tile has too many pixels");
     return true;
 }
 
-void tiff_inflate_begin(struct tiff_inflate *inflate, uint32_t number)
+void tiff_inflate_begin(struct tiff_inflater *inflater, uint32_t number)
 {
-    inflate->at = TIFFGetStrileOffset(inflate->file->tiff, number);
-    inflate->left = TIFFGetStrileByteCount(inflate->file->tiff, number);
-    inflate_begin(&inflate->state);
+    inflater->at = TIFFGetStrileOffset(inflater->file->tiff, number);
+    inflater->left = TIFFGetStrileByteCount(inflater->file->tiff, number);
+    inflate_begin(&inflater->state);
 }
 
-struct tiff_inflate *tiff_inflate_open(struct tiff_file *file, const struct tiff_layout *layout,
-                                       struct error *error)
+struct tiff_inflater *tiff_inflate_open(struct tiff_file *file, const struct tiff_layout *layout,
+                                        struct error *error)
 {
-    struct tiff_inflate *inflate = allocate(sizeof *inflate, "TIFF", error);
+    struct tiff_inflater *inflater = allocate(sizeof *inflater, "TIFF", error);
     const unsigned bits = layout->bits;
     const bool whole = bits == 8 || bits == 16 || bits == 32 || bits == 64;
     const bool is_float = layout->format == SAMPLEFORMAT_IEEEFP,
                is_complex = layout->format == SAMPLEFORMAT_COMPLEXIEEEFP;
     uint16_t order = FILLORDER_MSB2LSB;
-    enum status status = STATUS_OK;
 
-    if (inflate == NULL)
+    if (inflater == NULL)
         return NULL;
-    inflate->file = file;
-    inflate->layout = layout;
-    inflate->bits = bits;
-    inflate->samples = layout->separate ? 1 : layout->samples;
-    inflate->row = layout->tiled ? (size_t)TIFFTileRowSize(file->tiff) : (size_t)TIFFScanlineSize(file->tiff);
-    inflate->swapped = TIFFIsByteSwapped(file->tiff);
-    inflate->spare = NULL;
+    inflater->file = file;
+    inflater->layout = layout;
+    inflater->row =
+        layout->tiled ? (size_t)TIFFTileRowSize(file->tiff) : (size_t)TIFFScanlineSize(file->tiff);
+    inflater->spare = NULL;
     TIFFGetFieldDefaulted(file->tiff, TIFFTAG_FILLORDER, &order);
-    inflate->reversed = order == FILLORDER_LSB2MSB;
-    TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &inflate->predictor);
-    if (inflate->predictor != PREDICTOR_NONE &&
-        !(inflate->predictor == PREDICTOR_HORIZONTAL && whole && !is_complex) &&
-        !(inflate->predictor == PREDICTOR_FLOATINGPOINT && whole && is_float)) {
-        status =
-            fail(error, STATUS_FAILED, "damaged TIFF: predictor %u does not go with its samples of %u bits",
-                 inflate->predictor, bits);
-    } else if (inflate->predictor == PREDICTOR_FLOATINGPOINT) {
-        inflate->spare = allocate(inflate->row, "a TIFF row", error);
-        status = inflate->spare == NULL ? STATUS_FAILED : STATUS_OK;
-    }
-    if (status == STATUS_OK)
-        return inflate;
-    tiff_inflate_close(inflate);
+    inflater->reversed = order == FILLORDER_LSB2MSB;
+    TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &inflater->predictor);
+    const bool is_suitable = inflater->predictor == PREDICTOR_NONE ||
+                             (inflater->predictor == PREDICTOR_HORIZONTAL && whole && !is_complex) ||
+                             (inflater->predictor == PREDICTOR_FLOATINGPOINT && whole && is_float);
+    if (!is_suitable)
+        fail(error, STATUS_FAILED, "damaged TIFF: predictor %u does not go with its samples of %u bits",
+             inflater->predictor, bits);
+    else if (inflater->predictor == PREDICTOR_FLOATINGPOINT)
+        inflater->spare = allocate(inflater->row, "a TIFF row", error);
+    if (is_suitable && (inflater->predictor != PREDICTOR_FLOATINGPOINT || inflater->spare != NULL))
+        return inflater;
+    tiff_inflate_close(inflater);
     return NULL;
 }
 
-void tiff_inflate_close(struct tiff_inflate *inflate)
+void tiff_inflate_close(struct tiff_inflater *inflater)
 {
-    if (inflate == NULL)
+    if (inflater == NULL)
         return;
-    free(inflate->spare);
-    free(inflate);
+    free(inflater->spare);
+    free(inflater);
 }

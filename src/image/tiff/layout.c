@@ -5,11 +5,11 @@
  *                 complex of two floats of 32
  *     channels    1 to 4: gray, RGB, a palette or JPEG's YCbCr; with or without alpha
  *     storage     strips or tiles, planes interleaved or separate, every codec of the installed libtiff
- *     inks        CMYK and L*a*b* of 8 and 16 bits, which the caller converts
+ *     inks        CMYK and L*a*b* of 8 and 16 bits, which image/reader.c converts
  *     refused     sensor data, other YCbCr, more channels, pages with depth
  *
- * libtiff corrects some tags and ignores others. If that would give other pixels, the page is refused, by the
- * tags that the file has (raw_number). */
+ * libtiff corrects some tags and ignores others. If that could give wrong pixels, the page is refused:
+ * read_tag returns the number that is in the file. */
 #include "image/tiff/tiff.h"
 
 #include "image/codec.h"
@@ -17,13 +17,13 @@
 #define MAGICK ", as with ImageMagick: convert IN -colorspace sRGB OUT"
 #define DCRAW  ", as with dcraw: dcraw -T IN"
 
-/* Fails with advice about colours that climg does not read. */
+/* Fails for colours that climg does not read, with advice. */
 static enum status refuse_photometric(uint16_t photometric, struct error *error)
 {
     static const struct {
         uint16_t photometric;
         const char *name, *command;
-    } names[] = {
+    } kinds[] = {
         {PHOTOMETRIC_SEPARATED, "this kind of CMYK", MAGICK},
         {PHOTOMETRIC_CIELAB, "this kind of L*a*b*", MAGICK},
         {PHOTOMETRIC_ICCLAB, "this kind of L*a*b*", MAGICK},
@@ -35,10 +35,10 @@ static enum status refuse_photometric(uint16_t photometric, struct error *error)
         {PHOTOMETRIC_MASK, "transparency mask", ""},
     };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i].photometric == photometric)
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].photometric == photometric)
             return fail(error, STATUS_FAILED, "%s data is not supported; convert it to RGB first%s",
-                        names[i].name, names[i].command);
+                        kinds[i].name, kinds[i].command);
     return fail(error, STATUS_FAILED, "unknown PhotometricInterpretation %u; convert it to RGB first",
                 photometric);
 }
@@ -54,23 +54,19 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
         if ((bits >= 1 && bits <= 16) || bits == 32)
             return STATUS_OK;
         return fail(error, STATUS_FAILED,
-                    "%u-bit integer samples are not supported; convert them to 32-bit float "
-                    "first",
-                    bits);
+                    "%u-bit integer samples are not supported; convert them to 32-bit float first", bits);
     case SAMPLEFORMAT_IEEEFP:
         if (bits == 16 || bits == 32 || bits == 64)
             return STATUS_OK;
         return fail(error, STATUS_FAILED,
-                    "%u-bit float samples are not supported; convert them to 32-bit float "
-                    "first",
-                    bits);
+                    "%u-bit float samples are not supported; convert them to 32-bit float first", bits);
     case SAMPLEFORMAT_INT:
         if (bits == 8 || bits == 16 || bits == 32)
             return STATUS_OK;
-        return fail(error, STATUS_FAILED,
-                    "signed samples of %u bits are not supported; convert them to 16-bit signed or to float "
-                    "first",
-                    bits);
+        return fail(
+            error, STATUS_FAILED,
+            "signed samples of %u bits are not supported; convert them to 16-bit signed or to float first",
+            bits);
     case SAMPLEFORMAT_COMPLEXIEEEFP:
         if (bits == 64)
             return STATUS_OK;
@@ -87,20 +83,18 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
 /* Makes libtiff's JPEG codec convert YCbCr to RGB. */
 static void set_jpeg_colours(TIFF *tiff, const struct tiff_layout *layout)
 {
-    if (layout->photometric == PHOTOMETRIC_YCBCR && !layout->rgba)
+    if (layout->photometric == PHOTOMETRIC_YCBCR && !layout->needs_rgba)
         TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
-/* Reads a tag's value from the file itself: libtiff may return a corrected one. False if it is
- * missing. */
-static bool raw_number(struct tiff_file *file, uint16_t tag, uint64_t *number)
+/* Reads a tag's number from the file, as libtiff may return a corrected one. False if the tag is missing. */
+static bool read_tag(struct tiff_file *file, uint16_t tag, uint64_t *number)
 {
     struct ifd_source source;
-    struct ifd_entry entry;
     uint64_t ifd;
 
     tiff_file_ifd(file, &source, &ifd);
-    return ifd_find(&source, ifd, tag, &entry) && ifd_unsigned(&source, &entry, number);
+    return ifd_find_unsigned(&source, ifd, tag, number);
 }
 
 /* True if the page has a Predictor that libtiff ignores, as its type, count or offset is wrong. */
@@ -114,11 +108,13 @@ static bool is_predictor_ignored(struct tiff_file *file)
     if (!TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &predictor)) /* the codec has no predictor */
         return false;
     tiff_file_ifd(file, &source, &ifd);
-    /* ifd_find would pass over an entry that cannot be read. */
-    for (uint32_t i = ifd_entry_count(&source, ifd); entry.tag != TIFFTAG_PREDICTOR && i > 0; i--)
-        if (!ifd_entry_at(&source, ifd, i - 1, &entry) && entry.tag == TIFFTAG_PREDICTOR)
-            return true;
-    return entry.tag == TIFFTAG_PREDICTOR && !(ifd_unsigned(&source, &entry, &number) && number == predictor);
+    /* Not by ifd_find, which skips an entry that cannot be read. */
+    for (uint32_t i = ifd_entry_count(&source, ifd); i-- > 0;) {
+        const bool readable = ifd_entry_at(&source, ifd, i, &entry);
+        if (entry.tag == TIFFTAG_PREDICTOR)
+            return !(readable && ifd_unsigned(&source, &entry, &number) && number == predictor);
+    }
+    return false;
 }
 
 /* True for the codecs of CCITT T.4 and T.6, which have one bit per pixel. */
@@ -140,27 +136,30 @@ static uint16_t read_photometric(struct tiff_file *file, const struct tiff_layou
         return photometric;
     if (is_fax(layout->compression))
         return PHOTOMETRIC_MINISWHITE;
-    if (layout->samples >= 4 && raw_number(file, TIFFTAG_INKSET, &inks) && inks == INKSET_CMYK &&
+    if (layout->samples >= 4 && read_tag(file, TIFFTAG_INKSET, &inks) && inks == INKSET_CMYK &&
         !TIFFGetField(file->tiff, TIFFTAG_EXTRASAMPLES, &extras, &types))
         return PHOTOMETRIC_SEPARATED;
     return layout->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
 }
 
-/* Refuses files that libtiff would read as something else, at most with a warning. */
-static enum status check_oddities(struct tiff_file *file, const struct tiff_layout *layout,
-                                  struct error *error)
+/* Fails for tags that libtiff ignores or corrects, so that it would return wrong pixels. */
+static enum status check_ignored_tags(struct tiff_file *file, const struct tiff_layout *layout,
+                                      struct error *error)
 {
     const bool no_predictor =
         layout->compression == COMPRESSION_NONE || layout->compression == COMPRESSION_PACKBITS;
     uint64_t number = 0;
 
-    if ((raw_number(file, TIFFTAG_IMAGEDEPTH, &number) && number > 1) ||
-        (raw_number(file, TIFFTAG_TILEDEPTH, &number) && number > 1))
+    if ((read_tag(file, TIFFTAG_IMAGEDEPTH, &number) && number > 1) ||
+        (read_tag(file, TIFFTAG_TILEDEPTH, &number) && number > 1))
         return fail(error, STATUS_FAILED,
                     "pages of %llu layers in depth are not supported; write a page for each layer first",
                     (unsigned long long)number);
+    if (layout->photometric == PHOTOMETRIC_SEPARATED && read_tag(file, TIFFTAG_INKSET, &number) &&
+        number != INKSET_CMYK)
+        return refuse_photometric(layout->photometric, error);
     /* Without a ColorMap of the right length, libtiff reports RGB or gray instead of a palette. */
-    if (raw_number(file, TIFFTAG_PHOTOMETRIC, &number) && number == PHOTOMETRIC_PALETTE &&
+    if (read_tag(file, TIFFTAG_PHOTOMETRIC, &number) && number == PHOTOMETRIC_PALETTE &&
         layout->photometric != PHOTOMETRIC_PALETTE)
         return fail(error, STATUS_FAILED, "damaged TIFF: ColorMap does not have 2^%u entries per channel",
                     layout->bits);
@@ -169,7 +168,7 @@ static enum status check_oddities(struct tiff_file *file, const struct tiff_layo
     if (is_fax(layout->compression) && layout->samples != 1)
         return fail(error, STATUS_FAILED, "damaged TIFF: fax compression of %u samples a pixel",
                     layout->samples);
-    if (no_predictor && raw_number(file, TIFFTAG_PREDICTOR, &number) && number > PREDICTOR_NONE)
+    if (no_predictor && read_tag(file, TIFFTAG_PREDICTOR, &number) && number > PREDICTOR_NONE)
         return fail(
             error, STATUS_FAILED,
             "a predictor without compression is not supported, as programs differ in what they make of it; "
@@ -177,12 +176,11 @@ static enum status check_oddities(struct tiff_file *file, const struct tiff_layo
     return STATUS_OK;
 }
 
-/* Sets the members of the layout that depend on its colours. *colours receives the number of colour samples
- * per pixel, without alpha. */
+/* Sets inks, palette, inverted and needs_rgba. *colours receives the number of samples per pixel without
+ * alpha. */
 static enum status choose_colour(struct tiff_layout *layout, int *colours, struct error *error)
 {
-    const bool jpeg = layout->compression == COMPRESSION_JPEG || layout->compression == COMPRESSION_OJPEG;
-
+    const bool is_jpeg = layout->compression == COMPRESSION_JPEG || layout->compression == COMPRESSION_OJPEG;
     const bool is_integer = layout->format == SAMPLEFORMAT_UINT || layout->format == SAMPLEFORMAT_VOID;
     const bool is_lab =
         layout->photometric == PHOTOMETRIC_CIELAB || layout->photometric == PHOTOMETRIC_ICCLAB;
@@ -202,28 +200,27 @@ static enum status choose_colour(struct tiff_layout *layout, int *colours, struc
         return STATUS_OK;
     case PHOTOMETRIC_MINISWHITE:
         /* Signed and float samples are not inverted: they have no largest value that would be black. */
-        layout->inverted = layout->format == SAMPLEFORMAT_UINT || layout->format == SAMPLEFORMAT_VOID;
+        layout->inverted = is_integer;
         return STATUS_OK;
     case PHOTOMETRIC_PALETTE:
         layout->palette = true;
         if (layout->bits <= 16 && layout->samples == 1 && layout->format != SAMPLEFORMAT_IEEEFP)
             return STATUS_OK;
         return fail(error, STATUS_FAILED,
-                    "a palette with %u samples of %u bits is not supported; convert it to RGB "
-                    "first",
+                    "a palette with %u samples of %u bits is not supported; convert it to RGB first",
                     layout->samples, layout->bits);
     case PHOTOMETRIC_RGB:
         *colours = 3;
         return STATUS_OK;
     case PHOTOMETRIC_YCBCR:
         *colours = 3;
-        if (!jpeg || layout->bits != 8 || layout->samples != 3)
+        if (!is_jpeg || layout->bits != 8 || layout->samples != 3)
             return fail(
                 error, STATUS_FAILED,
                 "YCbCr that is not JPEG is not supported; convert it to RGB first, as with libtiff's tools: "
                 "tiff2rgba -n IN OUT");
         /* The JPEG codec returns RGB, except for old-style JPEG and for separate planes. */
-        layout->rgba = layout->compression == COMPRESSION_OJPEG || layout->separate;
+        layout->needs_rgba = layout->compression == COMPRESSION_OJPEG || layout->separate;
         return STATUS_OK;
     default:
         return refuse_photometric(layout->photometric, error);
@@ -250,22 +247,21 @@ static enum status check_channels(TIFF *tiff, const struct tiff_layout *layout, 
             "min-is-white gray with associated alpha is not supported; convert it to min-is-black first");
     if (layout->separate && layout->samples > 1 && layout->bits % 8 != 0)
         return fail(error, STATUS_FAILED,
-                    "separate planes of %u-bit samples are not supported; convert them to 8 or "
-                    "16 bit first",
+                    "separate planes of %u-bit samples are not supported; convert them to 8 or 16 bit first",
                     layout->bits);
     return STATUS_OK;
 }
 
-/* Fails for tiles that are much larger than the image: a tiny file can claim a huge tile, which would be
- * allocated. Real tiles are small, or not much larger than the image. */
+/* Fails for tiles that are much larger than the image. They would be allocated, and a tiny file can claim
+ * them; real tiles are small, or not much larger than the image. */
 static enum status check_tile(TIFF *tiff, const struct tiff_layout *layout, struct error *error)
 {
-    const uint64_t always_fine = 16 << 20;
+    const uint64_t always_allowed = 16 << 20;
     uint64_t tile = layout->tiled ? TIFFTileSize64(tiff) : 0;
 
     if (layout->tiled && tile == 0)
         return fail(error, STATUS_FAILED, "damaged TIFF: tiles without size");
-    if (tile > always_fine && tile / 4 > layout->row_size * layout->height)
+    if (tile > always_allowed && tile / 4 > layout->row_size * layout->height)
         return fail(error, STATUS_FAILED, "damaged TIFF: tiles of %llu bytes in an image of %llu",
                     (unsigned long long)tile, (unsigned long long)layout->row_size * layout->height);
     return STATUS_OK;
@@ -278,7 +274,7 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
     uint16_t planar;
     int colours = 0;
 
-    /* The tags. */
+    /* Tags. */
     *layout = (struct tiff_layout){.tiled = TIFFIsTiled(tiff)};
     TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &layout->width);
     TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &layout->height);
@@ -293,34 +289,30 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
     layout->separate = planar == PLANARCONFIG_SEPARATE && layout->samples > 1;
     layout->row_size = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
 
-    /* The checks. set_jpeg_colours must precede check_tile: the JPEG codec's colour mode changes
-     * TIFFTileSize. */
+    /* Checks. set_jpeg_colours must precede check_tile: the JPEG codec's colour mode changes TIFFTileSize. */
     if (!TIFFIsCODECConfigured(layout->compression)) {
         const TIFFCodec *codec = TIFFFindCODEC(layout->compression);
-        return fail(error, STATUS_FAILED,
-                    "compression %u%s%s is not supported by the installed libtiff; recompress it elsewhere "
-                    "first",
-                    layout->compression, codec != NULL ? ", " : "", codec != NULL ? codec->name : "");
+        return fail(
+            error, STATUS_FAILED,
+            "compression %u%s%s is not supported by the installed libtiff; recompress it elsewhere first",
+            layout->compression, codec != NULL ? ", " : "", codec != NULL ? codec->name : "");
     }
-    enum status status = check_oddities(file, layout, error);
-    if (status == STATUS_OK)
-        status = choose_colour(layout, &colours, error);
-    if (status == STATUS_OK)
-        status = check_samples(layout, error);
+    if (check_ignored_tags(file, layout, error) != STATUS_OK ||
+        choose_colour(layout, &colours, error) != STATUS_OK || check_samples(layout, error) != STATUS_OK ||
+        check_channels(tiff, layout, colours, error) != STATUS_OK)
+        return STATUS_FAILED;
     set_jpeg_colours(tiff, layout);
-    if (status == STATUS_OK)
-        status = check_channels(tiff, layout, colours, error);
-    return status == STATUS_OK ? check_tile(tiff, layout, error) : status;
+    return check_tile(tiff, layout, error);
 }
 
-enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *of,
+enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *opened,
                                const struct tiff_layout *layout, struct error *error)
 {
     uint32_t width = 0, height = 0;
-    enum status status = tiff_file_open(file, of->descriptor, TIFF_FILE_READ, error);
+    enum status status = tiff_file_open(file, opened->descriptor, TIFF_FILE_READ, error);
 
     if (status == STATUS_OK)
-        status = tiff_file_set_directory(file, of->directory, error);
+        status = tiff_file_set_directory(file, opened->directory, error);
     if (status != STATUS_OK)
         return status;
     TIFFGetField(file->tiff, TIFFTAG_IMAGEWIDTH, &width);
@@ -344,7 +336,7 @@ void tiff_layout_swap(const struct tiff_layout *layout, unsigned char *samples, 
         TIFFSwabArrayOfLong8((uint64_t *)samples, (tmsize_t)(size / 8));
 }
 
-/* Returns the type of converted samples: the smallest of image.h that has at least the file's bits. */
+/* Returns the type of converted samples: the smallest one of image.h that has at least the file's bits. */
 static enum sample_type choose_type(const struct tiff_layout *layout, bool wide_palette)
 {
     if (layout->palette)
@@ -371,7 +363,7 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->height = layout->height;
     info->channels = layout->palette ? 3 : layout->samples;
 
-    /* One sample more than colours is unassociated alpha in old files, which lack ExtraSamples. If the tag
+    /* The sample after the colours is alpha, in old files without ExtraSamples unassociated alpha. If the tag
        says "unspecified" (a mask, near infrared), the sample is an ordinary channel. */
     const bool has_extras = TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extras, &types) && extras > 0;
     info->alpha = info->channels % 2 == 0 && (!has_extras || types[0] != EXTRASAMPLE_UNSPECIFIED);

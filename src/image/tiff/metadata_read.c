@@ -6,8 +6,8 @@
  *     tags of tiff_extra_fields                 ─▶ tags, copied unchanged
  *     ICC profile                               ─▶ a blob
  *
- * All but the first line are read by image/ifd.h, as libtiff sees few tags (file.c). A value that is damaged
- * is absent; a value that is too large, or a tag that is not known, is noted as left out. */
+ * All but the first line are read by image/ifd.h, as libtiff's directory has only some tags (file.c). A
+ * damaged value is ignored; a value that is too large, or a tag that is not known, is noted as left out. */
 #include "image/tiff/tiff.h"
 
 #include "base/text.h"
@@ -23,7 +23,7 @@ const struct tiff_text_tag tiff_text_tags[TIFF_TEXT_TAGS] = {
     {TIFFTAG_ARTIST, "Author"},      {TIFFTAG_COPYRIGHT, "Copyright"},
 };
 
-/* libtiff has IPTC's tag itself, as LONG or as BYTE, depending on its version. */
+/* libtiff defines IPTC's tag itself, as LONG or as BYTE, depending on its version. */
 const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS] = {
 #define FIELD(tag, count, type, name)                                                                        \
     {                                                                                                        \
@@ -64,7 +64,7 @@ size_t tiff_extra_element_size(TIFFDataType type)
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Reads the resolution in pixels per metre. Numbers that are no resolution are ignored. */
+/* Reads the resolution in pixels per metre, or as a ratio. Numbers that are not positive are ignored. */
 static void read_resolution(TIFF *tiff, struct metadata *metadata)
 {
     float x = 0, y = 0;
@@ -80,7 +80,7 @@ static void read_resolution(TIFF *tiff, struct metadata *metadata)
     metadata->y_resolution = y * scale;
 }
 
-/* TIFF's WhitePoint (x, y) and PrimaryChromaticities (red, green, blue) are PNG's cHRM. */
+/* Reads WhitePoint (x, y) and PrimaryChromaticities (red, green, blue), which are PNG's cHRM. */
 static void read_chromaticities(TIFF *tiff, struct metadata *metadata)
 {
     const float *white, *primaries;
@@ -92,7 +92,7 @@ static void read_chromaticities(TIFF *tiff, struct metadata *metadata)
         float value = i < 2 ? white[i] : primaries[i - 2];
         if (!isfinite(value))
             return;
-        /* The nearest of cHRM's steps, as the float is not exactly what the file's fraction was. */
+        /* Round to cHRM's unit, as the float is not exactly the file's fraction. */
         metadata->chromaticities[i] = round(value * 1e5) / 1e5;
     }
     metadata->has_chromaticities = true;
@@ -111,7 +111,7 @@ enum status tiff_text_read(struct tiff_file *file, uint16_t tag, char **text, st
     /* Copyright may be two strings, the photographer's and the editor's (EXIF 2.3, 4.6.4). */
     if (bytes != NULL && tag == TIFFTAG_COPYRIGHT)
         text_join(bytes, value.size + 1);
-    /* TIFF says ASCII; programs write UTF-8, and older ones mostly Latin-1. */
+    /* TIFF specifies ASCII; programs write UTF-8, and older ones mostly Latin-1. */
     if (bytes != NULL && bytes[0] != '\0') {
         *text = utf8_is_valid(bytes, strlen(bytes)) ? copy_text(bytes, error)
                                                     : utf8_from_latin1(bytes, strlen(bytes), error);
@@ -125,7 +125,7 @@ const char tiff_xml_characters[TIFF_XML_REFERENCES + 1] = "&<>\"'\r";
 const char *const tiff_xml_references[TIFF_XML_REFERENCES] = {"&amp;",  "&lt;",   "&gt;",
                                                               "&quot;", "&apos;", "&#13;"};
 
-/* Replaces the references of tiff_xml_references in place; others stay unchanged. */
+/* Replaces tiff_xml_references by their characters, in place; other references stay. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -141,8 +141,8 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* Parses GDAL's tag, which contains the texts without a tag of their own. Writes NULs into it. Damaged items
- * end the list.
+/* Parses GDAL's tag, which contains the texts that have no tag of their own. Writes NULs into it. Stops at a
+ * damaged item.
  *
  *     <GDALMetadata>
  *       <Item name="Comment">seen &amp; approved</Item>
@@ -178,7 +178,6 @@ static enum status parse_items(char *xml, struct metadata *metadata, struct erro
     return status;
 }
 
-/* Reads the text tags, XMP and GDAL's items. */
 static enum status read_texts(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
     struct blob xmp, items;
@@ -211,7 +210,7 @@ static enum status read_texts(struct tiff_file *file, struct metadata *metadata,
 
 /* ---------------------------------------------------------------- other tags */
 
-/* True for tags of the layout, and for tags that other functions read: they are not noted as left out. */
+/* True for tags that describe the layout or that other functions read: they are not noted as left out. */
 static bool is_known(uint16_t tag)
 {
     /* Sorted. */
@@ -226,8 +225,8 @@ static bool is_known(uint16_t tag)
     return false;
 }
 
-/* Copies the value of a tag in the host's byte order. Appends a NUL to a text, and zeros to bytes of which
- * IPTC's LONGs are to be made. */
+/* Copies the value of a tag in the host's byte order. Appends a NUL to a text, and zeros to IPTC's bytes,
+ * which are written as LONGs. */
 static enum status copy_extra(struct tiff_file *file, const struct ifd_entry *entry,
                               const TIFFFieldInfo *field, struct metadata *metadata, struct error *error)
 {
@@ -246,7 +245,7 @@ static enum status copy_extra(struct tiff_file *file, const struct ifd_entry *en
     return status;
 }
 
-/* Copies the tags of tiff_extra_fields, and notes all unknown tags as left out. */
+/* Copies the tags of tiff_extra_fields, and notes that unknown tags are left out. */
 static enum status read_extras(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
     const uint64_t most = 16 << 20; /* bytes of a value */
@@ -260,7 +259,7 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++) {
         const bool readable = ifd_entry_at(&source, ifd, i, &entry);
         const TIFFFieldInfo *field = readable ? tiff_extra_field(entry.tag) : NULL;
-        /* Bytes may have the type BYTE or UNDEFINED; IPTC is bytes, with any type. */
+        /* Bytes may have the type BYTE or UNDEFINED; IPTC's bytes may have any type. */
         const bool has_type =
             field != NULL && (entry.tag == TIFFTAG_RICHTIFFIPTC || entry.type == field->field_type ||
                               (entry.type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE));
@@ -269,7 +268,7 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
         else if (has_type && entry.count > 0)
             status = copy_extra(file, &entry, field, metadata, error);
     }
-    /* ImageJ's tag is bytes, but contains characters and numbers in the byte order of the input. */
+    /* ImageJ's tag consists of bytes, but contains UTF-16 and numbers in the input's byte order. */
     if (source.swapped && metadata_tag(metadata, TAG_IMAGEJ) != NULL) {
         metadata_leave_out(metadata, "ImageJ's metadata");
         metadata_remove_tag(metadata, TAG_IMAGEJ);
@@ -280,14 +279,15 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
 
 /* ---------------------------------------------------------------- EXIF */
 
-/* True for tags of the page's IFD that only EXIF stores, or that camera software expects there. */
+/* True for tags of the page's IFD that belong to EXIF in other formats, or that camera software expects
+ * there. */
 static bool belongs_to_exif(uint16_t tag)
 {
     return tag == IFD_MAKE || tag == IFD_MODEL || tag == IFD_ORIENTATION || tag == IFD_EXIF || tag == IFD_GPS;
 }
 
-/* Copies the page's EXIF and GPS directories to a blob: a classic TIFF of one IFD that points to both, like
- * PNG's eXIf. */
+/* Copies the page's EXIF and GPS directories to a blob like PNG's eXIf: a classic TIFF with one IFD that
+ * points to both. */
 static enum status read_exif(struct tiff_file *file, struct blob *exif, struct error *error)
 {
     const uint16_t magic = 42;
@@ -315,23 +315,16 @@ static enum status read_exif(struct tiff_file *file, struct blob *exif, struct e
 
 enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
-    struct blob profile;
     uint16_t orientation;
 
     read_resolution(file->tiff, metadata);
     read_chromaticities(file->tiff, metadata);
     if (TIFFGetField(file->tiff, TIFFTAG_ORIENTATION, &orientation) && orientation >= 1 && orientation <= 8)
         metadata->orientation = orientation;
-    enum status status = tiff_file_bytes(file, TIFFTAG_ICCPROFILE, &profile, metadata, error);
-    if (profile.size > 0)
-        status = metadata_set_blob(&metadata->icc, profile.data, profile.size, error);
-    free(profile.data);
-    if (status == STATUS_OK)
-        status = read_texts(file, metadata, error);
-    if (status == STATUS_OK)
-        status = read_extras(file, metadata, error);
-    if (status == STATUS_OK)
-        status = read_exif(file, &metadata->exif, error);
+    if (tiff_file_bytes(file, TIFFTAG_ICCPROFILE, &metadata->icc, metadata, error) != STATUS_OK ||
+        read_texts(file, metadata, error) != STATUS_OK || read_extras(file, metadata, error) != STATUS_OK ||
+        read_exif(file, &metadata->exif, error) != STATUS_OK)
+        return STATUS_FAILED;
     exif_move(metadata);
-    return status;
+    return STATUS_OK;
 }

@@ -1,8 +1,8 @@
-/* Writes the metadata of a TIFF page; metadata_read.c shows what becomes of each part. Texts without a tag
- * become items of GDAL's XML, as GDAL reads and writes them.
+/* Writes the metadata of a TIFF page, as metadata_read.c reads them. Texts without a tag become items of
+ * GDAL's XML.
  *
  * libtiff copies all values, and writes them with the directory. EXIF's directories are appended to the file
- * at once, without libtiff, and the page's tags point to them. */
+ * now, without libtiff, and the page's tags point to them. */
 #include "image/tiff/tiff.h"
 
 #include <ctype.h>
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Converts a resolution. PNG stores whole pixels per metre: 300 dpi becomes 11811, which is 299.9994 dpi. So
- * returns the whole number of dpi that PNG rounds to `per_metre`, if there is one. */
+/* Returns pixels per inch. PNG stores whole pixels per metre: 300 per inch become 11811, which are 299.9994
+ * per inch. So if PNG would round a whole number of pixels per inch to `per_metre`, returns that number. */
 static double per_inch(double per_metre)
 {
     double exact = per_metre / INCHES_PER_METRE, whole = round(exact);
@@ -19,7 +19,7 @@ static double per_inch(double per_metre)
     return round(whole * INCHES_PER_METRE) == per_metre ? whole : exact;
 }
 
-/* Writes the resolution, or else EXIF's: some PNGs have only that. */
+/* Writes the resolution, or else EXIF's, as some PNGs have no other. */
 static void write_resolution(TIFF *tiff, const struct metadata *metadata)
 {
     const bool ratio = metadata->resolution_unit == RESOLUTION_RATIO;
@@ -53,7 +53,7 @@ static void write_chromaticities(TIFF *tiff, const struct metadata *metadata)
 /* ---------------------------------------------------------------- texts */
 
 /* True if the tag can store the text. DateTime has the form "2024:01:31 12:34:56" (TIFF 6.0), while PNG's
- * Creation Time may have any. */
+ * Creation Time may be any text. */
 static bool tag_fits(const struct tiff_text_tag *row, const char *text)
 {
     static const char form[] = "0000:00:00 00:00:00";
@@ -65,8 +65,8 @@ static bool tag_fits(const struct tiff_text_tag *row, const char *text)
     return form[i] == '\0' && text[i] == '\0';
 }
 
-/* True if the entry is written as a tag of its own, and not as an item. Of entries of one key only the first
- * one is, the one that metadata_text returns: compared by address. */
+/* True if the entry is written as a tag, and not as an item. Of several entries with one key only the first
+ * is, which metadata_text returns. */
 static bool has_tag(const struct metadata *metadata, const struct text_entry *entry)
 {
     bool has = strcmp(entry->key, XMP_KEY) == 0;
@@ -74,11 +74,11 @@ static bool has_tag(const struct metadata *metadata, const struct text_entry *en
     for (int i = 0; i < TIFF_TEXT_TAGS; i++)
         has = has ||
               (strcmp(tiff_text_tags[i].key, entry->key) == 0 && tag_fits(&tiff_text_tags[i], entry->value));
-    return has && metadata_text(metadata, entry->key) == entry->value;
+    return has && metadata_text(metadata, entry->key) == entry->value; /* the same address */
 }
 
-/* Writes a text tag. If the metadata have no such text that the tag can store, writes EXIF's, because a TIFF
- * stores these tags in the page's directory, not in EXIF's. */
+/* Writes a text tag: the metadata's text if the tag can store it, or else EXIF's, as these tags belong to the
+ * page's directory in a TIFF. */
 static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
                                    const struct tiff_text_tag *row, struct error *error)
 {
@@ -96,8 +96,8 @@ static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
     return status;
 }
 
-/* Prints a text as XML. Other control characters than tab, LF and CR become spaces, as XML 1.0 (2.2) forbids
- * them, also as references: a parser would refuse all items. */
+/* Prints a text as XML. Control characters except tab, LF and CR become spaces: XML 1.0 (2.2) forbids them,
+ * also as references, and a parser would refuse all items. */
 static void print_escaped(FILE *to, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -145,23 +145,8 @@ static enum status write_items(TIFF *tiff, const struct metadata *metadata, stru
     return status;
 }
 
-/* Writes the text tags, XMP and GDAL's items. */
-static enum status write_texts(TIFF *tiff, const struct metadata *metadata, struct error *error)
-{
-    for (int i = 0; i < TIFF_TEXT_TAGS; i++) {
-        enum status status = tiff_write_text(tiff, metadata, &tiff_text_tags[i], error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    const char *xmp = metadata_text(metadata, XMP_KEY);
-    if (xmp != NULL && xmp[0] != '\0' && strlen(xmp) <= UINT32_MAX)
-        TIFFSetField(tiff, TIFFTAG_XMLPACKET, (uint32_t)strlen(xmp), xmp);
-    return write_items(tiff, metadata, error);
-}
-
 /* ---------------------------------------------------------------- other tags, EXIF */
 
-/* Writes the tags of tiff_extra_fields. */
 static enum status write_extras(struct tiff_file *file, const struct metadata *metadata, struct error *error)
 {
     bool registered = false; /* the fields, with libtiff */
@@ -185,48 +170,52 @@ static enum status write_extras(struct tiff_file *file, const struct metadata *m
     return STATUS_OK;
 }
 
-/* Appends one of EXIF's directories to the file, and sets the page's tag that points to it. `ifd` is EXIF's
- * first directory, whose entry `tag` points to the one to be copied. */
+/* Appends one of EXIF's directories to the file, and sets the page's tag that points to it. The entry `tag`
+ * of `ifd`, EXIF's first directory, points to the directory. */
 static enum status append_sub(struct tiff_file *file, const struct ifd_source *source, uint64_t ifd,
                               uint16_t tag, struct error *error)
 {
-    /* libtiff appends what it writes to the file as it is then, so that these bytes stay. */
+    /* libtiff appends to the file, so that it does not overwrite these bytes. */
     struct ifd_sink sink = {.base = (file->size + 1) & ~(uint64_t)1, .big = TIFFIsBigTIFF(file->tiff)};
     uint64_t from, to;
-    enum status status = STATUS_OK;
 
     if (!ifd_find_unsigned(source, ifd, tag, &from))
         return STATUS_OK;
-    status = ifd_copy(source, from, NULL, &sink, &to, error);
+    enum status status = ifd_copy(source, from, NULL, &sink, &to, error);
     if (status == STATUS_OK && to != 0 &&
         (!tiff_file_write_at(file, sink.base, sink.bytes.data, sink.bytes.size) ||
          !TIFFSetField(file->tiff, tag, to)))
-        status = tiff_file_not_written(file, error);
+        status = tiff_file_fail_writing(file, error);
     free(sink.bytes.data);
     return status;
 }
 
 enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *metadata, struct error *error)
 {
+    TIFF *tiff = file->tiff;
     int orientation = metadata->orientation != 0 ? metadata->orientation : exif_orientation(&metadata->exif);
+    const char *xmp = metadata_text(metadata, XMP_KEY);
     struct ifd_source source;
     uint64_t ifd;
 
-    write_resolution(file->tiff, metadata);
-    write_chromaticities(file->tiff, metadata);
+    write_resolution(tiff, metadata);
+    write_chromaticities(tiff, metadata);
     if (orientation != 0)
-        TIFFSetField(file->tiff, TIFFTAG_ORIENTATION, orientation);
+        TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
     if (metadata->icc.data != NULL && metadata->icc.size <= UINT32_MAX)
-        TIFFSetField(file->tiff, TIFFTAG_ICCPROFILE, (uint32_t)metadata->icc.size, metadata->icc.data);
-    enum status status = write_texts(file->tiff, metadata, error);
-    if (status == STATUS_OK)
-        status = write_extras(file, metadata, error);
-    /* A refused value of any tag above. */
-    if (status == STATUS_OK && file->message[0] != '\0')
-        status = tiff_file_not_written(file, error);
+        TIFFSetField(tiff, TIFFTAG_ICCPROFILE, (uint32_t)metadata->icc.size, metadata->icc.data);
+    for (int i = 0; i < TIFF_TEXT_TAGS; i++)
+        if (tiff_write_text(tiff, metadata, &tiff_text_tags[i], error) != STATUS_OK)
+            return STATUS_FAILED;
+    if (xmp != NULL && xmp[0] != '\0' && strlen(xmp) <= UINT32_MAX)
+        TIFFSetField(tiff, TIFFTAG_XMLPACKET, (uint32_t)strlen(xmp), xmp);
+    if (write_items(tiff, metadata, error) != STATUS_OK || write_extras(file, metadata, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (file->message[0] != '\0') /* libtiff has refused the value of a tag */
+        return tiff_file_fail_writing(file, error);
 
-    if (status != STATUS_OK || !ifd_source_of_blob(&metadata->exif, &source, &ifd))
-        return status;
-    status = append_sub(file, &source, ifd, IFD_EXIF, error);
+    if (!ifd_source_of_blob(&metadata->exif, &source, &ifd))
+        return STATUS_OK;
+    enum status status = append_sub(file, &source, ifd, IFD_EXIF, error);
     return status == STATUS_OK ? append_sub(file, &source, ifd, IFD_GPS, error) : status;
 }

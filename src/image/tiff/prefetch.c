@@ -3,8 +3,8 @@
  *     submit_all ─▶ slots of `struct ordered`, each decoded by a thread ─▶ oldest slot ─▶ rows of the caller
  *
  * Each slot has its own libtiff handle, as a handle belongs to one thread. Handles share the descriptor and
- * read with pread. Slots are consumed in the order of their strips; a slot whose last rows were copied gets
- * the next strip. With one slot, the caller's thread decodes, with the page's handle. */
+ * read with pread. Slots are used in the order of their strips; a slot whose last row was copied gets the
+ * next strip. If there is one slot, the caller's thread decodes, with the page's handle. */
 #include "image/tiff/tiff.h"
 
 #include "base/threads.h"
@@ -20,9 +20,9 @@ enum {
 
 /* A slot: a strip that is decoded, and its decoder. */
 struct strip_slot {
-    struct tiff_rows *decoder; /* own_decoder, or the page's if there is one slot */
-    struct tiff_file own_file; /* the thread's handle */
-    struct tiff_rows own_decoder;
+    struct tiff_decoder *decoder; /* own_decoder, or the page's if there is one slot */
+    struct tiff_file own_file;    /* the thread's handle */
+    struct tiff_decoder own_decoder;
     uint32_t number;      /* of the strip in the page */
     unsigned char *bytes; /* decoded rows, adjacent; owned */
     enum status status;   /* of decoding */
@@ -30,9 +30,8 @@ struct strip_slot {
 };
 
 struct tiff_prefetch {
-    struct tiff_rows *decoder; /* the page's */
-    uint32_t total;            /* strips of the page */
-    struct ordered strips;     /* ring of struct strip_slot */
+    struct tiff_decoder *decoder; /* the page's */
+    struct ordered strips;        /* ring of struct strip_slot */
 };
 
 /* True if there is one slot, which the caller's thread decodes. */
@@ -46,15 +45,15 @@ static void decode_slot(void *slot)
 {
     struct strip_slot *strip = slot;
 
-    strip->status = tiff_rows_decode_strip(strip->decoder, strip->number, strip->bytes, &strip->error);
+    strip->status = tiff_decoder_decode_strip(strip->decoder, strip->number, strip->bytes, &strip->error);
 }
 
-/* Frees a slot, also one that was not opened: it is zeroed then. */
+/* Frees the content of a slot, also of one that was not opened, which is zeroed. */
 static void close_slot(void *slot)
 {
     struct strip_slot *strip = slot;
 
-    tiff_rows_end(&strip->own_decoder);
+    tiff_decoder_close(&strip->own_decoder);
     tiff_file_close(&strip->own_file);
     free(strip->bytes);
 }
@@ -62,7 +61,7 @@ static void close_slot(void *slot)
 /* Allocates a slot's rows, and opens its handle on the page if it has its own. */
 static enum status open_slot(struct tiff_prefetch *prefetch, struct strip_slot *strip, struct error *error)
 {
-    struct tiff_rows *decoder = prefetch->decoder;
+    struct tiff_decoder *decoder = prefetch->decoder;
 
     strip->bytes = allocate(decoder->strip_height * decoder->layout->row_size, "a strip of TIFF rows", error);
     if (strip->bytes == NULL)
@@ -72,31 +71,30 @@ static enum status open_slot(struct tiff_prefetch *prefetch, struct strip_slot *
         return STATUS_OK;
     enum status status = tiff_layout_reopen(&strip->own_file, decoder->file, decoder->layout, error);
     if (status == STATUS_OK)
-        status = tiff_rows_begin(&strip->own_decoder, &strip->own_file, decoder->layout, error);
+        status = tiff_decoder_open(&strip->own_decoder, &strip->own_file, decoder->layout, error);
     if (status == STATUS_OK && strip->own_decoder.strip_height != decoder->strip_height)
         return fail(error, STATUS_FAILED, "damaged TIFF: it is being changed while it is read");
     return status;
 }
 
-/* Bytes of a decoded strip. */
-static uint64_t strip_memory(const struct tiff_rows *decoder)
+/* Returns the bytes of a decoded strip. */
+static uint64_t strip_memory(const struct tiff_decoder *decoder)
 {
     return (uint64_t)decoder->strip_height * decoder->layout->row_size;
 }
 
 /* Returns the number of slots for `threads` threads and `memory` bytes (0: no limit). */
-static uint32_t tiff_choose_count(const struct tiff_rows *decoder, int threads, uint64_t memory)
+static uint32_t tiff_choose_count(const struct tiff_decoder *decoder, int threads, uint64_t memory)
 {
     const struct tiff_layout *layout = decoder->layout;
-    const uint32_t total = tiff_rows_strip_count(decoder);
-    const uint64_t most = memory > 0 && memory < MEMORY_MAX ? memory : MEMORY_MAX;
-    const uint64_t affordable = most / (strip_memory(decoder) + decoder->memory);
+    const uint32_t total = tiff_decoder_strip_count(decoder);
+    const uint64_t limit = memory > 0 && memory < MEMORY_MAX ? memory : MEMORY_MAX;
+    const uint64_t affordable = limit / (strip_memory(decoder) + decoder->memory);
     uint32_t count = (uint32_t)threads * STRIPS_PER_THREAD;
 
-    if (threads < 2 || layout->compression == COMPRESSION_NONE ||
-        layout->compression ==
-            COMPRESSION_OJPEG /* its codec cannot read through a descriptor shared with other handles */
-        || total < STRIPS_MIN || total * strip_memory(decoder) < PAGE_MIN)
+    /* The codec of old-style JPEG cannot read from a descriptor that other handles use. */
+    if (threads < 2 || layout->compression == COMPRESSION_NONE || layout->compression == COMPRESSION_OJPEG ||
+        total < STRIPS_MIN || total * strip_memory(decoder) < PAGE_MIN)
         return 1;
     count = count < total ? count : total;
     count = count < affordable ? count : (uint32_t)affordable;
@@ -106,7 +104,8 @@ static uint32_t tiff_choose_count(const struct tiff_rows *decoder, int threads, 
 /* Submits the next strips to all free slots. */
 static void submit_all(struct tiff_prefetch *prefetch)
 {
-    while (!ordered_is_full(&prefetch->strips) && prefetch->strips.submitted < prefetch->total) {
+    const size_t total = tiff_decoder_strip_count(prefetch->decoder);
+    while (!ordered_is_full(&prefetch->strips) && prefetch->strips.submitted < total) {
         const size_t number = prefetch->strips.submitted;
         struct strip_slot *strip = ordered_slot(&prefetch->strips, number);
         strip->number = (uint32_t)number;
@@ -123,28 +122,23 @@ uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch)
                : prefetch->strips.count * (strip_memory(prefetch->decoder) + prefetch->decoder->memory);
 }
 
-enum status tiff_prefetch_open(struct tiff_rows *decoder, const struct reader_options *options,
+enum status tiff_prefetch_open(struct tiff_decoder *decoder, const struct reader_options *options,
                                struct tiff_prefetch **prefetch, struct error *error)
 {
     const int threads = options->jobs > 0 ? options->jobs : processors_available();
 
     *prefetch = NULL;
-    if (decoder->method != TIFF_ROWS_STRIPS)
+    if (decoder->method != TIFF_DECODE_STRIPS)
         return STATUS_OK;
     const uint32_t count = tiff_choose_count(decoder, threads, options->memory);
-    struct tiff_prefetch *opened = allocate_zeroed(1, sizeof *opened, "TIFF strips", error);
+    struct tiff_prefetch *opened = *prefetch = allocate_zeroed(1, sizeof **prefetch, "TIFF strips", error);
     if (opened == NULL)
         return STATUS_FAILED;
     opened->decoder = decoder;
-    opened->total = tiff_rows_strip_count(decoder);
     enum status status =
         ordered_open(&opened->strips, threads, count, sizeof(struct strip_slot), decode_slot, error);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
         status = open_slot(opened, ordered_slot(&opened->strips, i), error);
-    if (status == STATUS_OK)
-        *prefetch = opened;
-    else
-        tiff_prefetch_close(opened);
     return status;
 }
 
@@ -162,7 +156,7 @@ enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, 
     const size_t row = prefetch->decoder->layout->row_size;
     struct ordered *strips = &prefetch->strips;
 
-    /* Drop the strips before the first row: wait for those that were submitted, and submit no others. Then
+    /* Skip the strips before the first row: wait for those that were submitted, and submit no others. Then
      * continue with the strip of the first row. */
     const size_t number = first / prefetch->decoder->strip_height;
     for (; strips->released < strips->submitted && strips->released < number; ordered_release(strips))
@@ -174,7 +168,7 @@ enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, 
         submit_all(prefetch);
         const struct strip_slot *strip = ordered_oldest(strips);
         const uint32_t inside = first % prefetch->decoder->strip_height;
-        const uint32_t left = tiff_rows_of_strip(prefetch->decoder, strip->number) - inside;
+        const uint32_t left = tiff_decoder_strip_rows(prefetch->decoder, strip->number) - inside;
         const bool ends = left <= count;
         const uint32_t some = ends ? left : count;
         if (strip->decoder->file->broken_lines)

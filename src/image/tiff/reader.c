@@ -1,11 +1,11 @@
 /* Reads TIFFs page by page.
  *
  *     open: links of the file ─▶ directories ─▶ those that are pages (a raw file of a camera is refused)
- *     page: layout ─▶ table, rows, prefetch ─▶ metadata
- *     rows: prefetch or rows ─▶ rows of the caller, or packed rows ─▶ convert ─▶ rows of the caller
+ *     page: layout ─▶ table, decoder, prefetch ─▶ metadata
+ *     rows: prefetch or decoder ─▶ rows of the caller, or unconverted rows ─▶ convert ─▶ rows of the caller
  *
- * The first directory is a page, as every program shows it; later ones are pages unless they say that they
- * are smaller copies or masks. */
+ * The first directory is a page, as every program shows it. Later ones are pages unless their tags say that
+ * they are smaller copies or masks. */
 #include "image/tiff/tiff.h"
 
 #include <limits.h>
@@ -20,9 +20,9 @@ struct directories {
     size_t count, capacity;
 };
 
-/* Collects all directories. The last link is 0; *broken is true if it leads to no readable directory instead,
- * or back to an earlier one. A cycle is found with Brent's algorithm: each offset is compared with one
- * earlier offset, at `mark`, which moves forward at the counts 1, 3, 7, ... */
+/* Collects the offsets of all directories. The last link should be 0; *broken is true if it leads to no
+ * readable directory, or back to an earlier one. A cycle is found with Brent's algorithm: each offset is
+ * compared with one earlier offset, at `mark`, which moves forward at the counts 1, 3, 7, ... */
 static enum status follow_links(const struct ifd_source *source, struct directories *list, bool *broken,
                                 struct error *error)
 {
@@ -31,14 +31,14 @@ static enum status follow_links(const struct ifd_source *source, struct director
 
     *broken = !ifd_first(source, &offset);
     for (; !*broken && offset != 0; offset = next) {
-        /* The link leads back to the mark: the cycle has `round` directories. It begins with the first offset
-           that comes again `round` later. Keep one round. */
+        /* The link leads back to the mark: the cycle has `length` directories. It begins with the first
+           offset that is repeated `length` later. Keep the directories up to the end of the first cycle. */
         if (list->count > 0 && offset == list->offsets[mark]) {
-            const size_t round = list->count - mark;
+            const size_t length = list->count - mark;
             size_t first = 0;
-            while (first < mark && list->offsets[first] != list->offsets[first + round])
+            while (first < mark && list->offsets[first] != list->offsets[first + length])
                 first++;
-            list->count = first + round;
+            list->count = first + length;
             *broken = true;
             return STATUS_OK;
         }
@@ -61,15 +61,14 @@ static enum status follow_links(const struct ifd_source *source, struct director
 }
 
 /* Returns the FILETYPE_... bits of a directory that is no page; 0 for a page. */
-static uint32_t other_kind(const struct ifd_source *source, uint64_t directory)
+static uint32_t non_page_type(const struct ifd_source *source, uint64_t directory)
 {
-    struct ifd_entry entry;
-    uint64_t kind = 0;
+    uint64_t type;
 
-    if (ifd_find(source, directory, TIFFTAG_SUBFILETYPE, &entry) && ifd_unsigned(source, &entry, &kind))
-        return (uint32_t)kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK);
-    if (ifd_find(source, directory, TIFFTAG_OSUBFILETYPE, &entry) && ifd_unsigned(source, &entry, &kind))
-        return kind == OFILETYPE_REDUCEDIMAGE ? FILETYPE_REDUCEDIMAGE : 0;
+    if (ifd_find_unsigned(source, directory, TIFFTAG_SUBFILETYPE, &type))
+        return (uint32_t)type & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK);
+    if (ifd_find_unsigned(source, directory, TIFFTAG_OSUBFILETYPE, &type))
+        return type == OFILETYPE_REDUCEDIMAGE ? FILETYPE_REDUCEDIMAGE : 0;
     return 0;
 }
 
@@ -81,22 +80,22 @@ enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, st
 
     tiff_file_ifd(file, &source, &none);
     enum status status = follow_links(&source, &list, &pages->broken, error);
-    pages->directories = list.offsets; /* the caller frees them, also after a failure */
+    pages->directories = list.offsets;
     if (status == STATUS_OK)
-        status = tiff_file_io_error(file, error);
+        status = tiff_file_check_reading(file, error);
     if (status != STATUS_OK)
         return status;
     if (list.count == 0 || list.count > INT_MAX)
         return fail(error, STATUS_FAILED, "damaged TIFF: its first directory cannot be read");
 
-    /* Keep the pages, in place. */
+    /* Keep only the pages, in place. */
     for (size_t i = 0; i < list.count; i++) {
-        const uint32_t kind = i == 0 ? 0 : other_kind(&source, list.offsets[i]);
-        pages->others |= kind;
-        if (kind == 0)
+        const uint32_t type = i == 0 ? 0 : non_page_type(&source, list.offsets[i]);
+        pages->non_page_types |= type;
+        if (type == 0)
             pages->directories[pages->count++] = list.offsets[i];
     }
-    return tiff_file_io_error(file, error);
+    return tiff_file_check_reading(file, error);
 }
 
 /* ---------------------------------------------------------------- raw files of cameras
@@ -105,13 +104,12 @@ enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, st
  * pixels, and the sensor's data are in a SubIFD, sometimes in a later directory. Reading the first directory
  * would turn a photograph into its thumbnail. */
 
-/* True if the tag has one of the numbers. */
-static bool number_is(const struct ifd_source *source, uint64_t directory, uint16_t tag,
-                      const uint16_t *numbers, size_t count)
+/* True if the tag's value is one of the numbers. */
+static bool has_number_in(const struct ifd_source *source, uint64_t directory, uint16_t tag,
+                          const uint16_t *numbers, size_t count)
 {
-    struct ifd_entry entry;
     uint64_t number;
-    if (!ifd_find(source, directory, tag, &entry) || !ifd_unsigned(source, &entry, &number))
+    if (!ifd_find_unsigned(source, directory, tag, &number))
         return false;
     for (size_t i = 0; i < count; i++)
         if (numbers[i] == number)
@@ -127,8 +125,9 @@ static bool is_sensor_data(const struct ifd_source *source, uint64_t directory)
     static const uint16_t colours[] = {PHOTOMETRIC_CFA, LINEAR_RAW};
     static const uint16_t codecs[] = {262, 32767, 32769, 32770, 34713, 65000, 65535};
     struct ifd_entry entry;
-    return number_is(source, directory, TIFFTAG_PHOTOMETRIC, colours, sizeof colours / sizeof colours[0]) ||
-           number_is(source, directory, TIFFTAG_COMPRESSION, codecs, sizeof codecs / sizeof codecs[0]) ||
+    return has_number_in(source, directory, TIFFTAG_PHOTOMETRIC, colours,
+                         sizeof colours / sizeof colours[0]) ||
+           has_number_in(source, directory, TIFFTAG_COMPRESSION, codecs, sizeof codecs / sizeof codecs[0]) ||
            ifd_find(source, directory, CFA_REPEAT, &entry) ||
            ifd_find(source, directory, CFA_PATTERN, &entry);
 }
@@ -155,7 +154,7 @@ static bool is_camera_raw(struct tiff_file *file, const struct tiff_pages *pages
     /* SubIFDs of a first directory that is a preview, or with sensor data in one of them. */
     if (!ifd_find(&source, first, TIFFTAG_SUBIFD, &links))
         return false;
-    if ((other_kind(&source, first) & FILETYPE_REDUCEDIMAGE) != 0)
+    if ((non_page_type(&source, first) & FILETYPE_REDUCEDIMAGE) != 0)
         return true;
     for (uint64_t i = 0; i < links.count && i < SUB_IFDS_MAX; i++) {
         struct ifd_entry link = links;
@@ -176,8 +175,9 @@ void tiff_pages_free(struct tiff_pages *pages)
 /* ---------------------------------------------------------------- one page after another */
 
 enum {
-    PACKED_SIZE = 256 << 10, /* bytes of rows between decoding and conversion: few enough for the cache */
-    PAGES_MAX = 65536,       /* bounds the time: the smallest page takes 100 bytes of a file and 0.1 ms */
+    UNCONVERTED_SIZE =
+        256 << 10,     /* bytes of rows between decoding and conversion: few enough for the cache */
+    PAGES_MAX = 65536, /* bounds the time: the smallest page takes 100 bytes of a file and 0.1 ms */
 };
 
 struct tiff_reader {
@@ -189,32 +189,31 @@ struct tiff_reader {
     int page; /* its number, from 1 */
     struct tiff_layout layout;
     struct tiff_table table;
-    struct tiff_rows rows;
-    struct tiff_prefetch *prefetch; /* NULL unless TIFF_ROWS_STRIPS */
+    struct tiff_decoder decoder;
+    struct tiff_prefetch *prefetch; /* NULL unless TIFF_DECODE_STRIPS */
     char *page_name;                /* the PageName tag, owned; may be NULL */
-    unsigned char *packed; /* rows before conversion, owned; NULL if rows are decoded to their place */
-    uint32_t packed_rows;  /* capacity of `packed` */
-    uint32_t row;          /* the next to be read */
+    unsigned char *unconverted;     /* some decoded rows; owned. NULL: rows are decoded to their final type */
+    uint32_t unconverted_rows;      /* capacity of `unconverted`, in rows */
+    uint32_t row;                   /* the next to be read */
 };
 
-/* Frees everything of the current page. */
-static void tiff_end_page(struct tiff_reader *reader)
+static void close_page(struct tiff_reader *reader)
 {
     tiff_prefetch_close(reader->prefetch);
     reader->prefetch = NULL;
-    tiff_rows_end(&reader->rows);
+    tiff_decoder_close(&reader->decoder);
     metadata_free(&reader->base.info.metadata);
     free(reader->table.entries);
-    free(reader->packed);
+    free(reader->unconverted);
     free(reader->page_name);
     reader->table.entries = NULL;
-    reader->packed = NULL;
+    reader->unconverted = NULL;
     reader->page_name = NULL;
     reader->base.info = (struct image_info){.width = 0};
 }
 
-/* Fails if the file has one directory for several images and more than the first is asked for. ImageJ writes
- * stacks beyond 4 GiB so. */
+/* Fails if one directory describes several images and more than the first one is asked for. ImageJ writes
+ * stacks beyond 4 GiB that way. */
 static enum status check_stack(const struct tiff_reader *reader, struct error *error)
 {
     int images = description_image_count(&reader->base.info.metadata);
@@ -233,55 +232,49 @@ static enum status check_stack(const struct tiff_reader *reader, struct error *e
                 images);
 }
 
-/* Begins a page, from 1: its layout, decoders, and metadata. */
-static enum status tiff_begin_page(struct tiff_reader *reader, int page, struct error *error)
+/* Opens a page, counted from 1: reads its layout and metadata, and opens its decoders. */
+static enum status open_page(struct tiff_reader *reader, int page, struct error *error)
 {
-    struct image_info *info = &reader->base.info;
+    struct metadata *metadata = &reader->base.info.metadata;
     TIFF *tiff = reader->file.tiff;
 
-    tiff_end_page(reader);
+    close_page(reader);
     reader->page = page;
     reader->row = 0;
     reader->file.message[0] = '\0';
-    enum status status = tiff_file_set_directory(&reader->file, reader->pages.directories[page - 1], error);
-    if (status == STATUS_OK)
-        status = tiff_layout_read(&reader->file, &reader->base.options, &reader->layout, error);
-    if (status == STATUS_OK)
-        status = tiff_table_make(tiff, &reader->layout, &reader->table, error);
-    if (status == STATUS_OK)
-        status = tiff_rows_begin(&reader->rows, &reader->file, &reader->layout, error);
-    if (status == STATUS_OK)
-        status = tiff_prefetch_open(&reader->rows, &reader->base.options, &reader->prefetch, error);
-    if (status == STATUS_OK && !tiff_row_is_final(&reader->layout, &reader->table)) {
+    if (tiff_file_set_directory(&reader->file, reader->pages.directories[page - 1], error) != STATUS_OK ||
+        tiff_layout_read(&reader->file, &reader->base.options, &reader->layout, error) != STATUS_OK ||
+        tiff_table_make(tiff, &reader->layout, &reader->table, error) != STATUS_OK ||
+        tiff_decoder_open(&reader->decoder, &reader->file, &reader->layout, error) != STATUS_OK ||
+        tiff_prefetch_open(&reader->decoder, &reader->base.options, &reader->prefetch, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (!tiff_row_is_final(&reader->layout, &reader->table)) {
         const uint64_t row = reader->layout.row_size;
-        reader->packed_rows = row < PACKED_SIZE ? (uint32_t)(PACKED_SIZE / row) : 1;
-        reader->packed = allocate(reader->packed_rows * row, "TIFF rows", error);
-        status = reader->packed == NULL ? STATUS_FAILED : STATUS_OK;
-    }
-
-    /* Metadata and description. */
-    if (status == STATUS_OK)
-        status = tiff_text_read(&reader->file, TIFFTAG_PAGENAME, &reader->page_name, &info->metadata, error);
-    if (status == STATUS_OK)
-        status = tiff_metadata_read(&reader->file, &info->metadata, error);
-    tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, info);
-    info->page_name = reader->page_name;
-    if (status == STATUS_OK)
-        status = tiff_file_io_error(&reader->file, error);
-    if (status == STATUS_OK)
-        status = check_stack(reader, error);
-    if (reader->layout.separate || description_is_truncated(&info->metadata))
-        description_drop_tifffile(&info->metadata);
-    if (page == 1 || page == reader->base.options.page) {
-        if ((reader->pages.others & FILETYPE_MASK) != 0)
-            metadata_leave_out(&info->metadata, "the mask of transparency");
-        if ((reader->pages.others & FILETYPE_REDUCEDIMAGE) != 0)
-            metadata_leave_out(&info->metadata, "smaller copies");
+        reader->unconverted_rows = row < UNCONVERTED_SIZE ? (uint32_t)(UNCONVERTED_SIZE / row) : 1;
+        reader->unconverted = allocate(reader->unconverted_rows * row, "TIFF rows", error);
+        if (reader->unconverted == NULL)
+            return STATUS_FAILED;
     }
     reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
-                         !reader->layout.tiled && reader->packed == NULL;
-    reader->base.memory = reader->rows.memory + tiff_prefetch_memory(reader->prefetch);
-    return status;
+                         !reader->layout.tiled && reader->unconverted == NULL;
+    reader->base.memory = reader->decoder.memory + tiff_prefetch_memory(reader->prefetch);
+
+    /* Metadata and description. */
+    if (tiff_text_read(&reader->file, TIFFTAG_PAGENAME, &reader->page_name, metadata, error) != STATUS_OK ||
+        tiff_metadata_read(&reader->file, metadata, error) != STATUS_OK ||
+        tiff_file_check_reading(&reader->file, error) != STATUS_OK || check_stack(reader, error) != STATUS_OK)
+        return STATUS_FAILED;
+    tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, &reader->base.info);
+    reader->base.info.page_name = reader->page_name;
+    if (reader->layout.separate || description_is_truncated(metadata))
+        description_drop_tifffile(metadata);
+    if (page == 1 || page == reader->base.options.page) {
+        if ((reader->pages.non_page_types & FILETYPE_MASK) != 0)
+            metadata_leave_out(metadata, "the mask of transparency");
+        if ((reader->pages.non_page_types & FILETYPE_REDUCEDIMAGE) != 0)
+            metadata_leave_out(metadata, "smaller copies");
+    }
+    return STATUS_OK;
 }
 
 /* Decodes the next rows, before conversion. */
@@ -290,17 +283,18 @@ static enum status fetch_rows(struct tiff_reader *reader, uint32_t count, unsign
 {
     enum status status = reader->prefetch != NULL
                              ? tiff_prefetch_fetch(reader->prefetch, reader->row, count, to, pitch, error)
-                             : tiff_rows_fetch(&reader->rows, reader->row, count, to, pitch, error);
+                             : tiff_decoder_fetch(&reader->decoder, reader->row, count, to, pitch, error);
     if (reader->file.broken_lines)
         metadata_warn(&reader->base.trailing,
                       "has broken lines of a fax, which are blank where they could not be read");
     return status;
 }
 
-/* Sets base.rounded if the decoded row rounds. */
-static void note_rounding(struct tiff_reader *reader, const unsigned char *row)
+/* Converts a decoded row, and sets base.rounded if it has samples that 32-bit floats cannot represent. */
+static void convert_row(struct tiff_reader *reader, const unsigned char *from, unsigned char *to)
 {
-    reader->base.rounded = reader->base.rounded || tiff_row_rounds(&reader->layout, row);
+    reader->base.rounded = reader->base.rounded || tiff_row_rounds(&reader->layout, from);
+    tiff_row_convert(&reader->layout, &reader->table, &reader->base.info, from, to);
 }
 
 static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
@@ -310,42 +304,38 @@ static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint
     const size_t row = reader->layout.row_size;
     unsigned char *to = rows;
 
-    /* Rows of their final type: decode them to their place, all at once. */
-    if (reader->packed == NULL) {
+    /* Rows that are decoded to their final type: decode all of them at once, and convert in place. */
+    if (reader->unconverted == NULL) {
         enum status status = fetch_rows(reader, count, to, pitch, error);
         if (status != STATUS_OK)
             return status;
-        for (uint32_t y = 0; y < count; y++, to += pitch) {
-            note_rounding(reader, to);
-            if (reader->layout.inverted)
-                tiff_row_convert(&reader->layout, &reader->table, &base->info, to, to);
-        }
+        for (uint32_t y = 0; y < count; y++, to += pitch)
+            convert_row(reader, to, to);
         reader->row += count;
         return STATUS_OK;
     }
 
-    /* Other rows: decode some, convert each. */
+    /* Other rows: decode some, and convert each of them. */
     while (count > 0) {
-        const uint32_t some = count < reader->packed_rows ? count : reader->packed_rows;
-        enum status status = fetch_rows(reader, some, reader->packed, row, error);
+        const uint32_t some = count < reader->unconverted_rows ? count : reader->unconverted_rows;
+        enum status status = fetch_rows(reader, some, reader->unconverted, row, error);
         if (status != STATUS_OK)
             return status;
-        for (uint32_t y = 0; y < some; y++, to += pitch) {
-            note_rounding(reader, reader->packed + y * row);
-            tiff_row_convert(&reader->layout, &reader->table, &base->info, reader->packed + y * row, to);
-        }
+        for (uint32_t y = 0; y < some; y++, to += pitch)
+            convert_row(reader, reader->unconverted + y * row, to);
         reader->row += some;
         count -= some;
     }
     return STATUS_OK;
 }
 
-/* Skips rows unless the method needs them: strips and uncompressed rows are found by number. */
+/* Skips rows. False if rows are decoded one after another; strips and uncompressed rows are found by number.
+ */
 static bool tiff_skip(struct reader *base, uint32_t count)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
-    if (reader->rows.method == TIFF_ROWS_SEQUENTIAL)
+    if (reader->decoder.method == TIFF_DECODE_SEQUENTIAL)
         return false;
     reader->row += count;
     return true;
@@ -356,7 +346,7 @@ static bool tiff_go_back(struct reader *base)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
-    if (reader->rows.method != TIFF_ROWS_RAW)
+    if (reader->decoder.method != TIFF_DECODE_RAW)
         return false;
     reader->row = 0;
     return true;
@@ -367,15 +357,15 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
     *more = reader->page < base->page_count && reader->page < reader_last_page(base);
-    return *more ? tiff_begin_page(reader, reader->page + 1, error) : STATUS_OK;
+    return *more ? open_page(reader, reader->page + 1, error) : STATUS_OK;
 }
 
-/* Finds the pages, and begins the first one that is asked for. */
-static enum status tiff_open(struct reader *base, struct error *error)
+/* Finds the pages, and opens the first one that is asked for. */
+static enum status tiff_open_reader(struct reader *base, struct error *error)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
     const struct tiff_pages *pages = &reader->pages;
-    const int page = base->options.page; /* the first one that is asked for; 0: all pages */
+    const int page = base->options.page; /* 0: all pages */
 
     enum status status = tiff_file_open(&reader->file, fileno(base->file), TIFF_FILE_READ, error);
     if (status == STATUS_OK)
@@ -397,14 +387,14 @@ static enum status tiff_open(struct reader *base, struct error *error)
                     pages->count, pages->count);
     if (page > pages->count)
         return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", page, pages->count);
-    return tiff_begin_page(reader, page == 0 ? 1 : page, error);
+    return open_page(reader, page == 0 ? 1 : page, error);
 }
 
-static void tiff_close(struct reader *base)
+static void tiff_close_reader(struct reader *base)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
-    tiff_end_page(reader);
+    close_page(reader);
     tiff_pages_free(&reader->pages);
     tiff_file_close(&reader->file);
 }
@@ -412,10 +402,10 @@ static void tiff_close(struct reader *base)
 const struct reader_class tiff_reader_class = {
     .size = sizeof(struct tiff_reader),
     .seeks = true,
-    .open = tiff_open,
+    .open = tiff_open_reader,
     .read = tiff_read,
     .skip = tiff_skip,
     .go_back = tiff_go_back,
     .next_page = tiff_next_page,
-    .close = tiff_close,
+    .close = tiff_close_reader,
 };

@@ -25,13 +25,13 @@
 
 /* ---------------- file.c: a libtiff handle on an open file, and its messages */
 
-/* A file that grows in memory. */
+/* The bytes of a file in memory; struct tiff_file has their number. */
 struct tiff_memory {
-    unsigned char *bytes; /* `capacity` bytes, of which `size` are written; owned by the caller */
-    size_t size, capacity;
+    unsigned char *bytes; /* owned by the caller */
+    size_t capacity;      /* bytes allocated */
 };
 
-/* The struct must not move while the file is open, as libtiff keeps its address. */
+/* A libtiff handle. The struct must not move while it is open, as libtiff keeps its address. */
 struct tiff_file {
     TIFF *tiff;                 /* NULL: closed */
     int descriptor;             /* the caller's; read by pread, so that several handles can share it */
@@ -41,7 +41,7 @@ struct tiff_file {
 
     /* The current directory. */
     uint64_t directory;   /* offset; 0: none yet */
-    struct blob filtered; /* the bytes that libtiff reads at that offset: only the tags that it needs */
+    struct blob filtered; /* what libtiff reads at that offset: a directory of only the tags that it needs */
 
     /* The part of the file that was last read for tags. */
     unsigned char window[4096];
@@ -60,8 +60,8 @@ struct tiff_file {
  * (c), and read the offsets and sizes of strips when they are needed (D). */
 #define TIFF_FILE_READ "rmDhc"
 
-/* Opens a handle with TIFFOpen's `mode`. The caller owns the descriptor, has flushed what it wrote there, and
- * calls tiff_file_close or tiff_file_abandon, also after a failure. */
+/* Opens a handle with TIFFOpen's `mode`. The descriptor stays the caller's, who has flushed its own writes,
+ * and calls tiff_file_close or tiff_file_abandon, also after a failure. */
 enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *mode, struct error *error);
 
 /* Opens a handle that writes a new file to memory, to be closed by tiff_file_abandon. The caller frees
@@ -69,42 +69,42 @@ enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *m
 enum status tiff_file_open_memory(struct tiff_file *file, struct tiff_memory *memory, const char *mode,
                                   struct error *error);
 
-/* Writes libtiff's buffers and directory, then closes; write_error says if that failed. A closed file is
+/* Writes libtiff's buffers and directory, then closes. Sets write_error if that fails. A closed file is
  * allowed. */
 void tiff_file_close(struct tiff_file *file);
 
 /* Closes without writing. A closed file is allowed. */
 void tiff_file_abandon(struct tiff_file *file);
 
-/* Reads or writes bytes at an offset, past libtiff. False if not all could be read or written; then
+/* Read or write bytes at an offset, without libtiff. False if not all bytes could be read or written; then
  * read_error or write_error is set, unless the file ended. */
 bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t size);
 bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *from, size_t size);
 
-/* Makes the directory at this offset the current one. For files that are read. */
+/* Reading: makes the directory at this offset the current one. */
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error);
 
-/* Returns a source for image/ifd.h that reads the file's bytes, and the offset of the current directory.
- * Tags that libtiff does not see can be read there. */
+/* Returns a source for image/ifd.h that reads the file's bytes, and the offset of the current directory. It
+ * has all tags, while libtiff reads the filtered directory. */
 void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd);
 
 /* Reads the value of a tag of the current directory whose elements are bytes, and appends a NUL, which
- * value->size does not count. The caller frees value->data. It is NULL if there is no such tag, and if the
- * value has more than 16 MiB; then the metadata notes that it is left out. */
+ * value->size does not count. The caller frees value->data. It is NULL if the tag is missing or empty, or if
+ * the value has more than 16 MiB, which the metadata notes as left out. */
 enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *value,
                             struct metadata *metadata, struct error *error);
 
-/* Notes that a tag is left out, as "ICC Profile" or "tag 65000". */
+/* Notes that a tag is left out, by its name or number: "ICC Profile", "tag 65000". */
 void tiff_file_leave_out(struct tiff_file *file, uint16_t tag, struct metadata *metadata);
 
-/* Returns STATUS_FAILED if a read failed or memory ran out: then a tag that libtiff missed may exist. */
-enum status tiff_file_io_error(const struct tiff_file *file, struct error *error);
+/* Fails if a read failed or memory ran out: then a tag that seems to be missing may exist. */
+enum status tiff_file_check_reading(const struct tiff_file *file, struct error *error);
 
-/* Return STATUS_FAILED, with the first error as the reason: of a damaged file, of a failed write. */
-enum status tiff_file_format_error(const struct tiff_file *file, struct error *error);
-enum status tiff_file_not_written(const struct tiff_file *file, struct error *error);
+/* Return STATUS_FAILED, with the file's first error as the message. */
+enum status tiff_file_fail_reading(const struct tiff_file *file, struct error *error);
+enum status tiff_file_fail_writing(const struct tiff_file *file, struct error *error);
 
-/* ---------------- layout.c: how a TIFF page stores its samples, and what they become */
+/* ---------------- layout.c: how a TIFF page stores its samples, and their types in image.h */
 
 struct tiff_layout {
     uint32_t width, height; /* pixels */
@@ -115,10 +115,10 @@ struct tiff_layout {
     uint16_t format;        /* SAMPLEFORMAT_... */
     bool separate;          /* each channel is a plane of its own (PLANARCONFIG_SEPARATE) */
     bool tiled;             /* in tiles, not strips */
-    bool rgba;              /* YCbCr that only libtiff's RGBA interface converts */
-    enum inks inks;         /* of CMYK and L*a*b* */
+    bool needs_rgba;        /* YCbCr that only libtiff's RGBA interface converts */
+    enum inks inks;         /* INKS_NONE, or the kind of CMYK or L*a*b* */
     bool palette;           /* samples are indices into ColorMap */
-    bool inverted;          /* unsigned integers of which 0 is white */
+    bool inverted;          /* 0 is white: min-is-white of unsigned integers */
     uint64_t row_size;      /* bytes of a decoded row, all samples interleaved, no padding but to a byte */
 };
 
@@ -127,34 +127,34 @@ struct tiff_layout {
 enum status tiff_layout_read(struct tiff_file *file, const struct reader_options *options,
                              struct tiff_layout *layout, struct error *error);
 
-/* Opens another handle on the current page of `of`, for a thread. Refuses a file that has changed. */
-enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *of,
+/* Opens another handle on the current page of `opened`, for a thread. Fails if the file has changed. */
+enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *opened,
                                const struct tiff_layout *layout, struct error *error);
 
 /* Swaps the bytes of each sample in place; `size` is in bytes. */
 void tiff_layout_swap(const struct tiff_layout *layout, unsigned char *samples, size_t size);
 
-/* Fills in the size, channels, alpha and type of converted rows, and how the file stored them.
- * `wide_palette`: colours need 16 bits. */
+/* Describes converted rows (size, channels, alpha, type) and how the file stores them. `wide_palette`:
+ * colours need 16 bits. */
 void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wide_palette,
                           struct image_info *info);
 
 /* ---------------- convert.c: converts decoded samples to the types of image.h */
 
-/* Colour of the palette (RGB), or gray value, for each value of a sample. */
+/* A lookup table: the colour of the palette (RGB), or the gray value, for each value of a sample. */
 struct tiff_table {
     unsigned char *entries; /* 1 << bits of them, owned; NULL: samples are whole bytes and need no table */
     size_t entry_size;      /* bytes: 3 or 6 of a palette, 1 or 2 of gray */
     bool wide_palette;      /* RGB of 16 bits, as 8 would lose precision */
 };
 
-/* Computes the table for palettes and for samples that do not fill whole bytes. The caller frees
- * table->entries, also after a failure. */
+/* Computes the table for palettes and for samples that do not fill whole bytes; other layouts get none. The
+ * caller frees table->entries, also after a failure. */
 enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct tiff_table *table,
                             struct error *error);
 
-/* True if a decoded row has the size and type of image.h, so that it can be decoded straight into the
- * caller's memory. It may still have to be inverted. */
+/* True if a decoded row has the size and type of image.h, so that it can be decoded into the caller's memory.
+ * It may still have to be inverted. */
 bool tiff_row_is_final(const struct tiff_layout *layout, const struct tiff_table *table);
 
 /* True if a decoded row has samples that 32-bit floats cannot represent exactly. */
@@ -169,20 +169,25 @@ void tiff_row_convert(const struct tiff_layout *layout, const struct tiff_table 
  * Decodes strips and tiles that are compressed by deflate, with ISA-L, undoes their predictor and compares
  * their checksums. libtiff does not compare checksums, as it stops at the last byte that it needs. */
 
-struct tiff_inflate;
+struct tiff_inflater;
 
 /* Opens a decoder for the current page of the file; file and layout must stay valid. NULL on failure. */
-struct tiff_inflate *tiff_inflate_open(struct tiff_file *file, const struct tiff_layout *layout,
-                                       struct error *error);
-/* NULL is allowed. */
-void tiff_inflate_close(struct tiff_inflate *inflate);
+struct tiff_inflater *tiff_inflate_open(struct tiff_file *file, const struct tiff_layout *layout,
+                                        struct error *error);
 
-/* Callers begin a strip or tile (`number` is libtiff's), read whole rows of it in one or several calls
- * (samples in the host's byte order, no padding; `size` in bytes), and end it after the last row, which
- * compares the checksum. On false file->message says what is wrong. */
-void tiff_inflate_begin(struct tiff_inflate *inflate, uint32_t number);
-bool tiff_inflate_rows(struct tiff_inflate *inflate, unsigned char *to, size_t size);
-bool tiff_inflate_end(struct tiff_inflate *inflate);
+/* Frees the decoder. NULL is allowed. */
+void tiff_inflate_close(struct tiff_inflater *inflater);
+
+/* Begins a strip or tile; `number` is libtiff's. */
+void tiff_inflate_begin(struct tiff_inflater *inflater, uint32_t number);
+
+/* Decodes the next rows of the strip or tile, `size` bytes: whole rows without padding, samples in the host's
+ * byte order. Returns false and sets file->message if they are damaged. */
+bool tiff_inflate_rows(struct tiff_inflater *inflater, unsigned char *to, size_t size);
+
+/* After the last row: compares the checksum of the strip or tile. Returns false and sets file->message if it
+ * is wrong. */
+bool tiff_inflate_end(struct tiff_inflater *inflater);
 
 /* ---------------- rows.c
  *
@@ -191,46 +196,47 @@ bool tiff_inflate_end(struct tiff_inflate *inflate);
 
 enum { TIFF_PLANES = 4 };
 
-enum tiff_rows_method {
-    TIFF_ROWS_RAW,        /* uncompressed strips: any rows are read from the file */
-    TIFF_ROWS_SEQUENTIAL, /* tall strips: rows are decoded a few at a time, from top to bottom */
-    TIFF_ROWS_STRIPS      /* others: whole strips are decoded (prefetch.c) */
+enum tiff_decoding {
+    TIFF_DECODE_RAW,        /* uncompressed strips: any rows can be read from the file */
+    TIFF_DECODE_SEQUENTIAL, /* tall strips: rows are decoded a few at a time, from top to bottom */
+    TIFF_DECODE_STRIPS      /* others: whole strips are decoded (prefetch.c) */
 };
 
-struct tiff_rows {
-    struct tiff_file *file;                    /* the caller's */
-    const struct tiff_layout *layout;          /* the caller's */
-    uint32_t strip_height;                     /* rows of a strip or tile, at most the page's */
-    uint32_t tile_width;                       /* pixels; of strips: the page's */
-    enum tiff_rows_method method;              /* of this page */
-    struct tiff_inflate *inflate[TIFF_PLANES]; /* deflate: one, or one per plane if TIFF_ROWS_SEQUENTIAL */
-    unsigned char *block;                      /* a tile, or rows of one plane */
-    uint32_t block_rows;                       /* rows of a plane that tiff_rows_fetch reads at once */
-    uint64_t memory;                           /* bytes of the block */
+struct tiff_decoder {
+    struct tiff_file *file;           /* the caller's */
+    const struct tiff_layout *layout; /* the caller's */
+    uint32_t strip_height;            /* rows of a strip or tile, at most the page's */
+    uint32_t tile_width;              /* pixels; of strips: the page's */
+    enum tiff_decoding method;        /* of this page */
+    /* Deflate has one, or one per plane if TIFF_DECODE_SEQUENTIAL. Other codecs have none. */
+    struct tiff_inflater *inflater[TIFF_PLANES];
+    unsigned char *block; /* a tile, or rows of one plane */
+    uint32_t block_rows;  /* maximum rows of a plane that tiff_decoder_fetch reads at once */
+    uint64_t memory;      /* bytes of the block */
 };
 
-/* Begins the current page of `file`. File and layout must stay valid until tiff_rows_end, which the caller
- * calls also after a failure. */
-enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, const struct tiff_layout *layout,
-                            struct error *error);
+/* Opens a decoder of the file's current page. File and layout must stay valid until tiff_decoder_close, which
+ * the caller calls also after a failure. */
+enum status tiff_decoder_open(struct tiff_decoder *decoder, struct tiff_file *file,
+                              const struct tiff_layout *layout, struct error *error);
 
 /* Returns the number of strips of a plane. */
-uint32_t tiff_rows_strip_count(const struct tiff_rows *rows);
+uint32_t tiff_decoder_strip_count(const struct tiff_decoder *decoder);
 
-/* Returns the number of rows of a strip: the last one may have fewer. */
-uint32_t tiff_rows_of_strip(const struct tiff_rows *rows, uint32_t number);
+/* Returns the number of rows of a strip; the last one may have fewer than the others. */
+uint32_t tiff_decoder_strip_rows(const struct tiff_decoder *decoder, uint32_t number);
 
-/* TIFF_ROWS_STRIPS: decodes a strip of all planes to `to`, in rows of layout->row_size bytes. */
-enum status tiff_rows_decode_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to,
-                                   struct error *error);
+/* TIFF_DECODE_STRIPS: decodes a strip of all planes to `to`, in rows of layout->row_size bytes. */
+enum status tiff_decoder_decode_strip(struct tiff_decoder *decoder, uint32_t number, unsigned char *to,
+                                      struct error *error);
 
-/* The other methods: reads rows to memory, `pitch` bytes apart. If TIFF_ROWS_SEQUENTIAL, `first` is the row
- * after the last call's. */
-enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
-                            size_t pitch, struct error *error);
+/* The other methods: decodes rows to memory, `pitch` bytes apart. TIFF_DECODE_SEQUENTIAL: `first` is the row
+ * after the last one that was decoded. */
+enum status tiff_decoder_fetch(struct tiff_decoder *decoder, uint32_t first, uint32_t count,
+                               unsigned char *to, size_t pitch, struct error *error);
 
 /* Frees the block and the decoders. A zeroed struct is allowed. */
-void tiff_rows_end(struct tiff_rows *rows);
+void tiff_decoder_close(struct tiff_decoder *decoder);
 
 /* Copies `rows` rows of `pixels` pixels of `size` bytes. Pixels are adjacent in `from` and `stride` bytes
  * apart in `to`; pitches are bytes from row to row. */
@@ -239,28 +245,28 @@ void tiff_copy_strided(unsigned char *to, size_t to_pitch, size_t stride, const 
 
 /* ---------------- prefetch.c
  *
- * Decodes the strips of a page of TIFF_ROWS_STRIPS before they are asked for, on several threads, each slot
+ * TIFF_DECODE_STRIPS: decodes the strips of a page before they are asked for, on several threads, each slot
  * with a libtiff handle of its own on the file:
  *
- *     file ─▶ handle, tiff_rows ─▶ strip k     ─▶ fetch ─▶ caller
- *          ─▶ handle, tiff_rows ─▶ strip k + 1
+ *     file ─▶ handle, decoder ─▶ strip k     ─▶ fetch ─▶ caller
+ *          ─▶ handle, decoder ─▶ strip k + 1
  *          ─▶ ...
  *
- * If threads gain nothing (the page is small, uncompressed or a single strip, or memory is short), the caller
- * decodes one strip at a time. */
+ * If threads gain nothing (the page is small, uncompressed or of few strips, or memory is short), the
+ * caller's thread decodes one strip at a time. */
 
 struct tiff_prefetch;
 
-/* Opens the prefetch of a page for TIFF_ROWS_STRIPS; *prefetch is NULL for other methods and after a failure.
- * `decoder` must stay valid until the prefetch is closed. */
-enum status tiff_prefetch_open(struct tiff_rows *decoder, const struct reader_options *options,
+/* Opens the prefetch of a page for TIFF_DECODE_STRIPS; *prefetch is NULL for other methods. `decoder` must
+ * stay valid until the prefetch is closed, which the caller does also after a failure. */
+enum status tiff_prefetch_open(struct tiff_decoder *decoder, const struct reader_options *options,
                                struct tiff_prefetch **prefetch, struct error *error);
 
 /* Returns the bytes of memory that decoded strips and their handles take; 0 for NULL. */
 uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch);
 
-/* Copies rows to memory, `pitch` bytes apart. `first` is not before the end of the last call; rows between
- * are skipped. */
+/* Copies rows to memory, `pitch` bytes apart. `first` is after the last row that was copied; rows
+ * between them are skipped. */
 enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
                                 unsigned char *to, size_t pitch, struct error *error);
 
@@ -310,13 +316,13 @@ size_t tiff_extra_element_size(TIFFDataType type);
 
 /* The directories of a TIFF that are pages. */
 struct tiff_pages {
-    uint64_t *directories; /* offsets in the file, one per page; owned */
-    int count;             /* at least 1 */
-    uint32_t others;       /* FILETYPE_... bits of all directories that are no pages */
-    bool broken;           /* the last link leads to no further directory */
+    uint64_t *directories;   /* offsets in the file, one per page; owned */
+    int count;               /* at least 1 */
+    uint32_t non_page_types; /* FILETYPE_... bits of all directories that are no pages */
+    bool broken;             /* the last link leads to no readable directory, or back */
 };
 
-/* Follows the links from directory to directory. The caller calls tiff_pages_free, also after a failure. */
+/* Finds the pages, in a zeroed struct. The caller calls tiff_pages_free, also after a failure. */
 enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error);
 
 void tiff_pages_free(struct tiff_pages *pages);

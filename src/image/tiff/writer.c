@@ -3,12 +3,12 @@
  *     rows ─▶ strips (image/parts.c) ─▶ threads: compressed into a TIFF in memory ─┐
  *     file ◀─ TIFFWriteRawStrip ◀─ strips in their order ◀─ bytes of the strip ◀───┘
  *
- * libtiff compresses on one thread per handle, so each strip gets a handle on a file in memory, of which only
- * the strip's bytes are kept. Uncompressed strips are written by the caller's thread. So are the fax codes of
- * bilevel pages, row by row: a page is one strip, and 35 megapixels, encoded after the last row, took 13 ms.
+ * A libtiff handle compresses on one thread, so each strip has its own handle, on a file in memory. Only the
+ * strip's bytes of that file are used. Uncompressed strips are written by the caller's thread. So are the fax
+ * codes of bilevel pages, row by row: a page is one strip, and encoding 35 megapixels takes 13 ms.
  *
- * The directory of a page is written when the next page begins or the file ends: only pages of a file of
- * several pages get a number. Files that may exceed 4 GiB are BigTIFFs. */
+ * The directory of a page is written when the next page begins or the file ends: only then it is known if the
+ * file has several pages, which get numbers. Files that may exceed 4 GiB are BigTIFFs. */
 #include "image/tiff/tiff.h"
 
 #include <stdlib.h>
@@ -26,9 +26,9 @@ enum {
     HEADER_SIZE = 16,       /* bytes of a BigTIFF's header, which libtiff writes before the strip */
 };
 
-/* Bytes of pixels of the largest classic TIFF, whose offsets have 32 bits; the rest of the 4 GiB is for tags
- * and metadata. Fewer programs read BigTIFF, so it is used only for larger files and if the number of pages
- * is unknown. */
+/* Maximum bytes of pixels of a classic TIFF, whose offsets have 32 bits; the rest of the 4 GiB is for tags
+ * and metadata. Fewer programs read BigTIFF, so that it is used only for larger files, and if the number of
+ * pages is unknown. */
 static const uint64_t LARGEST_CLASSIC_FILE = (uint64_t)3900 << 20;
 
 struct tiff_writer {
@@ -36,7 +36,7 @@ struct tiff_writer {
     struct tiff_file file;
     uint32_t page;        /* number of the current page, from 0 */
     bool pending;         /* the page's pixels are written, its directory is not */
-    bool split_stack;     /* the first image is split by a gap, see emit_strip */
+    bool split_stack;     /* images are split by a gap: see emit_strip */
     struct parts *strips; /* receives the page's rows; NULL between pages and for fax codes */
     uint32_t row;         /* fax codes: number of the next row */
 };
@@ -53,15 +53,15 @@ static enum status write_directory(struct tiff_writer *writer, bool numbered, st
         TIFFSetField(tiff, TIFFTAG_PAGENUMBER, writer->page, 0 /* of an unknown number */);
     }
     if (!TIFFWriteDirectory(tiff))
-        return tiff_file_not_written(&writer->file, error);
+        return tiff_file_fail_writing(&writer->file, error);
     writer->pending = false;
     writer->page++;
     return STATUS_OK;
 }
 
-/* Returns the compression for --compression's preset (0: none, 1 to 9: deflate). By default it is CCITT G4 of
- * a bilevel page, and else the input's if it is lossless, no fax code, and compiled into libtiff. `input` is
- * 0 if the input is no TIFF. */
+/* Returns the compression by --compression (0: none, 1 to 9: deflate). Default: CCITT G4 of a bilevel page;
+ * of other pages the input's, if it is lossless, no fax code, and compiled into libtiff. `input` is 0 if the
+ * input is no TIFF. */
 static uint16_t choose_compression(const struct writer_options *options, int input)
 {
     const int preset = options->compression;
@@ -100,12 +100,12 @@ static void set_compression(TIFF *tiff, const struct writer_options *options, co
     if (compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS || options->bilevel ||
         info->type == SAMPLE_COMPLEX)
         return;
-    /* The input's predictor, if it fits the samples. Otherwise differences of integers, which every reader
-       knows; none for floats, although it saves 10 to 30%: few readers know it (tifffile without imagecodecs
-       does not). */
-    const int fitting = is_float ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL;
+    /* The input's predictor, if it suits the samples. Otherwise the horizontal one for integers, which every
+       reader knows, and none for floats: the floating-point predictor saves 10 to 30%, but few readers know
+       it (tifffile without imagecodecs does not). */
+    const int suitable = is_float ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL;
     int predictor = is_float ? PREDICTOR_NONE : PREDICTOR_HORIZONTAL;
-    if (info->predictor == PREDICTOR_NONE || info->predictor == fitting)
+    if (info->predictor == PREDICTOR_NONE || info->predictor == suitable)
         predictor = info->predictor;
     if (predictor != PREDICTOR_NONE)
         TIFFSetField(tiff, TIFFTAG_PREDICTOR, predictor);
@@ -128,8 +128,7 @@ static int sample_format(enum sample_type type)
     }
 }
 
-/* Sets the tags of the layout of samples. In 1-bit samples 0 is white, as fax codes and their readers expect.
- */
+/* Sets the tags of the layout. In 1-bit samples 0 is white, as fax codes and their readers expect. */
 static void set_layout(TIFF *tiff, const struct writer_options *options, const struct image_info *info,
                        uint32_t strip_height)
 {
@@ -155,25 +154,25 @@ static void set_layout(TIFF *tiff, const struct writer_options *options, const s
         TIFFSetField(tiff, TIFFTAG_PAGENAME, info->page_name);
 }
 
-/* Fails after a strip was not written. For files beyond 4 GiB, replaces libtiff's message, which recommends
- * options that climg does not have. */
+/* Fails after a strip was not written. If a classic TIFF would exceed 4 GiB, replaces libtiff's message,
+ * which recommends options that climg does not have. */
 static enum status strip_not_written(const struct tiff_writer *writer, size_t size, struct error *error)
 {
     if (writer->file.write_error == 0 && !TIFFIsBigTIFF(writer->file.tiff) &&
         writer->file.size + size > UINT32_MAX)
         return fail(error, STATUS_FAILED,
                     "pages of more than 4 GiB in all do not fit a classic TIFF; write fewer pages to a file");
-    return tiff_file_not_written(&writer->file, error);
+    return tiff_file_fail_writing(&writer->file, error);
 }
 
 /* A strip of the page; image/parts.h reuses it for later strips. */
 struct strip {
     struct part part; /* must be first */
     struct tiff_file file;
-    struct tiff_memory memory; /* a TIFF: header and compressed strip. No bytes: uncompressed */
+    struct tiff_memory memory; /* a TIFF: header and compressed strip. No bytes: the strip is uncompressed */
 };
 
-/* Compresses a strip into a TIFF in memory, on a thread. */
+/* Compresses a strip into a TIFF in memory, in any thread. */
 static enum status encode_strip(struct part *part, struct error *error)
 {
     struct strip *strip = (struct strip *)part;
@@ -183,7 +182,7 @@ static enum status encode_strip(struct part *part, struct error *error)
 
     if (status != STATUS_OK)
         return status;
-    /* The page's tags, but a picture as high as the strip. */
+    /* The page's tags, but the height of the strip. */
     struct image_info info = writer->base.info;
     info.height = part->count;
     info.page_name = NULL;
@@ -191,17 +190,9 @@ static enum status encode_strip(struct part *part, struct error *error)
     set_compression(strip->file.tiff, &writer->base.options, &info);
     if (TIFFWriteEncodedStrip(strip->file.tiff, 0, part->rows, size) != size ||
         strip->file.message[0] != '\0')
-        status = tiff_file_not_written(&strip->file, error);
+        status = tiff_file_fail_writing(&strip->file, error);
     tiff_file_abandon(&strip->file); /* writes no directory */
     return status;
-}
-
-/* `encode` of uncompressed strips: nothing to do. */
-static enum status leave_uncompressed(struct part *part, struct error *error)
-{
-    (void)part;
-    (void)error;
-    return STATUS_OK;
 }
 
 static void close_strip(struct part *part)
@@ -209,7 +200,6 @@ static void close_strip(struct part *part)
     free(((struct strip *)part)->memory.bytes);
 }
 
-/* Writes a strip to the file. */
 static enum status emit_strip(void *context, struct part *part, struct error *error)
 {
     struct tiff_writer *writer = context;
@@ -217,7 +207,7 @@ static enum status emit_strip(void *context, struct part *part, struct error *er
     const bool is_uncompressed = strip->memory.bytes == NULL;
     unsigned char *data = is_uncompressed ? part->rows : strip->memory.bytes + HEADER_SIZE;
     const size_t size =
-        is_uncompressed ? part->count * part->options->row_size : strip->memory.size - HEADER_SIZE;
+        is_uncompressed ? part->count * part->options->row_size : (size_t)strip->file.size - HEADER_SIZE;
 
     /* If the first image of a stack that ImageJ or tifffile described is contiguous, tifffile reads the whole
        stack as contiguous. A gap after the first strip prevents that. */
@@ -229,7 +219,7 @@ static enum status emit_strip(void *context, struct part *part, struct error *er
     return STATUS_OK;
 }
 
-/* Returns how a page is divided into strips, and the functions that process them. */
+/* Returns the division of a page into strips, and the functions that process them. */
 static struct parts_options strip_options(const struct writer_options *options, const struct image_info *info)
 {
     const uint16_t compression = choose_compression(options, info->compression);
@@ -252,7 +242,7 @@ static struct parts_options strip_options(const struct writer_options *options, 
         .memory = options->memory,
         /* LZMA takes a hundred times the memory of other codecs. */
         .threads = is_uncompressed || compression == COMPRESSION_LZMA ? 1 : options->jobs,
-        .encode = is_uncompressed ? leave_uncompressed : encode_strip,
+        .encode = is_uncompressed ? NULL : encode_strip,
         .emit = emit_strip,
         .close = close_strip,
     };
@@ -272,21 +262,18 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
     const uint64_t expected = base->options.expected_bytes;
-    const bool big = expected == 0 || expected > LARGEST_CLASSIC_FILE;
-    enum status status = STATUS_OK;
+    const char *mode = expected == 0 || expected > LARGEST_CLASSIC_FILE ? "w8" : "w"; /* w8: BigTIFF */
 
-    /* The file, and the directory of the page before. */
-    if (writer->file.tiff == NULL)
-        status = tiff_file_open(&writer->file, fileno(base->output.file), big ? "w8" : "w", error);
-    if (status == STATUS_OK)
-        status = write_directory(writer, true, error);
-    if (status != STATUS_OK)
-        return status;
+    /* Open the file, or write the directory of the page before. */
+    if ((writer->file.tiff == NULL &&
+         tiff_file_open(&writer->file, fileno(base->output.file), mode, error) != STATUS_OK) ||
+        write_directory(writer, true, error) != STATUS_OK)
+        return STATUS_FAILED;
 
-    /* Strips. The first image of an uncompressed stack has at least two, for the gap (emit_strip). */
+    /* Strips. An image of an uncompressed stack has at least two, for the gap (emit_strip). */
     struct parts_options strips = strip_options(&base->options, info);
     if (writer->page == 0)
-        writer->split_stack = strips.encode == leave_uncompressed && description_is_stack(&info->metadata) &&
+        writer->split_stack = strips.encode == NULL && description_is_stack(&info->metadata) &&
                               expected > (uint64_t)row_size(info) * info->height;
     if (writer->split_stack && strips.part_rows == info->height)
         strips.part_rows = (info->height + 1) / 2;
@@ -298,12 +285,12 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
             return STATUS_FAILED;
     }
 
-    /* Tags, before the pixels, as the caller may free the metadata meanwhile. The strips must agree with
-       them. */
+    /* Tags are set before the pixels are written, as the caller may free the metadata meanwhile. encode_strip
+       sets the same ones. */
     set_layout(writer->file.tiff, &base->options, info, strips.part_rows);
     set_compression(writer->file.tiff, &base->options, info);
     if (writer->file.message[0] != '\0')
-        return tiff_file_not_written(&writer->file, error);
+        return tiff_file_fail_writing(&writer->file, error);
     return tiff_metadata_write(&writer->file, &info->metadata, error);
 }
 
@@ -320,7 +307,7 @@ static enum status tiff_write(struct writer *base, const void *rows, size_t pitc
     return STATUS_OK;
 }
 
-/* Waits until all strips are written. The directory stays pending. */
+/* Writes all strips, and leaves the directory pending. */
 static enum status tiff_end_page(struct writer *base, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
@@ -344,10 +331,10 @@ static enum status tiff_finish(struct writer *base, struct error *error)
     if (status != STATUS_OK)
         return status;
     tiff_file_close(&writer->file);
-    return writer->file.write_error != 0 ? tiff_file_not_written(&writer->file, error) : STATUS_OK;
+    return writer->file.write_error != 0 ? tiff_file_fail_writing(&writer->file, error) : STATUS_OK;
 }
 
-static void tiff_close(struct writer *base)
+static void tiff_close_writer(struct writer *base)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
 
@@ -364,18 +351,18 @@ static const struct writer_class tiff_writer_class = {
     .write = tiff_write,
     .end_page = tiff_end_page,
     .finish = tiff_finish,
-    .close = tiff_close,
+    .close = tiff_close_writer,
 };
 
 /* ---------------- the format */
 
 static const char *const extensions[] = {"tif", "tiff", NULL};
 
-/* The byte order, and 42 or (BigTIFF) 43 in it. */
+/* True for a byte order followed by 42 or, of BigTIFF, 43. */
 static bool tiff_recognise(const unsigned char *head, size_t size)
 {
     static const unsigned char kinds[][4] = {
-        {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43} /* 43: BigTIFF */};
+        {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (size >= sizeof kinds[i] && memcmp(head, kinds[i], sizeof kinds[i]) == 0)
             return true;
@@ -396,7 +383,7 @@ static const char *tiff_checksums(const struct image_info *info)
     return deflates ? "Adler-32" : NULL;
 }
 
-/* gAMA has no tag; the chromaticities of cHRM do. */
+/* TIFF has a tag for cHRM's chromaticities, but none for gAMA. */
 static void tiff_leave_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;

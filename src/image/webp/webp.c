@@ -66,8 +66,6 @@ static enum status webp_open(struct reader *base, struct error *error)
     const WebPIterator *frame = &reader->frame;
     WebPDemuxState state;
     struct stat there;
-    if (base->options.page > 1)
-        return fail(error, STATUS_FAILED, "there is no page %d; a WebP has one", base->options.page);
     if (fstat(fileno(base->file), &there) != 0)
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     if (base->options.memory > 0 && (uint64_t)there.st_size > base->options.memory)

@@ -251,3 +251,11 @@ def test_other_kinds_are_refused(tmp_path, rng):
     lossless = bytearray(jpegfile.encode(jpegfile.picture(rng, 20, 20)))
     lossless[lossless.index(b"\xff\xc0") + 1] = 0xC3
     assert "a kind of JPEG that is not supported" in harness.run("--invert", stdin=bytes(lossless), status=1).err
+
+
+def test_has_one_page(tmp_path, rng):
+    (tmp_path / "in.jpg").write_bytes(jpegfile.encode(jpegfile.picture(rng, 20, 20)))
+    harness.run(tmp_path / "in.jpg", "--page", "1", tmp_path / "out.png")
+    for page in ("2", "2-3"):
+        assert "there is no page 2; a JPEG has one" in harness.run(tmp_path / "in.jpg", "--page", page, tmp_path / "none.png", status=1).err
+    assert not (tmp_path / "none.png").exists()

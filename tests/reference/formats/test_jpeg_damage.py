@@ -194,3 +194,14 @@ def test_progressive_bombs(tmp_path):
     (tmp_path / "large.jpg").write_bytes(many_scans(16384, 1)[:2000])
     said = harness.run("--memory-limit", "256M", tmp_path / "large.jpg", "--scale", "1/2", tmp_path / "out.png", status=1).err
     assert "of memory" in said and "--memory-limit is 256 MiB" in said
+
+
+@pytest.mark.parametrize("stage", [["--rotate", "90"], ["--flip", "h"], ["--strip"]])
+def test_lossless_moves_find_damage(tmp_path, rng, stage):
+    """Bytes after the last scan that may be pixels are an error, also if blocks are only moved; bytes in the header are not."""
+    data = jpegfile.encode(jpegfile.picture(rng, 64, 80))
+    (tmp_path / "in.jpg").write_bytes(data[:-2] + bytes(range(1, 40)) + data[-2:])
+    assert "extraneous bytes before marker 0xd9" in harness.run(tmp_path / "in.jpg", *stage, tmp_path / "out.jpg", status=1).err
+    behind = 4 + int.from_bytes(data[4:6], "big")  # the first segment
+    (tmp_path / "in.jpg").write_bytes(data[:behind] + bytes(range(1, 40)) + data[behind:])
+    assert "written without being coded again" in harness.run("-v", tmp_path / "in.jpg", *stage, tmp_path / "out.jpg").err

@@ -263,13 +263,16 @@ def test_companions_are_left_out_with_a_warning(tmp_path, rng, kind):
 def test_texts_of_other_formats(tmp_path, rng):
     """They are comments that begin with their key, and texts again on the way back."""
     pngfile.write_png(tmp_path / "in.png", jpegfile.picture(rng, 9, 9), chunks=[
-        ("tEXt", b"Title\0a title"), ("tEXt", b"Comment\0said of it"), ("tEXt", b"My own\0words"), ("iTXt", b"Author\0\0\0de\0\0Niemand"), ("pHYs", struct.pack(">IIB", 11811, 11811, 1))])
+        ("tEXt", b"Title\0a title"), ("tEXt", b"Make\0a maker"), ("tEXt", b"Comment\0said of it"), ("tEXt", b"My own\0words"), ("iTXt", b"Author\0\0\0de\0\0Niemand"), ("pHYs", struct.pack(">IIB", 11811, 11811, 1))])
     assert "left out: the languages of texts" in harness.run("-v", tmp_path / "in.png", tmp_path / "out.jpg").err
     with Image.open(tmp_path / "out.jpg") as image:
         assert image.info["dpi"] == (300, 300) and image.info["comment"] == b"said of it"
     harness.run(tmp_path / "out.jpg", tmp_path / "back.png")
     with Image.open(tmp_path / "back.png") as image:
         assert (image.text["Title"], image.text["Software"].split()[0]) == ("a title", "climg")
+    harness.run(tmp_path / "out.jpg", tmp_path / "back.tif")
+    with Image.open(tmp_path / "back.tif") as image:
+        assert (image.tag_v2[269], image.tag_v2[271]) == ("a title", "a maker")
     made = (tmp_path / "out.jpg").stat().st_ino
     for words, again in (([], False), (["--quality", "50"], True)):
         harness.run("--resume", *words, tmp_path / "in.png", tmp_path / "out.jpg")
