@@ -118,6 +118,10 @@ enum status move_pixels(struct run *run, const struct affine *affine, const stru
 enum status move_image(struct run *run, const struct affine *affine, const struct value *in,
                        struct value *out, struct error *error);
 
+/* Callback `run` of a stage without an effect on a single picture: copies it. */
+enum status copy_image(struct run *run, const void *params, const struct value *in, struct value *out,
+                       struct error *error);
+
 /* Returns the launch of kernel FILE of kernels/FILE.cl, which writes the raster of `out`. A work-item copies
  * a square of pixels, each in *units units of the largest possible size (kernels/copy_pixel.h). */
 struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units);

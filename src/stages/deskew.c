@@ -64,14 +64,6 @@ static struct stage_caps deskew_caps(const void *params)
     return (struct stage_caps){.needs_upright = true, .relative_cost = 6};
 }
 
-static enum status run_deskew(struct run *run, const void *params, const struct value *in, struct value *out,
-                              struct error *error)
-{
-    const struct affine same = affine_scaling(1, 1);
-    (void)params;
-    return move_image(run, &same, in, out, error);
-}
-
 const struct stage stage_deskew = {
     .name = "deskew",
     .brief = "make the lines of a page level",
@@ -95,5 +87,5 @@ const struct stage stage_deskew = {
     .rows = rows_same,
     .measurement = &deskew_measurement,
     .caps = deskew_caps,
-    .run = run_deskew,
+    .run = copy_image,
 };

@@ -80,17 +80,20 @@ static struct work despeckle_row_work(const struct run *run, const char *kernel,
 }
 
 /* Enqueues the four steps, in buffers. Waits for the first one, to warn of a picture with grays. */
-static enum status despeckle_planes(struct run *run, const struct despeckle *despeckle,
-                                    const struct shape *shape, const struct planes *src,
-                                    const struct planes *dst, struct error *error)
+static enum status despeckle_buffers(struct run *run, const void *params, const struct value *in,
+                                     struct value *out, struct error *error)
 {
+    const struct despeckle *despeckle = params;
+    const struct shape *shape = &in->shape;
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     const struct rows rows = {src->first_row, src->first_row + src->rows};
     const cl_int white = despeckle->white, channels = shape->channels, alpha = shape_alpha(shape);
     const cl_uint smallest = (cl_uint)despeckle->smallest;
     cl_uint gray_counts[GROUP_IMAGES] = {0}; /* samples between black and white, of each image */
     cl_mem grays;
     struct planes labels, counts;
-    if (run_counters(run, (size_t)shape->images, &grays, error) != STATUS_OK ||
+    if (run_output(run, out, error) != STATUS_OK ||
+        run_counters(run, (size_t)shape->images, &grays, error) != STATUS_OK ||
         run_scratch(run, src->width, src->height, rows, 1, src->channels, &labels, error) != STATUS_OK ||
         run_scratch(run, src->width, src->height, rows, 1, src->channels, &counts, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -116,29 +119,10 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
                   ARG_PLANES(dst), ARG(smallest), ARG(white), ARG(alpha));
 }
 
-/* Images are copied to buffers and back. run->memory selects the memory of run_scratch and the variant of a
- * kernel in run_work, so the copies' launches are described before it is switched to buffers. */
 static enum status run_despeckle(struct run *run, const void *params, const struct value *in,
                                  struct value *out, struct error *error)
 {
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    if (run->memory == MEMORY_BUFFER)
-        return despeckle_planes(run, params, &in->shape, src, dst, error);
-    const struct rows rows = {src->first_row, src->first_row + src->rows};
-    struct planes from, to;
-    struct work fetch = run_work(run, "texels", "texels_to_planes", src);
-    struct work put = run_work(run, "texels", "planes_to_texels", dst);
-    run->memory = MEMORY_BUFFER;
-    const bool ok =
-        run_scratch(run, src->width, src->height, rows, 1, src->channels, &from, error) == STATUS_OK &&
-        run_scratch(run, dst->width, dst->height, out->rows, 1, dst->channels, &to, error) == STATUS_OK &&
-        LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from)) == STATUS_OK &&
-        despeckle_planes(run, params, &in->shape, &from, &to, error) == STATUS_OK &&
-        LAUNCH(run->device, &put, error, ARG_PLANES(&to), ARG_PLANES(dst)) == STATUS_OK;
-    run->memory = MEMORY_IMAGE;
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return run_in_buffers(run, despeckle_buffers, params, in, out, error);
 }
 
 const struct stage stage_despeckle = {

@@ -12,6 +12,7 @@
  * in a chain. */
 #include "engine/run.h"
 #include "filters/merge.h"
+#include "filters/warp.h"
 #include "wavelet/focus.h"
 #include "wavelet/shrink.h"
 
@@ -132,21 +133,14 @@ static struct stage_caps stack_caps(const void *params)
                                .relative_cost = 0.1};
 }
 
-/* Copies a single picture. With focus and a given noise, --selftest merges it (focus_try). */
+/* Copies a single picture. With focus and a given noise, --selftest merges it (focus_self_test). */
 static enum status run_stack(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
     const struct stack_params *stack = params;
     if (stack->merge.method == MERGE_FOCUS && !isnan(stack->merge.noise))
-        return focus_try(run, stack->merge.noise / 255, in, out, error);
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes *dst = &out->planes[0];
-    const cl_float factor = 1, offset = 0;
-    const cl_int alpha = shape_alpha(&out->shape);
-    struct work work = run_work(run, "point", "linear", dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(factor),
-                  ARG(offset), ARG(alpha));
+        return focus_self_test(run, stack->merge.noise / 255, in, out, error);
+    return copy_image(run, params, in, out, error);
 }
 
 const struct stage stage_stack = {

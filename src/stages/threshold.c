@@ -182,35 +182,26 @@ static enum status threshold_check(void *params, struct error *error)
 
 /* ---------------------------------------------------------------- thresholds of windows */
 
-/* Copies src to *dst, scratch in buffers, negated if the text is light. Sets run->memory to buffers; the
- * caller restores it. */
-static enum status fetch_source(struct run *run, const struct threshold *threshold, const struct value *in,
-                                struct planes *dst, struct error *error)
+/* Returns the picture's planes in *samples, negated into scratch planes if the text is light. */
+static enum status window_samples(struct run *run, const struct threshold *threshold, const struct value *in,
+                                  struct planes *samples, struct error *error)
 {
     const struct planes *src = &in->planes[0];
     const struct rows rows = {src->first_row, src->first_row + src->rows};
     const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
     const cl_int alpha = shape_alpha(&in->shape);
-    *dst = *src;
-    if (run->memory == MEMORY_IMAGE) {
-        struct work fetch = run_work(run, "texels", "texels_to_planes", src);
-        run->memory = MEMORY_BUFFER;
-        if (run_scratch(run, src->width, src->height, rows, 1, src->channels, dst, error) != STATUS_OK ||
-            LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(dst)) != STATUS_OK)
-            return STATUS_FAILED;
-    }
+    *samples = *src;
     if (!threshold->invert)
         return STATUS_OK;
-    const struct planes samples = *dst;
-    if (run_scratch(run, src->width, src->height, rows, 1, src->channels, dst, error) != STATUS_OK)
+    if (run_scratch(run, src->width, src->height, rows, 1, src->channels, samples, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "point", "linear", dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&samples), ARG_PLANES(dst), ARG(factor), ARG(offset),
+    struct work work = run_work(run, "point", "linear", samples);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(samples), ARG(factor), ARG(offset),
                   ARG(alpha));
 }
 
-/* Returns the samples of a window. */
-static cl_float window_samples(const struct threshold *threshold)
+/* Returns the number of samples of a window. */
+static cl_float window_size(const struct threshold *threshold)
 {
     const int side = 2 * threshold->radius + 1;
     return (cl_float)(side * side);
@@ -258,7 +249,7 @@ static enum status find_extremes(struct run *run, const struct threshold *thresh
         const cl_uint *key = threshold->search.each ? keys + EXTREMES * c : keys;
         if (key[0] == 0 || key[1] == 0) /* no finite sample */
             continue;
-        found[2 * c] = sqrtf(from_sort_key(key[0]) / window_samples(threshold));
+        found[2 * c] = sqrtf(from_sort_key(key[0]) / window_size(threshold));
         found[2 * c + 1] = from_sort_key(~key[1]);
     }
     return STATUS_OK;
@@ -307,21 +298,25 @@ struct rule {
 };
 
 /* Enqueues the thresholds of windows, in buffers. wolf may wait for its two numbers. */
-static enum status run_windows(struct run *run, const struct threshold *threshold, const struct value *in,
-                               const struct planes *src, const struct planes *dst, struct error *error)
+static enum status threshold_windows(struct run *run, const void *params, const struct value *in,
+                                     struct value *out, struct error *error)
 {
+    const struct threshold *threshold = params;
+    const struct planes *dst = &out->planes[0];
     const struct analysis_result *result = run_analysis_result(run, threshold);
-    const struct rows rows = {dst->first_row, dst->first_row + dst->rows};
     const cl_int channels = in->shape.channels, alpha = shape_alpha(&in->shape);
-    struct rule rule = {.samples = window_samples(threshold),
+    struct rule rule = {.samples = window_size(threshold),
                         .k = (cl_float)threshold->k,
                         .is_niblack = threshold->limit.method == NIBLACK};
-    struct planes moments;
+    struct planes src, moments;
     float found[MAX_EXTREMES] = {0};
+    if (run_output(run, out, error) != STATUS_OK ||
+        window_samples(run, threshold, in, &src, error) != STATUS_OK)
+        return STATUS_FAILED;
     if (result)
         memcpy(found, result->numbers, sizeof found);
     else if (threshold->limit.method == WOLF &&
-             search_extremes(run, threshold, &in->shape, src, found, error) != STATUS_OK)
+             search_extremes(run, threshold, &in->shape, &src, found, error) != STATUS_OK)
         return STATUS_FAILED;
     /* sauvola is wolf with constants. In a picture of one value s is 0, so R does not matter. */
     for (int c = 0; c < 4; c++) {
@@ -330,40 +325,18 @@ static enum status run_windows(struct run *run, const struct threshold *threshol
                                   : found[2 * c] > 0                 ? 1 / found[2 * c]
                                                                      : 0;
     }
-    for (struct rows part = {0, rows.begin}; part.end < rows.end;) {
-        part = next_part(run, threshold, src->width, rows, part.end);
-        if (moments_find(run, threshold->radius, src, part, &moments, error) != STATUS_OK)
+    for (struct rows part = {0, out->rows.begin}; part.end < out->rows.end;) {
+        part = next_part(run, threshold, src.width, out->rows, part.end);
+        if (moments_find(run, threshold->radius, &src, part, &moments, error) != STATUS_OK)
             return STATUS_FAILED;
         struct work work = run_work(run, "moments", "threshold_local", dst);
         work.height = part.end - part.begin;
-        if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&moments), ARG_PLANES(dst),
+        if (LAUNCH(run->device, &work, error, ARG_PLANES(&src), ARG_PLANES(&moments), ARG_PLANES(dst),
                    ARG(rule), ARG(channels), ARG(alpha)) != STATUS_OK)
             return STATUS_FAILED;
         run_scratch_release(run, &moments);
     }
     return STATUS_OK;
-}
-
-/* Enqueues the thresholds of windows. Images are copied to buffers and back. */
-static enum status run_local(struct run *run, const struct threshold *threshold, const struct value *in,
-                             struct value *out, struct error *error)
-{
-    const struct planes *dst = &out->planes[0];
-    const enum memory memory = run->memory;
-    struct planes src, result;
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    struct work put = run_work(run, "texels", "planes_to_texels", dst);
-    enum status status = fetch_source(run, threshold, in, &src, error);
-    result = *dst;
-    if (status == STATUS_OK && memory == MEMORY_IMAGE)
-        status = run_scratch(run, dst->width, dst->height, out->rows, 1, dst->channels, &result, error);
-    if (status == STATUS_OK)
-        status = run_windows(run, threshold, in, &src, &result, error);
-    run->memory = memory;
-    if (status == STATUS_OK && memory == MEMORY_IMAGE)
-        status = LAUNCH(run->device, &put, error, ARG_PLANES(&result), ARG_PLANES(dst));
-    return status;
 }
 
 /* ---------------------------------------------------------------- the stage */
@@ -383,21 +356,24 @@ static enum status threshold_begin(struct run *run, const void *params, const st
     return counters_create(run->device, MAX_EXTREMES, &result->words, error);
 }
 
+/* Adds rows `part->rows` of a picture in buffers to the search of wolf. */
+static enum status threshold_add_windows(struct run *run, const void *params, const struct value *in,
+                                         struct value *part, struct error *error)
+{
+    const struct threshold *threshold = params;
+    struct planes src, moments;
+    if (window_samples(run, threshold, in, &src, error) != STATUS_OK ||
+        moments_find(run, threshold->radius, &src, part->rows, &moments, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return add_extremes(run, &src, &moments, part->rows, run_analysis_result(run, params)->words, error);
+}
+
 static enum status threshold_add(struct run *run, const void *params, const struct value *in,
                                  struct rows part, struct analysis_result *result, struct error *error)
 {
-    const struct threshold *threshold = params;
-    const enum memory memory = run->memory;
-    struct planes src, moments;
-    if (!is_local(threshold))
-        return histogram_analysis.add(run, params, in, part, result, error);
-    enum status status = fetch_source(run, threshold, in, &src, error);
-    if (status == STATUS_OK)
-        status = moments_find(run, threshold->radius, &src, part, &moments, error);
-    if (status == STATUS_OK)
-        status = add_extremes(run, &src, &moments, part, result->words, error);
-    run->memory = memory;
-    return status;
+    struct value rows = {.rows = part};
+    return is_local(params) ? run_in_buffers(run, threshold_add_windows, params, in, &rows, error)
+                            : histogram_analysis.add(run, params, in, part, result, error);
 }
 
 static enum status threshold_end(struct run *run, const void *params, const struct shape *in,
@@ -434,7 +410,7 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                  "--threshold makes each colour black or white separately, so pixels can become red, cyan or "
                  "yellow; for black and white put --gray before it");
     if (is_local(threshold))
-        return run_local(run, threshold, in, out, error);
+        return run_in_buffers(run, threshold_windows, params, in, out, error);
     enum status status = otsu ? histogram_search(run, params, in, found, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = run_output(run, out, error);

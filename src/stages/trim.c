@@ -191,14 +191,6 @@ static struct stage_caps trim_caps(const void *params)
     return (struct stage_caps){.needs_upright = true};
 }
 
-static enum status run_trim_stage(struct run *run, const void *params, const struct value *in,
-                                  struct value *out, struct error *error)
-{
-    const struct affine same = affine_scaling(1, 1);
-    (void)params;
-    return move_image(run, &same, in, out, error);
-}
-
 const struct stage stage_trim = {
     .name = "trim",
     .brief = "cut a uniform border away",
@@ -218,5 +210,5 @@ const struct stage stage_trim = {
     .rows = rows_same,
     .measurement = &trim_measurement,
     .caps = trim_caps,
-    .run = run_trim_stage,
+    .run = copy_image,
 };

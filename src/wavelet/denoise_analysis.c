@@ -16,38 +16,11 @@ static bool needs_analysis(const void *params, const struct shape *image)
            denoise->levels > denoise_fine(denoise, image).levels;
 }
 
-/* Returns the rows of a level of `height` rows that belong to a part of the image's rows. Each row belongs to
- * exactly one part. `image` is the image's number of rows. */
-static struct rows own_rows(struct rows part, int image, int height)
-{
-    return (struct rows){(int)((long long)part.begin * height / image),
-                         (int)((long long)part.end * height / image)};
-}
-
-/* Returns the rows of the fine levels that a part of the analysis needs. Without an estimate only the lowpass
- * is needed; subbands then have one row, as planes cannot be empty. */
-static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct shape *fine, struct rows part)
-{
-    struct dtcwt_rows needed = {.image = {0, 0}};
-    int size = 0;
-    for (int level = 1; level <= fine->levels; level++) {
-        size = dtcwt_lowpass_size(fine->height, level);
-        struct rows own = own_rows(part, fine->height, size / 2);
-        needed.subbands[level] = denoise_estimates(denoise)
-                                     ? noise_neighbours(size / 2, own)
-                                     : rows_clip((struct rows){own.begin, own.begin + 1}, size / 2);
-    }
-    needed.lowpass[fine->levels] = rows_aligned(own_rows(part, fine->height, size), 2);
-    needed.places = denoise_estimates(denoise) ? NOISE_PLACES : 0;
-    dtcwt_forward_rows(fine, &needed);
-    return needed;
-}
-
 static struct rows analysis_rows(const void *params, const struct shape *image, struct rows part)
 {
     const struct denoise *denoise = params;
     struct shape fine = denoise_fine(denoise, image);
-    return denoise_filled_rows(image, fine_rows(denoise, &fine, part).image);
+    return denoise_filled_rows(image, noise_part_rows(&fine, part, denoise_estimates(denoise)).image);
 }
 
 /* Allocates the counters and planes of the result, or sets the noise if it is known. */
@@ -96,7 +69,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
      * ones. */
     for (int level = most; level >= 1; level--) {
         const int height = noisy->planes[level].height;
-        own[level] = own_rows(part, image->shape.height, height);
+        own[level] = dtcwt_part_rows(part, image->shape.height, height);
         rows[level] = noise_live_rows(height, own[level]);
         if (level < most)
             rows[level] = rows_union(
@@ -129,7 +102,7 @@ static enum status analysis_add(struct run *run, const void *params, const struc
                opponent = shape_is_colour(shape) && (counts || !result->noise.is_separate);
     struct value filled = *image, changed = *image,
                  noisy = {.shape = denoise_fine(denoise, shape), .rows = part};
-    struct dtcwt_rows needed = fine_rows(denoise, &noisy.shape, part);
+    struct dtcwt_rows needed = noise_part_rows(&noisy.shape, part, denoise_estimates(denoise));
     bool are_missing = false;
     enum status status =
         missing_count(run, denoise, image, rows_full(shape->width), part, &are_missing, error);
@@ -144,7 +117,7 @@ static enum status analysis_add(struct run *run, const void *params, const struc
                      ? count_part(run, denoise, &changed, part, &noisy, result, error)
                      : noise_count_constant(run, shape, result->words, &filled.planes[0], filled.opponent,
                                             part, error);
-    struct rows own = own_rows(part, shape->height, noisy.planes[0].height);
+    struct rows own = dtcwt_part_rows(part, shape->height, noisy.planes[0].height);
     if (status == STATUS_OK && result->planes[LOWPASS].width > 0 && own.begin < own.end)
         status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
                             &result->planes[LOWPASS], error);

@@ -82,23 +82,31 @@ enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int 
     return (run_is_cpu(run) ? inverse_cpu : inverse_gpu)(run, &bank, &step, error);
 }
 
-enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
+enum status dtcwt_inverse_to(struct run *run, int finest, const struct value *in, const struct value *out,
+                             struct planes *lowpass, struct error *error)
 {
     const struct shape *shape = &in->shape;
-    struct planes lowpass = in->planes[0], output;
+    struct planes output;
     struct dtcwt_rows rows;
+    enum status status = STATUS_OK;
     dtcwt_inverse_rows(shape, out->rows, &rows);
-    enum status status = run_output(run, out, error);
-    for (int level = shape->levels; status == STATUS_OK && level >= 1; level--) {
-        /* Invert the level strip by strip; its output is the next finer lowpass. */
+    *lowpass = in->planes[0];
+    for (int level = shape->levels; status == STATUS_OK && level > finest; level--) {
         struct rows strip = {0, 0};
         status = dtcwt_inverse_output(run, shape, &rows, level, out, &output, error);
         while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
             status =
-                dtcwt_inverse_strip(run, shape, level, strip, &lowpass, &in->planes[level], &output, error);
+                dtcwt_inverse_strip(run, shape, level, strip, lowpass, &in->planes[level], &output, error);
         if (status == STATUS_OK && level < shape->levels) /* the coarsest one belongs to `in` */
-            run_scratch_release(run, &lowpass);
-        lowpass = output;
+            run_scratch_release(run, lowpass);
+        *lowpass = output;
     }
     return status;
+}
+
+enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
+{
+    struct planes image;
+    const enum status status = run_output(run, out, error);
+    return status == STATUS_OK ? dtcwt_inverse_to(run, 0, in, out, &image, error) : status;
 }

@@ -29,6 +29,11 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
 /* Transforms a pyramid to rows `out->rows` of an image of the original size. Allocates the image's planes. */
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error);
 
+/* Inverts only the levels after level `finest`, to its lowpass, which is in scratch planes; or if `finest` is
+ * 0, to the planes of `out`. The rows are those that rows `out->rows` of the image need. */
+enum status dtcwt_inverse_to(struct run *run, int finest, const struct value *in, const struct value *out,
+                             struct planes *lowpass, struct error *error);
+
 /* The inverse in steps, for callers that prepare subbands strip by strip. For each level, from the coarsest
  * on:
  *

@@ -205,6 +205,12 @@ void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length)
     *length = level > 1 ? (n + 3) / 4 * 4 : n + n % 2;
 }
 
+struct rows dtcwt_part_rows(struct rows part, int image, int height)
+{
+    return (struct rows){(int)((long long)part.begin * height / image),
+                         (int)((long long)part.end * height / image)};
+}
+
 /* Returns the radius of the level-1 filters, which are padded to one length. */
 static int biort_radius(const struct shape *shape)
 {

@@ -92,6 +92,10 @@ struct dtcwt_rows {
                    noise (wavelet/noise.h): 5% of a photograph's --denoise are saved; 0: all rows */
 };
 
+/* Returns the rows of a level of `height` rows that belong to rows `part` of an image of `image` rows. If the
+ * parts divide the image, each row of the level belongs to exactly one part. */
+struct rows dtcwt_part_rows(struct rows part, int image, int height);
+
 /* Returns the number of rows, 0 or 1, by which the transform pads S(level - 1) at the beginning. The inverse
  * crops as many. */
 int dtcwt_crop(const struct shape *shape, int level);

@@ -92,7 +92,7 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
     else if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies), ARG(colours),
                         ARG(factor));
-    /* In pass 1 there is no finer level; focus_try has more than FINE_LEVELS fine levels. */
+    /* In pass 1 there is no finer level; focus_self_test has more than FINE_LEVELS fine levels. */
     if (status == STATUS_OK && level > 1 && level <= FINE_LEVELS && level <= focus->fine.levels) {
         work.kernel = "focus_follow";
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
@@ -209,13 +209,6 @@ static int rows_at_a_time(const struct focus *focus)
 
 /* ---------------------------------------------------------------- pass 1 */
 
-/* Returns the rows of a level of `height` rows that belong to a part of the image's rows. */
-static struct rows own_rows(struct rows part, int image, int height)
-{
-    return (struct rows){(int)((long long)part.begin * height / image),
-                         (int)((long long)part.end * height / image)};
-}
-
 /* Counts rows of the first picture's fine levels for the noise. */
 static enum status count_rows(struct focus *focus, struct rows part, const struct value *pyramid,
                               cl_mem counters, struct error *error)
@@ -223,7 +216,7 @@ static enum status count_rows(struct focus *focus, struct rows part, const struc
     enum status status = STATUS_OK;
     for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++) {
         const struct planes *subbands = &pyramid->planes[level];
-        const struct rows own = own_rows(part, focus->whole.height, subbands->height);
+        const struct rows own = dtcwt_part_rows(part, focus->whole.height, subbands->height);
         if (own.begin < own.end)
             status = noise_count(focus->run, &focus->whole, counters, level, subbands, false, NULL, NULL, own,
                                  error);
@@ -240,18 +233,8 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
     enum status status = STATUS_OK;
     for (int begin = 0; status == STATUS_OK && begin < fine->height; begin += step) {
         const struct rows part = {begin, begin + step < fine->height ? begin + step : fine->height};
-        const struct rows own = own_rows(part, fine->height, rows);
-        struct dtcwt_rows needed = {.places = counters ? NOISE_PLACES : 0};
-        /* Without counting, subbands have one row, as planes cannot be empty. */
-        for (int level = 1; level <= fine->levels; level++) {
-            const int height = dtcwt_lowpass_size(fine->height, level) / 2;
-            const struct rows counted = own_rows(part, fine->height, height);
-            needed.subbands[level] = counters
-                                         ? noise_neighbours(height, counted)
-                                         : rows_clip((struct rows){counted.begin, counted.begin + 1}, height);
-        }
-        needed.lowpass[fine->levels] = rows_aligned(own, 2);
-        dtcwt_forward_rows(fine, &needed);
+        const struct rows own = dtcwt_part_rows(part, fine->height, rows);
+        const struct dtcwt_rows needed = noise_part_rows(fine, part, counters != NULL);
         struct value pyramid = {.shape = focus->fine};
         status = forward_rows(focus, picture, &needed, &pyramid, error);
         if (status == STATUS_OK && counters)
@@ -296,26 +279,17 @@ static enum status add_coarse(struct focus *focus, int picture, cl_mem counters,
 static enum status invert_coarse(struct focus *focus, struct error *error)
 {
     struct run *run = focus->run;
-    struct planes lowpass = focus->merged.planes[0], output;
-    struct dtcwt_rows rows;
+    const struct value all = {.rows = rows_full(focus->whole.height)};
+    struct planes lowpass;
     enum status status = STATUS_OK;
-    dtcwt_inverse_rows(&focus->whole, rows_full(focus->whole.height), &rows);
-    for (int level = focus->whole.levels; status == STATUS_OK && level > focus->fine.levels; level--) {
-        struct rows strip = {0, 0};
+    for (int level = focus->whole.levels; status == STATUS_OK && level > focus->fine.levels; level--)
         status = divide_level(focus, level, error);
-        if (status == STATUS_OK)
-            status = dtcwt_inverse_output(run, &focus->whole, &rows, level, &focus->merged, &output, error);
-        while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
-            status = dtcwt_inverse_strip(run, &focus->whole, level, strip, &lowpass,
-                                         &focus->merged.planes[level], &output, error);
-        if (status == STATUS_OK && level < focus->whole.levels)
-            run_scratch_release(run, &lowpass);
-        lowpass = output;
-    }
+    if (status == STATUS_OK)
+        status = dtcwt_inverse_to(run, focus->fine.levels, &focus->merged, &all, &lowpass, error);
     if (status == STATUS_OK) {
-        run_scratch_keep(run, &output);
+        run_scratch_keep(run, &lowpass);
         planes_release(&run->pool, &focus->lowpass);
-        focus->lowpass = output;
+        focus->lowpass = lowpass;
     }
     value_release(run, &focus->merged);
     run_end_stage(run);
@@ -501,71 +475,53 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
     return status;
 }
 
-/* Merges planes in buffers with the same at half the contrast. */
-static enum status try_planes(struct focus *focus, const struct value *in, struct value *out,
-                              struct error *error)
+/* Merges an image in buffers with itself at half the contrast. params: the standard deviation of the noise.
+ */
+static enum status focus_test_buffers(struct run *run, const void *params, const struct value *in,
+                                      struct value *out, struct error *error)
 {
-    struct run *run = focus->run;
+    const struct focus_pictures pictures = {.shape = in->shape, .count = 2, .noise = *(const double *)params};
+    struct focus focus = focus_make(run, &pictures);
+    focus.whole.levels = OWN_LEVELS + 1; /* so that all kernels are launched */
+    focus.fine = focus.merged.shape = focus.whole;
     const struct rows all = rows_full(in->shape.height);
-    const int levels = focus->fine.levels;
+    const int levels = focus.fine.levels;
     const cl_float factor = 0.5F, offset = 0;
     const cl_int alpha = -1;
     struct value half = {.shape = in->shape, .rows = all};
     struct dtcwt_rows rows = {.places = 0};
-    dtcwt_inverse_rows(&focus->fine, all, &rows);
+    dtcwt_inverse_rows(&focus.fine, all, &rows);
     struct dtcwt_rows needed = rows;
-    dtcwt_forward_rows(&focus->fine, &needed);
+    dtcwt_forward_rows(&focus.fine, &needed);
     enum status status = run_output(run, &half, error);
     struct work work = run_work(run, "point", "linear", &half.planes[0]);
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&half.planes[0]),
                         ARG(factor), ARG(offset), ARG(alpha));
     if (status == STATUS_OK)
-        status = begin_winners(focus, all, error);
+        status = begin_winners(&focus, all, error);
     for (int i = 0; status == STATUS_OK && i < 2; i++) {
-        struct value pyramid = {.shape = focus->fine, .rows = all};
+        struct value pyramid = {.shape = focus.fine, .rows = all};
         status = dtcwt_forward(run, i == 0 ? in : &half, &needed, &pyramid, error);
         for (int level = 1; status == STATUS_OK && level <= levels; level++)
-            status = add_level(focus, i, level, &pyramid.planes[level], rows.subbands[level], error);
+            status = add_level(&focus, i, level, &pyramid.planes[level], rows.subbands[level], error);
         if (status == STATUS_OK)
-            status = add_winners(focus, i, error);
+            status = add_winners(&focus, i, error);
         if (status == STATUS_OK)
-            status = add_lowpass(focus, i, &pyramid.planes[0], error);
+            status = add_lowpass(&focus, i, &pyramid.planes[0], error);
         value_release(run, &pyramid);
     }
     for (int level = 1; status == STATUS_OK && level <= levels; level++)
-        status = divide_level(focus, level, error);
+        status = divide_level(&focus, level, error);
     if (status == STATUS_OK)
-        status = dtcwt_inverse(run, &focus->merged, out, error);
+        status = dtcwt_inverse(run, &focus.merged, out, error);
     value_release(run, &half);
-    focus_free(focus);
+    focus_free(&focus);
     return status;
 }
 
-enum status focus_try(struct run *run, double noise, const struct value *in, struct value *out,
-                      struct error *error)
+enum status focus_self_test(struct run *run, double noise, const struct value *in, struct value *out,
+                            struct error *error)
 {
-    const struct focus_pictures pictures = {.shape = in->shape, .count = 2, .noise = noise};
-    struct focus focus = focus_make(run, &pictures);
-    focus.whole.levels = OWN_LEVELS + 1; /* so that all kernels are launched */
-    focus.fine = focus.merged.shape = focus.whole;
-    if (run->memory == MEMORY_BUFFER)
-        return try_planes(&focus, in, out, error);
-    /* Images are copied to buffers and back. */
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    struct value from = *in, to = {.shape = out->shape, .rows = out->rows};
-    struct work fetch = run_work(run, "texels", "texels_to_planes", src);
-    struct work put = run_work(run, "texels", "planes_to_texels", dst);
-    run->memory = MEMORY_BUFFER;
-    const bool ok =
-        run_output(run, &from, error) == STATUS_OK &&
-        LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from.planes[0])) == STATUS_OK &&
-        try_planes(&focus, &from, &to, error) == STATUS_OK &&
-        LAUNCH(run->device, &put, error, ARG_PLANES(&to.planes[0]), ARG_PLANES(dst)) == STATUS_OK;
-    run->memory = MEMORY_IMAGE;
-    planes_release(&run->pool, &from.planes[0]);
-    planes_release(&run->pool, &to.planes[0]);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return run_in_buffers(run, focus_test_buffers, &noise, in, out, error);
 }

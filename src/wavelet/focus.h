@@ -42,8 +42,8 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
 
 /* Merges a picture with itself at half the contrast, for --selftest: launches the kernels of focus_merge, and
  * does not wait. `noise` as in struct focus_pictures, but not NAN. Allocates the planes of `out`. */
-enum status focus_try(struct run *run, double noise, const struct value *in, struct value *out,
-                      struct error *error);
+enum status focus_self_test(struct run *run, double noise, const struct value *in, struct value *out,
+                            struct error *error);
 
 /* The merge of --stack focus (merge_focus.c). `params` begins with struct merge_options. */
 extern const struct merge merge_focus;

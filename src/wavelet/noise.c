@@ -19,8 +19,6 @@
 #include "wavelet/noise.h"
 
 #include "base/exact.h"
-#include "wavelet/dtcwt_design.h"
-#include "wavelet/noise_estimate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -143,9 +141,19 @@ size_t noise_counters(const struct shape *shape)
            (CLASSES * BINS + CLASSES * sizeof(struct counted) / sizeof(cl_uint));
 }
 
-struct rows noise_neighbours(int height, struct rows own)
+struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct rows part, bool counts)
 {
-    return rows_clip((struct rows){own.begin - RADIUS, own.end + RADIUS}, height);
+    struct dtcwt_rows needed = {.places = counts ? NOISE_PLACES : 0};
+    int size = 0;
+    for (int level = 1; level <= pyramid->levels; level++) {
+        size = dtcwt_lowpass_size(pyramid->height, level);
+        const struct rows own = dtcwt_part_rows(part, pyramid->height, size / 2),
+                          one = {own.begin, own.begin + 1}, near = {own.begin - RADIUS, own.end + RADIUS};
+        needed.subbands[level] = rows_clip(counts ? near : one, size / 2);
+    }
+    needed.lowpass[pyramid->levels] = rows_aligned(dtcwt_part_rows(part, pyramid->height, size), 2);
+    dtcwt_forward_rows(pyramid, &needed);
+    return needed;
 }
 
 struct rows noise_live_rows(int height, struct rows own)

@@ -26,6 +26,7 @@
 #ifndef CLIMG_WAVELET_NOISE_H
 #define CLIMG_WAVELET_NOISE_H
 
+#include "wavelet/dtcwt_design.h"
 #include "wavelet/noise_estimate.h"
 
 /* Noise on the device, for the kernels of shrinkage. */
@@ -62,8 +63,10 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 /* Returns the number of counters for a pyramid of this shape. */
 size_t noise_counters(const struct shape *shape);
 
-/* Returns the subband rows that counting rows `own` of a level of `height` rows reads. */
-struct rows noise_neighbours(int height, struct rows own);
+/* Returns the rows of a pyramid from which a pass over the image computes the last lowpass, for rows `part`
+ * of the image. If the pass `counts` energies, too, subbands have the rows that this takes; else they have
+ * one row, as planes cannot be empty. */
+struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct rows part, bool counts);
 
 /* Counts the energies of rows `own` of a level; `subbands` has their neighbours, too. `live` has the level's
  * live cells; NULL: all coefficients that are not 0 are live. `opponent`: three colours are brightness and
