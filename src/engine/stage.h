@@ -302,6 +302,7 @@ struct merge_result {
 struct input_series {
     size_t count;
     const char *const *paths; /* in their order */
+    bool has_pages;           /* all pages of an input are merged, not only its first one */
 };
 
 /* Chroma planes of subsampled video, which have their own chain. A chroma pixel covers across x down luma

@@ -294,6 +294,9 @@ static enum status align_prepare_series(void *params, const struct settings *set
                     words[word]);
     if (!series)
         return STATUS_OK;
+    if (word == PREVIOUS && series->has_pages)
+        return fail(error, STATUS_USAGE,
+                    "previous registers the first page of each file, and pages=yes merges all; use first");
     align->found = allocate_zeroed(series->count, sizeof *align->found, "a series", error);
     if (!align->found)
         return STATUS_FAILED;

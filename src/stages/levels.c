@@ -113,6 +113,19 @@ static enum status levels_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
+/* Fails if numbers and percentages are one value, such as 255,100% in 8 bit. */
+static enum status levels_shape(const void *params, const struct shape *in, struct shape *out,
+                                struct error *error)
+{
+    const struct levels *levels = params;
+    const struct amount *black = &levels->ends.items[0], *white = &levels->ends.items[1];
+    (void)out;
+    if (levels->search.find || amount_value(in, black) != amount_value(in, white))
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "--levels: BLACK and WHITE are the same value, %.6g",
+                black->percent ? in->zero + (in->full - in->zero) * black->number / 100 : black->number);
+}
+
 /* Enqueues the mapping; with auto it may wait for a histogram. A channel whose samples are all equal is
  * copied.
  */
@@ -179,6 +192,7 @@ const struct stage stage_levels = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .check = levels_check,
+    .shape = levels_shape,
     .rows = rows_same,
     .analysis = &histogram_analysis,
     .caps = levels_caps,
