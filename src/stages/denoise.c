@@ -21,7 +21,7 @@ static void denoise_print_sigma(FILE *file, const void *params)
     shrink_print_sigma(file, ((const struct denoise *)params)->sigma);
 }
 
-/* Parses SIGMA or "auto". A word of quality= is answered by that key. */
+/* Parses SIGMA or "auto". For a choice of quality= the message suggests that key. */
 static enum status denoise_parse_sigma(const char *text, void *field, struct error *error)
 {
     if (strcmp(text, "high") == 0 || strcmp(text, "normal") == 0)
@@ -74,16 +74,17 @@ static const struct example examples[] = {
 static enum status denoise_shape(const void *params, const struct shape *in, struct shape *out,
                                  struct error *error)
 {
-    int levels = ((const struct denoise *)params)->levels, most = dtcwt_max_levels(in->width, in->height);
+    int levels = ((const struct denoise *)params)->levels,
+        max_levels = dtcwt_max_levels(in->width, in->height);
     (void)out;
-    if (levels > most)
+    if (levels > max_levels)
         return fail(error, STATUS_FAILED,
                     "--denoise: levels=%d: an image of %dx%d pixels allows at most %d levels", levels,
-                    in->width, in->height, most);
+                    in->width, in->height, max_levels);
     return STATUS_OK;
 }
 
-/* Uses a level less for subsampled chroma, so that its coarsest detail is as large as luma's. */
+/* Uses one level less for subsampled chroma, so that its coarsest detail is as large as luma's. */
 static enum status denoise_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct denoise *denoise = params;

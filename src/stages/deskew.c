@@ -2,18 +2,17 @@
  * (register/page_angle.h).
  *
  * A page without a clear angle, such as an empty one, stays as it is, with a warning: one page of a book
- * should not stop the others. The measurement of --rotate auto is the same, but its canvas grows as with any
- * angle. */
+ * should not stop the others. --rotate auto measures the same, but its canvas grows as with any angle. */
 #include "filters/warp.h"
 #include "register/page_angle.h"
 
 struct deskew {
-    double most; /* degrees */
+    double max_degrees; /* largest angle that is tried */
 };
 
 static const struct option options[] = {
     {.type = OPTION_REAL,
-     .offset = offsetof(struct deskew, most),
+     .offset = offsetof(struct deskew, max_degrees),
      .fallback = "15",
      .min = 1,
      .max = 45,
@@ -30,13 +29,14 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Replaces the stage by --rotate with the angle. */
 static enum status deskew_end(void *context, const void *params, const char *written,
                               struct replacement *replacement, struct error *error)
 {
     double degrees;
     (void)written;
-    if (page_angle_find(context, ((const struct deskew *)params)->most, &degrees, replacement, error) !=
-        STATUS_OK)
+    if (page_angle_find(context, ((const struct deskew *)params)->max_degrees, &degrees, replacement,
+                        error) != STATUS_OK)
         return STATUS_FAILED;
     snprintf(replacement->value, sizeof replacement->value, "%.3f,crop=same", degrees);
     return STATUS_OK;

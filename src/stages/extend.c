@@ -3,8 +3,7 @@
  *
  *     dst(x, y) = src(x - X, y - Y) inside the picture, otherwise the colour, or what the border rule says
  *
- * The canvas must contain the picture, so a wrong number fails instead of cropping; --crop does the opposite.
- */
+ * The canvas must contain the picture: a number that is too small fails instead of cropping. */
 #include "filters/canvas.h"
 
 static const struct option options[] = {

@@ -19,7 +19,7 @@ struct flip {
     struct affine map; /* from the output's chroma positions to the input's */
 };
 
-/* For chroma whose mirrored positions are between samples. */
+/* For chroma whose mirrored positions are between samples: the filter. */
 static const struct warp_options interpolation = {.resampler = RESAMPLE_BICUBIC, .outside = OUTSIDE_EDGE};
 
 enum { HORIZONTALLY, VERTICALLY };
@@ -70,7 +70,7 @@ static struct affine flip_inverse_map(const void *params, const struct shape *in
     return affine_move_origin(&affine, 0.5);
 }
 
-/* Interpolated chroma is no lossless move; it costs as much as a warp. */
+/* Interpolated chroma is a warp, not a lossless move. */
 static struct stage_caps flip_caps(const void *params)
 {
     const struct flip *flip = params;
