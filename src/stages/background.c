@@ -60,8 +60,7 @@ static const struct option options[] = {
      .max = MAX_RADIUS,
      .value = "RADIUS",
      .help = "in pixels; ball, tophat: the full width of the largest thing to keep, or more (a cell 100 "
-             "pixels wide: "
-             "100); divide: a standard deviation, 2 to 3 lines of text high",
+             "pixels wide: 100); divide: a standard deviation, 2 to 3 lines of text high",
      .hint = "--background removes an uneven background; a canvas colour is --extend WxH,color=white"},
     {.name = "method",
      .type = OPTION_CHOICE,
@@ -341,24 +340,22 @@ static enum status run_background(struct run *run, const void *params, const str
 const struct stage stage_background = {
     .name = "background",
     .brief = "remove an uneven background",
-    .manual =
-        "Removes what changes slowly and keeps what is smaller than RADIUS, channel by channel, so colours "
-        "can shift: for stained tissue use method=divide, or --gray first. A dark background becomes "
-        "black, with divide half of full scale; with light=yes a light background becomes white. Alpha is "
-        "unchanged.\n\n"
-        "ball: brightness is height, and a ball of radius RADIUS rolls along the underside of the picture. "
-        "What the ball touches is background; the rest stays. The result equals ImageJ's \"Subtract "
-        "Background\" with \"Disable smoothing\" and \"Separate colors\" to less than a count. A large "
-        "ball rolls below a reduced copy of the picture. Full scale is 255 pixels high; to match ImageJ on "
-        "16 bit give counts=65535, on floats counts=1.\n\n"
-        "tophat: the picture minus its opening by a square of 2 * RADIUS + 1 pixels a side, as "
-        "scipy.ndimage.white_tophat; with light=yes minus its closing. Pixels beyond the border follow "
-        "--edge.\n\n"
-        "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
-        "uneven light. Pixels as bright as their surroundings become half of full scale; with light=yes "
-        "white. Large pictures are read twice if RADIUS is 6 or more. First cut off what is not paper, also "
-        "the black corners of --rotate (crop=inside there): "
-        "they darken the blur.",
+    .manual = "Removes what changes slowly and keeps what is smaller than RADIUS, channel by channel, so "
+              "colours can shift: for stained tissue use method=divide, or --gray first. A dark background "
+              "becomes black, with divide half of full scale; with light=yes a light background becomes "
+              "white. Alpha is unchanged.\n\n"
+              "ball: brightness is height, and a ball of radius RADIUS rolls along the underside of the "
+              "picture. What the ball touches is background; the rest stays. The result equals ImageJ's "
+              "\"Subtract Background\" with \"Disable smoothing\" and \"Separate colors\" to less than a "
+              "count. A large ball rolls below a reduced copy of the picture. Full scale is 255 pixels high; "
+              "to match ImageJ on 16 bit give counts=65535, on floats counts=1.\n\n"
+              "tophat: the picture minus its opening by a square of 2 * RADIUS + 1 pixels a side, as "
+              "scipy.ndimage.white_tophat; with light=yes minus its closing. Pixels beyond the border follow "
+              "--edge.\n\n"
+              "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
+              "uneven light. Pixels as bright as their surroundings become half of full scale; with "
+              "light=yes white. Large pictures are read twice if RADIUS is 6 or more. First cut off what is "
+              "not paper, also the black corners of --rotate (crop=inside there): they darken the blur.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct background),

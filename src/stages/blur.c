@@ -25,8 +25,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"climg samples/scene.png --blur 2 blurred.png", "soften a picture"},
     {"climg samples/soft-alpha.png --blur 4,truncate=3 soft.png",
-     "a shorter, faster filter; nothing bleeds out of "
-     "transparent pixels"},
+     "a shorter, faster filter; nothing bleeds out of transparent pixels"},
     {NULL, NULL},
 };
 

@@ -255,14 +255,13 @@ static enum status run_convolve(struct run *run, const void *params, const struc
 const struct stage stage_convolve = {
     .name = "convolve",
     .brief = "convolution with your own kernel",
-    .manual =
-        "KERNEL is a list of taps, used along x and along y (\"1 4 6 4 1\"); two lists, the taps along x "
-        "and, after a slash, the taps along y (\"-1 0 1 / 1 2 1\"); or @FILE, a text file with a matrix of "
-        "numbers, one row a line (# begins a comment). Taps apply in correlation order (not flipped); the "
-        "centre is the middle tap, of an even number the one after the middle. A matrix of rank 1 runs as "
-        "two separable passes.\n\n"
-        "Alpha is filtered like colour, except by a kernel whose sum is 0, which leaves alpha unchanged "
-        "and adds the bias to colour alone.",
+    .manual = "KERNEL is a list of taps, used along x and along y (\"1 4 6 4 1\"); two lists, the taps along "
+              "x and, after a slash, the taps along y (\"-1 0 1 / 1 2 1\"); or @FILE, a text file with a "
+              "matrix of numbers, one row a line (# begins a comment). Taps apply in correlation order (not "
+              "flipped); the centre is the middle tap, of an even number the one after the middle. A matrix "
+              "of rank 1 runs as two separable passes.\n\n"
+              "Alpha is filtered like colour, except by a kernel whose sum is 0, which leaves alpha "
+              "unchanged and adds the bias to colour alone.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct convolve),

@@ -115,12 +115,11 @@ static struct stage_caps crop_caps(const void *params)
 const struct stage stage_crop = {
     .name = "crop",
     .brief = "keep a part of the picture",
-    .manual =
-        "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is where "
-        "the part begins; without it the part is in the middle, or where gravity= says. The part must be "
-        "inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
-        "Left and top are those of the picture as it is seen: a photo that is stored on its side is turned "
-        "first, unless --stored-orientation is given.",
+    .manual = "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is "
+              "where the part begins; without it the part is in the middle, or where gravity= says. The part "
+              "must be inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
+              "Left and top are those of the picture as it is seen: a photo that is stored on its side is "
+              "turned first, unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct crop),

@@ -35,8 +35,8 @@ static const struct option options[] = {
      .fallback = "auto",
      .value = "SIGMA",
      .optional = true,
-     .help = "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; "
-             "auto estimates it",
+     .help =
+         "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; auto estimates it",
      .parse = denoise_parse_sigma,
      .print = denoise_print_sigma},
     {.name = "levels",
@@ -107,27 +107,26 @@ static struct stage_caps denoise_caps(const void *params)
 const struct stage stage_denoise = {
     .name = "denoise",
     .brief = "remove noise, keep detail",
-    .manual = "Splits the picture into detail of several sizes and directions (--help=wavelet), weakens "
-              "detail that is no stronger than noise, judged together with its neighbours, and "
-              "reconstructs the picture (--help=shrink).\n\n"
-              "Without SIGMA the noise is estimated from flat places: for each size of detail, in "
-              "brightness and in colour, and for dark, middle and bright places. Places that are "
-              "clipped, transparent or of one colour do not count. This suits photographs from cameras "
-              "and phones, also JPEG, and plain white noise. -v and --report print the estimate. "
-              "strength=1.3 smooths more, strength=0.7 less. With SIGMA the noise is assumed to be "
-              "white: equally strong everywhere and at every size of detail.\n\n"
-              "quality=high adds a second step: 8x8 cosine transforms at every second pixel are shrunk "
-              "by signal and noise as the first result shows them. It takes about twice as long, and "
-              "gains 0.2 dB for white noise and 0.1 dB for photographs.\n\n"
-              "Of video (Y4M) the noise is found in the first frame, in brightness and in colour, and "
-              "then once in 24 frames: what is found in each frame would differ a little, and flicker. "
-              "A frame of one colour keeps the noise of earlier frames.\n\n"
-              "Three colours are treated as brightness and colour differences. A colour that is "
-              "constant stays as it is. If the noise of the colours differs by more than a factor of "
-              "four, each is denoised by itself. NaN and infinities stay what they are and do not "
-              "spread.\n\n"
-              "Large pictures are processed in slices, after a first pass over the whole picture; in "
-              "between its rows are kept in a temporary file (TMPDIR).",
+    .manual =
+        "Splits the picture into detail of several sizes and directions (--help=wavelet), weakens detail "
+        "that is no stronger than noise, judged together with its neighbours, and reconstructs the picture "
+        "(--help=shrink).\n\n"
+        "Without SIGMA the noise is estimated from flat places: for each size of detail, in brightness and "
+        "in colour, and for dark, middle and bright places. Places that are clipped, transparent or of one "
+        "colour do not count. This suits photographs from cameras and phones, also JPEG, and plain white "
+        "noise. -v and --report print the estimate. strength=1.3 smooths more, strength=0.7 less. With SIGMA "
+        "the noise is assumed to be white: equally strong everywhere and at every size of detail.\n\n"
+        "quality=high adds a second step: 8x8 cosine transforms at every second pixel are shrunk by signal "
+        "and noise as the first result shows them. It takes about twice as long, and gains 0.2 dB for white "
+        "noise and 0.1 dB for photographs.\n\n"
+        "Of video (Y4M) the noise is found in the first frame, in brightness and in colour, and then once in "
+        "24 frames: what is found in each frame would differ a little, and flicker. A frame of one colour "
+        "keeps the noise of earlier frames.\n\n"
+        "Three colours are treated as brightness and colour differences. A colour that is constant stays as "
+        "it is. If the noise of the colours differs by more than a factor of four, each is denoised by "
+        "itself. NaN and infinities stay what they are and do not spread.\n\n"
+        "Large pictures are processed in slices, after a first pass over the whole picture; in between its "
+        "rows are kept in a temporary file (TMPDIR).",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct denoise),

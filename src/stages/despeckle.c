@@ -128,13 +128,12 @@ const struct stage stage_despeckle = {
     .name = "despeckle",
     .brief = "remove small objects, black or white",
     .manual = "Removes the small objects of a black-and-white picture: paints black objects of fewer than N "
-              "pixels white; with objects=white, paints white objects black. Pixels that touch each "
-              "other, also by a corner, are one object, as in scipy.ndimage.label with a structure of "
-              "ones. Samples below half of full scale are black, all others white, in each colour "
-              "separately, so put --threshold before it. Pixels that stay are unchanged, as are alpha "
-              "and NaN.\n\n"
-              "A full stop of ordinary text has about D * D / 5000 pixels at D dots per inch: 18 at "
-              "300 dpi. Half of that is a good N.",
+              "pixels white; with objects=white, paints white objects black. Pixels that touch each other, "
+              "also by a corner, are one object, as in scipy.ndimage.label with a structure of ones. Samples "
+              "below half of full scale are black, all others white, in each colour separately, so put "
+              "--threshold before it. Pixels that stay are unchanged, as are alpha and NaN.\n\n"
+              "A full stop of ordinary text has about D * D / 5000 pixels at D dots per inch: 18 at 300 dpi. "
+              "Half of that is a good N.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct despeckle),

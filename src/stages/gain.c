@@ -124,10 +124,9 @@ static struct stage_caps gain_caps(const void *params)
 const struct stage stage_gain = {
     .name = "gain",
     .brief = "multiply levels of a pyramid",
-    .manual =
-        "Multiplies all subbands of a level, or the lowpass, by a factor: above 1 strengthens the detail "
-        "of that size (level 1 about two pixels, level 2 four, and so on), below 1 weakens it, 0 removes "
-        "it. Other levels, and alpha, are unchanged.",
+    .manual = "Multiplies all subbands of a level, or the lowpass, by a factor: above 1 strengthens the "
+              "detail of that size (level 1 about two pixels, level 2 four, and so on), below 1 weakens it, "
+              "0 removes it. Other levels, and alpha, are unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gain),

@@ -41,8 +41,8 @@ const struct stage stage_gradient = {
     .brief = "magnitude of the gradient",
     .manual =
         "Computes the magnitude of the gradient of the picture smoothed by a Gaussian: the picture is "
-        "filtered with the derivatives of a Gaussian along x and along y, and the two are combined, "
-        "channel by channel. A step of full scale gives about 0.4 / SIGMA at its middle. Alpha is unchanged.",
+        "filtered with the derivatives of a Gaussian along x and along y, and the two are combined, channel "
+        "by channel. A step of full scale gives about 0.4 / SIGMA at its middle. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gaussian),

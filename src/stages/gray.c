@@ -93,12 +93,12 @@ static struct stage_caps gray_caps(const void *params)
 const struct stage stage_gray = {
     .name = "gray",
     .brief = "one channel from three colours",
-    .manual = "Makes a gray picture. rec709 weighs red, green and blue by 0.2126, 0.7152 and 0.0722, which "
-              "is how bright they look (ITU-R BT.709), or by the luminances of the primaries of the file's "
-              "profile; with --linear that is the true luminance. R, G and B take one channel; mean averages "
-              "the three. Alpha is kept; A makes the alpha channel the picture, which then has no alpha. A "
-              "picture that is already gray is unchanged. If the file has a profile, the output has a "
-              "profile of gray with the same curve.",
+    .manual =
+        "Makes a gray picture. rec709 weighs red, green and blue by 0.2126, 0.7152 and 0.0722, which is how "
+        "bright they look (ITU-R BT.709), or by the luminances of the primaries of the file's profile; with "
+        "--linear that is the true luminance. R, G and B take one channel; mean averages the three. Alpha is "
+        "kept; A makes the alpha channel the picture, which then has no alpha. A picture that is already "
+        "gray is unchanged. If the file has a profile, the output has a profile of gray with the same curve.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gray),

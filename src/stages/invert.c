@@ -40,8 +40,7 @@ const struct stage stage_invert = {
     .name = "invert",
     .brief = "negative: 1 - value",
     .manual = "Replaces every colour value v by 1 - v, full scale being 1. 8-bit samples s become 255 - s, "
-              "and signed "
-              "samples -1 - s, so that the least becomes the largest. Alpha is unchanged.",
+              "and signed samples -1 - s, so that the least becomes the largest. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .in = KIND_IMAGE,

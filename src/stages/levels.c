@@ -177,14 +177,14 @@ const struct stage stage_levels = {
     .name = "levels",
     .brief = "set black, white and gamma",
     .manual =
-        "Maps BLACK to 0 and WHITE to full scale, linearly; values beyond are clipped. For floats BLACK "
-        "and WHITE are sample values, and the result is 0 to 1. WHITE below BLACK gives a negative. "
-        "gamma=G raises the result to the power of 1/G. Alpha is unchanged.\n\n"
+        "Maps BLACK to 0 and WHITE to full scale, linearly; values beyond are clipped. For floats BLACK and "
+        "WHITE are sample values, and the result is 0 to 1. WHITE below BLACK gives a negative. gamma=G "
+        "raises the result to the power of 1/G. Alpha is unchanged.\n\n"
         "auto finds the darkest and lightest values, ignoring clip=P% of the samples at each end; -v and "
         "--report print them. All colours are stretched alike, which keeps their balance; channels=each "
         "stretches each colour separately, which removes a colour cast. Fully transparent pixels do not "
-        "count. Integers are counted with 16 bits, floats with 11 significant bits of their distance from "
-        "a sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
+        "count. Integers are counted with 16 bits, floats with 11 significant bits of their distance from a "
+        "sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
         "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,

@@ -30,10 +30,9 @@ static enum status median_check(void *params, struct error *error)
 const struct stage stage_median = {
     .name = "median",
     .brief = "median of a window",
-    .manual =
-        "Replaces each value by the median of the window around it, channel by channel: noise in single "
-        "pixels disappears, edges stay. RADIUS 2 is a window of 5x5. Equal to --rank RADIUS,percent=50, "
-        "whose help explains NaN, alpha and the border.",
+    .manual = "Replaces each value by the median of the window around it, channel by channel: noise in "
+              "single pixels disappears, edges stay. RADIUS 2 is a window of 5x5. Equal to --rank "
+              "RADIUS,percent=50, whose help explains NaN, alpha and the border.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rank),

@@ -183,14 +183,13 @@ static struct stage_caps mosaic_caps(const void *params)
 const struct stage stage_mosaic = {
     .name = "mosaic",
     .brief = "one picture of a whole pyramid",
-    .manual =
-        "Shows every level of a pyramid side by side. A level is a block of six cells, stripes at 15, 45 "
-        "and 75 degrees in the upper row, at -15, -45 and -75 degrees below. Level 1 is on the left, level "
-        "2 at the upper right, the smaller levels and then the lowpass below level 2.\n\n"
-        "magnitude shows sqrt(gain * |z| / the largest |z| of the level), at most 1, channel by channel; "
-        "real and imaginary show the signed square root around middle gray; phase shows the phase as hue "
-        "(0 red, 120 degrees green, 240 degrees blue) and the magnitude as brightness, of the mean of the "
-        "colour channels. The picture is opaque.",
+    .manual = "Shows every level of a pyramid side by side. A level is a block of six cells, stripes at 15, "
+              "45 and 75 degrees in the upper row, at -15, -45 and -75 degrees below. Level 1 is on the "
+              "left, level 2 at the upper right, the smaller levels and then the lowpass below level 2.\n\n"
+              "magnitude shows sqrt(gain * |z| / the largest |z| of the level), at most 1, channel by "
+              "channel; real and imaginary show the signed square root around middle gray; phase shows the "
+              "phase as hue (0 red, 120 degrees green, 240 degrees blue) and the magnitude as brightness, of "
+              "the mean of the colour channels. The picture is opaque.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct mosaic),

@@ -45,9 +45,8 @@ static const struct option options[] = {
      .value = "BASE|auto",
      .parse = parse_film,
      .print = print_film,
-     .help =
-         "the film base, which becomes black, and perhaps the densest film, which becomes white, as sample "
-         "values or percent: R,G,B or R,G,B,R,G,B; of gray one or two"},
+     .help = "the film base, which becomes black, and perhaps the densest film, which becomes white, as "
+             "sample values or percent: R,G,B or R,G,B,R,G,B; of gray one or two"},
     {.type = OPTION_END},
 };
 
@@ -127,10 +126,9 @@ static enum status run_negative(struct run *run, const void *params, const struc
     if (negative->search.find)
         run_report(run, report);
     if (is_black || is_light)
-        run_warn(
-            run, 0,
-            "the darkest part is as black as a film holder, or the lightest as white as a hole in the film; "
-            "cut these off before --negative, with --crop WxH+X+Y");
+        run_warn(run, 0,
+                 "the darkest part is as black as a film holder, or the lightest as white as a hole in the "
+                 "film; cut these off before --negative, with --crop WxH+X+Y");
     struct work work = run_work(run, "negative", "negative", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(base),
                   ARG(gain), ARG(channels), ARG(alpha));

@@ -43,15 +43,14 @@ static enum status run_over(struct run *run, const void *params, const struct va
 const struct stage stage_over = {
     .name = "over",
     .brief = "divide by a picture, such as a flat field",
-    .manual =
-        "Divides by FILE and multiplies by its mean, for each colour by itself. A flat field is a "
-        "picture of an evenly lit surface; it shows how much light each pixel gets. What the lens darkens "
-        "in the corners, and dust, disappear. Pixels of FILE that are 0, negative, NaN or infinite "
-        "change nothing. FILE has the size of the picture at this point of the chain, and its colours, "
-        "or gray for all of them; of several pages the first counts. Its depth may be another; "
-        "--linear and --range apply to it as to the input, and its alpha is ignored. Light and "
-        "not display values should be divided: add --linear for photographs. FILE is turned as "
-        "its orientation says, unless --stored-orientation is given.",
+    .manual = "Divides by FILE and multiplies by its mean, for each colour by itself. A flat field is a "
+              "picture of an evenly lit surface; it shows how much light each pixel gets. What the lens "
+              "darkens in the corners, and dust, disappear. Pixels of FILE that are 0, negative, NaN or "
+              "infinite change nothing. FILE has the size of the picture at this point of the chain, and its "
+              "colours, or gray for all of them; of several pages the first counts. Its depth may be "
+              "another; --linear and --range apply to it as to the input, and its alpha is ignored. Light "
+              "and not display values should be divided: add --linear for photographs. FILE is turned as its "
+              "orientation says, unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct operand),

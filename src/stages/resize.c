@@ -123,9 +123,8 @@ static const struct option options[] = {
      .offset = offsetof(struct params, fit),
      .fallback = "inside",
      .choices = "inside|cover|exact",
-     .help =
-         "inside: no side is longer than WIDTHxHEIGHT; cover: fill WIDTHxHEIGHT and crop the rest; exact: "
-         "stretch to WIDTHxHEIGHT"},
+     .help = "inside: no side is longer than WIDTHxHEIGHT; cover: fill WIDTHxHEIGHT and crop the rest; "
+             "exact: stretch to WIDTHxHEIGHT"},
     {.name = "only",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct params, size.only),

@@ -271,10 +271,9 @@ static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chr
         return STATUS_OK;
     }
     if (chroma->across != chroma->down)
-        return fail(
-            error, STATUS_FAILED,
-            "works on video whose colour is as wide as high, 4:2:0 or 4:4:4; convert it first, as with "
-            "ffmpeg -pix_fmt yuv444p");
+        return fail(error, STATUS_FAILED,
+                    "works on video whose colour is as wide as high, 4:2:0 or 4:4:4; convert it first, as "
+                    "with ffmpeg -pix_fmt yuv444p");
     return warp_adapt_options_to_chroma(&rotate->options, chroma, error);
 }
 
@@ -326,10 +325,10 @@ const struct stage stage_rotate = {
     .name = "rotate",
     .brief = "rotate by any angle",
     .manual =
-        "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; size=WxH "
-        "crops or extends the result around its centre. Multiples of 90 copy the samples unchanged, also "
-        "16 bit and float. Other angles interpolate as --warp does. Beyond the picture everything is 0: "
-        "black, or transparent if the picture has alpha; with outside=edge the rule of --edge applies.\n\n"
+        "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; size=WxH crops "
+        "or extends the result around its centre. Multiples of 90 copy the samples unchanged, also 16 bit "
+        "and float. Other angles interpolate as --warp does. Beyond the picture everything is 0: black, or "
+        "transparent if the picture has alpha; with outside=edge the rule of --edge applies.\n\n"
         "auto finds the angle, as --deskew does, of at most 15 degrees; a page without a clear angle is not "
         "turned, and a warning says so.\n\n"
         "crop=inside cuts the result to the rectangle of the largest area that has no empty corner: a "

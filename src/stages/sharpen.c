@@ -70,9 +70,8 @@ static enum status run_sharpen(struct run *run, const void *params, const struct
 const struct stage stage_sharpen = {
     .name = "sharpen",
     .brief = "unsharp mask",
-    .manual =
-        "Adds AMOUNT times the detail, which is the difference between the picture and its Gaussian blur, "
-        "if that difference is at least T. Alpha is unchanged.",
+    .manual = "Adds AMOUNT times the detail, which is the difference between the picture and its Gaussian "
+              "blur, if that difference is at least T. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct sharpen),

@@ -445,28 +445,28 @@ static struct stage_caps threshold_caps(const void *params)
 const struct stage stage_threshold = {
     .name = "threshold",
     .brief = "black or white, nothing between",
-    .manual = "Sets every sample above V to full scale and every other sample to 0. Compares each colour by "
-              "itself, so pixels of RGB can become red, cyan or yellow, even if all colours have one V; for "
-              "a black-and-white picture put --gray before it. For floats V is a sample value. Alpha is "
-              "unchanged.\n\n"
-              "otsu chooses the V with the largest variance between the samples above and below it; "
-              "channels=each does so for each colour; -v and --report print it. Fully transparent pixels do "
-              "not count. Integers are counted with 16 bits, floats with 11 significant bits of their "
-              "distance from a sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
-              "sauvola, niblack and wolf find a V for each pixel, from mean m and standard deviation s of "
-              "the window of 2 N + 1 pixels a side around it, so that shadows on a page do not become "
-              "black:\n\n"
-              "niblack: V = m - K s. Paper without text becomes speckled.\n\n"
-              "sauvola: V = m (1 + K (s / R - 1)), R half of full scale. For dark text on lighter paper.\n\n"
-              "wolf: V = m + K (m - M) (s / R - 1), M the smallest sample and R the largest s of the "
-              "picture, or with channels=each of each colour. For faint text; its authors use K = 0.5.\n\n"
-              "The first two are scikit-image's threshold_niblack and threshold_sauvola, except at the "
-              "border, where --edge applies. The time does not depend on N. With invert=yes the samples are "
-              "negated first, as by --invert. Transparent pixels count as black. If the window contains NaN, "
-              "the pixel becomes black. wolf reads large pictures twice. W. Niblack, \"An Introduction to "
-              "Digital Image Processing\" (1986); J. Sauvola and M. Pietikainen, Pattern Recognition 33 "
-              "(2000); C. Wolf and J.-M. Jolion, Pattern Analysis and Applications 6 (2003).\n\n"
-              "With --linear, numbers and percentages are amounts of light.",
+    .manual =
+        "Sets every sample above V to full scale and every other sample to 0. Compares each colour by "
+        "itself, so pixels of RGB can become red, cyan or yellow, even if all colours have one V; for a "
+        "black-and-white picture put --gray before it. For floats V is a sample value. Alpha is "
+        "unchanged.\n\n"
+        "otsu chooses the V with the largest variance between the samples above and below it; channels=each "
+        "does so for each colour; -v and --report print it. Fully transparent pixels do not count. Integers "
+        "are counted with 16 bits, floats with 11 significant bits of their distance from a sample of the "
+        "first row. Large pictures are read twice, as with --denoise.\n\n"
+        "sauvola, niblack and wolf find a V for each pixel, from mean m and standard deviation s of the "
+        "window of 2 N + 1 pixels a side around it, so that shadows on a page do not become black:\n\n"
+        "niblack: V = m - K s. Paper without text becomes speckled.\n\n"
+        "sauvola: V = m (1 + K (s / R - 1)), R half of full scale. For dark text on lighter paper.\n\n"
+        "wolf: V = m + K (m - M) (s / R - 1), M the smallest sample and R the largest s of the picture, or "
+        "with channels=each of each colour. For faint text; its authors use K = 0.5.\n\n"
+        "The first two are scikit-image's threshold_niblack and threshold_sauvola, except at the border, "
+        "where --edge applies. The time does not depend on N. With invert=yes the samples are negated first, "
+        "as by --invert. Transparent pixels count as black. If the window contains NaN, the pixel becomes "
+        "black. wolf reads large pictures twice. W. Niblack, \"An Introduction to Digital Image Processing\" "
+        "(1986); J. Sauvola and M. Pietikainen, Pattern Recognition 33 (2000); C. Wolf and J.-M. Jolion, "
+        "Pattern Analysis and Applications 6 (2003).\n\n"
+        "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct threshold),

@@ -39,8 +39,7 @@ static const struct option options[] = {
      .value = "TOLERANCE",
      .optional = true,
      .help = "difference from the corner's colour that still counts as border: a sample value (0 to 255 in 8 "
-             "bit), or "
-             "percent of full scale",
+             "bit), or percent of full scale",
      .parse = parse_tolerance,
      .print = print_tolerance},
     {.type = OPTION_END},
@@ -194,14 +193,14 @@ static struct stage_caps trim_caps(const void *params)
 const struct stage stage_trim = {
     .name = "trim",
     .brief = "cut a uniform border away",
-    .manual = "Cuts off the rows and columns at each side whose pixels all have the colour of a corner: at "
-              "the top and the left that of the top left pixel, at the right of the top right one, at "
-              "the bottom of the bottom left one. Colours may differ by TOLERANCE in each channel, "
-              "which allows for the noise of JPEG and of scanners; alpha counts as a channel, and "
-              "colours of transparent pixels do not. Samples that stay are copied unchanged, as by "
-              "--crop. -v and --report give the part, as --crop takes it.\n\n"
-              "A picture of one colour stays as it is, with a warning. The picture is read "
-              "twice; a pipe is first copied to a temporary file. Video is refused.",
+    .manual =
+        "Cuts off the rows and columns at each side whose pixels all have the colour of a corner: at the top "
+        "and the left that of the top left pixel, at the right of the top right one, at the bottom of the "
+        "bottom left one. Colours may differ by TOLERANCE in each channel, which allows for the noise of "
+        "JPEG and of scanners; alpha counts as a channel, and colours of transparent pixels do not. Samples "
+        "that stay are copied unchanged, as by --crop. -v and --report give the part, as --crop takes it.\n\n"
+        "A picture of one colour stays as it is, with a warning. The picture is read twice; a pipe is first "
+        "copied to a temporary file. Video is refused.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct trim),

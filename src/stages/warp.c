@@ -240,18 +240,17 @@ static void warp_release(void *params)
 const struct stage stage_warp = {
     .name = "warp",
     .brief = "affine warp",
-    .manual = "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as in "
-              "ImageJ, OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform: the matrix maps the "
-              "output to the input. (0, 0) is the centre of the first pixel. The result has the size of the "
-              "input unless size is given. @FILE reads the matrix from a file, as --align with matrix=FILE "
-              "writes it; the CSV that it writes before --stack has one for each input, and goes before "
-              "--stack, too.\n\n"
-              "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
-              "nearest copies pixels and never averages; lanczos (a = 3) keeps the most detail and rings a "
-              "little at hard edges. If the picture shrinks, the other filters are widened along x and y by "
-              "the length of one output pixel's step, unless antialias=no. Beyond the picture everything is "
-              "0: black, or transparent if the picture has alpha; with outside=edge the rule of --edge "
-              "applies.",
+    .manual =
+        "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as in ImageJ, "
+        "OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform: the matrix maps the output to the "
+        "input. (0, 0) is the centre of the first pixel. The result has the size of the input unless size is "
+        "given. @FILE reads the matrix from a file, as --align with matrix=FILE writes it; the CSV that it "
+        "writes before --stack has one for each input, and goes before --stack, too.\n\n"
+        "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; nearest "
+        "copies pixels and never averages; lanczos (a = 3) keeps the most detail and rings a little at hard "
+        "edges. If the picture shrinks, the other filters are widened along x and y by the length of one "
+        "output pixel's step, unless antialias=no. Beyond the picture everything is 0: black, or transparent "
+        "if the picture has alpha; with outside=edge the rule of --edge applies.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct warp),

@@ -108,12 +108,11 @@ const struct stage stage_wavelet = {
     .brief = "dual-tree complex wavelet transform",
     .manual =
         "Splits the picture into a lowpass of about 1 / 2^(LEVELS - 1) of its size and, on each level, six "
-        "complex subbands: stripes at 15, 45, 75, -75, -45 and -15 degrees (anticlockwise from "
-        "horizontal). Their magnitude hardly changes when the picture shifts, which sets this transform "
-        "apart from the ordinary wavelet transform. Any size works; borders are mirrored, independent of "
-        "--edge.\n\n"
-        "The result is a pyramid. A TIFF keeps every coefficient (--inverse-wavelet and Python read it); "
-        "in any other format, or before an image stage, it becomes the picture that --mosaic makes. "
+        "complex subbands: stripes at 15, 45, 75, -75, -45 and -15 degrees (anticlockwise from horizontal). "
+        "Their magnitude hardly changes when the picture shifts, which sets this transform apart from the "
+        "ordinary wavelet transform. Any size works; borders are mirrored, independent of --edge.\n\n"
+        "The result is a pyramid. A TIFF keeps every coefficient (--inverse-wavelet and Python read it); in "
+        "any other format, or before an image stage, it becomes the picture that --mosaic makes. "
         "--inverse-wavelet reconstructs the image.",
     .examples = examples,
     .options = options,
