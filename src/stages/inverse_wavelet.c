@@ -1,11 +1,10 @@
 /* Inverse dual-tree complex wavelet transform (wavelet/dtcwt.h), from a pyramid to an image.
  *
- * The shape of the pyramid names the size of the image and the filters. So the stage has no options, and also
- * serves pyramids that were read from a TIFF. Without changes in between, the transform reconstructs the
- * image to rounding.
+ * The shape of the pyramid contains the size of the image and the filters. So the stage has no options, and
+ * also inverts pyramids that were read from a TIFF. An unchanged pyramid gives its image up to rounding.
  *
- * Rows of a pyramid are counted in rows of the image, hence rows_same(). A slice needs coefficients of many
- * more rows on the coarse levels (caps.large_halo); the forward transform computes them (wavelet.c). */
+ * Rows of a pyramid are counted in rows of the image, hence rows_same(). The forward transform computes the
+ * coefficients that a slice needs beyond its rows (wavelet.c), on coarse levels many (caps.large_halo). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 

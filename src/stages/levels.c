@@ -2,11 +2,11 @@
  *
  *     dst = clip((src - black) / (white - black), 0, 1) ^ (1 / gamma)
  *
- * With `auto`, black and white are found in the histogram of the whole picture (filters/histogram.h), before
- * its slices are processed: the values that leave a share of `clip` of the samples outside, the rule of
- * Pillow's ImageOps.autocontrast. Groups are then not possible, because each picture has its own values.
+ * With `auto`, black and white come from the histogram of the whole picture (filters/histogram.h), before its
+ * slices are processed: at each end `clip` percent of the samples are beyond them, as in Pillow's
+ * ImageOps.autocontrast. As each picture has its own values, there are no groups then.
  *
- * Results are clipped, other than in most stages, as negative numbers do not have real powers. Colour is
+ * Unlike most stages this one clips its results, as negative numbers have no real powers. Colour is
  * premultiplied by alpha: the kernel scales black and white by alpha, too, instead of dividing. */
 #include "filters/histogram.h"
 
@@ -54,8 +54,8 @@ static void print_clip(FILE *file, const void *params)
     amount_print(file, &((const struct levels *)params)->clip);
 }
 
-/* Callback `unused` of keys that only auto has. */
-static const char *needs_auto(const void *params)
+/* Returns why a key of auto has no effect, or NULL. */
+static const char *auto_unused(const void *params)
 {
     return ((const struct levels *)params)->ends.count == 0 ? NULL : "belongs to auto";
 }
@@ -85,8 +85,8 @@ static const struct option options[] = {
      .help = "auto: share of the samples that may become black, and the same for white",
      .parse = parse_clip,
      .print = print_clip,
-     .unused = needs_auto},
-    HISTOGRAM_CHANNELS(needs_auto),
+     .unused = auto_unused},
+    HISTOGRAM_CHANNELS(auto_unused),
     {.type = OPTION_END},
 };
 
@@ -98,13 +98,12 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Finds black and white. */
+/* Finds black and white for `auto`. */
 static void find_ends(const void *params, const struct histogram *histogram, float found[2])
 {
     histogram_ends(histogram, ((const struct levels *)params)->clip.number, found);
 }
 
-/* Sets the search for auto. */
 static enum status levels_check(void *params, struct error *error)
 {
     struct levels *levels = params;
@@ -126,9 +125,7 @@ static enum status levels_shape(const void *params, const struct shape *in, stru
                 black->percent ? in->zero + (in->full - in->zero) * black->number / 100 : black->number);
 }
 
-/* Enqueues the mapping; with auto it may wait for a histogram. A channel whose samples are all equal is
- * copied.
- */
+/* Enqueues the mapping; with auto it may wait for a histogram. A channel of one value is copied. */
 static enum status run_levels(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {

@@ -1,5 +1,5 @@
-/* Subtracts a picture, such as a dark frame: v - w, for each colour. Colour is premultiplied, so the kernel
- * multiplies w by alpha (filters/operand.h). */
+/* Subtracts a picture, such as a dark frame: dst = src - operand, for each colour. Colour is premultiplied,
+ * so the kernel multiplies the operand by alpha (filters/operand.h). */
 #include "filters/operand.h"
 
 static const struct option options[] = {OPERAND_FILE("the picture that is subtracted"), {.type = OPTION_END}};

@@ -8,9 +8,9 @@
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
  *
- * kernels/mosaic.cl has the formulas of the views. The square root in them shows weak detail: most
- * coefficients are far below the largest one of their level. That is found on the device and stays there. The
- * lowpass is divided by its DC gain, 2^(levels - 1).
+ * kernels/mosaic.cl has the formulas of the views. The square root in them shows weak detail, as most
+ * coefficients are far below the largest one of their level, which the kernels find before. The lowpass is
+ * divided by its DC gain, 2^(levels - 1).
  *
  * The stage needs all rows of the pyramid, as the largest coefficient depends on all of them, and has no
  * groups. The chain inserts it between --wavelet and a stage for images. */
@@ -60,7 +60,7 @@ struct place {
     int x, y;
 };
 
-/* Positions in the picture, and its size. */
+/* Positions of the levels in the picture, and its size. */
 struct layout {
     struct place origin[1 + MAX_LEVELS]; /* [0]: the lowpass, [n]: level n */
     int width, height;
@@ -172,8 +172,8 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
                   ARG(colours), ARG(alpha));
 }
 
-/* Positions and values of the picture are no longer the image's. A pixel shows a coefficient of a direction,
- * so that the picture cannot be turned later: needs_upright. */
+/* Positions and values are no longer those of the image. Subbands have directions in the picture as it is
+ * seen, hence needs_upright. */
 static struct stage_caps mosaic_caps(const void *params)
 {
     (void)params;

@@ -1,5 +1,5 @@
-/* Divides by a picture, such as a flat field: v * mean / w, for each colour. The quotients mean / w are
- * computed once, on the host; the kernel multiplies (filters/operand.h). */
+/* Divides by a picture, such as a flat field: dst = src * mean / operand, for each colour. The factors
+ * mean / operand are computed once, on the host; the kernel multiplies (filters/operand.h). */
 #include "base/sums.h"
 #include "filters/operand.h"
 
@@ -13,7 +13,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Replaces the values by the factors. Pixels without light in the flat field keep their value. */
+/* Replaces the values of the operand by the factors. Where the operand is not above 0, the factor is 1. */
 static enum status over_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct operand *operand = params;

@@ -8,7 +8,7 @@
  * estimated from the 5x5 neighbours (kernels/shrink.h).
  *
  * --denoise does the same without a pyramid in between, which takes less memory. This stage is for chains
- * that change the pyramid as well, and for pyramids in files. An estimate of the noise takes all rows; with
+ * that also change the pyramid, and for pyramids in files. An estimate of the noise needs all rows; with
  * SIGMA the pyramid is processed in slices. */
 #include "wavelet/shrink.h"
 
@@ -51,14 +51,14 @@ static bool estimates_noise(const void *params)
     return isnan(((const struct shrink *)params)->sigma);
 }
 
-/* The halo is four samples of the coarsest level: three for the neighbourhood, one for rounding when the
- * image's rows are divided. Finer levels get more than they need. */
+/* Returns the rows with a halo of four samples of the coarsest level: three for the neighbourhood, one for
+ * rounding. Finer levels need less. */
 static struct rows shrink_source_rows(const void *params, const struct shape *in, struct rows out)
 {
-    int more = 4 << in->levels;
+    const int halo = 4 << in->levels;
     if (estimates_noise(params))
         return rows_full(in->height);
-    return rows_clip((struct rows){out.begin - more, out.end + more}, in->height);
+    return rows_clip((struct rows){out.begin - halo, out.end + halo}, in->height);
 }
 
 static enum status run_shrink(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -1,12 +1,11 @@
-/* Merges all pictures of a command into one: mean, median, maximum, minimum, sum, sharpest detail.
+/* Merges all pictures of a command into one: options, and the choice of the merge.
  *
  *     mean, sum, max, min     add to accumulators of the picture's size, divide at the end
  *     median, sigma=K         append to a temporary file, then read some pixels of all pictures
  *     focus                   append to a temporary file, then merge on the device (wavelet/focus.h)
  *
- * But for focus the work is the host's: pictures arrive there decoded, or downloaded from the device, and a
- * merge does less for a sample than a copy to the device and back. So there is one order of operations on
- * every machine.
+ * All but focus run on the host, where pictures arrive decoded, or downloaded from the device: copying them
+ * to the device and back would take longer than the merge. So the order of operations is the same everywhere.
  *
  * A pixel counts if its alpha is above 0 and no channel is NaN. Colour is multiplied by alpha, as everywhere
  * in a chain. */
@@ -20,24 +19,25 @@
 
 struct stack_params {
     struct merge_options merge; /* must be first */
-    bool pages;                 /* of files with several pages, all are merged */
-    bool strict;                /* an input that fails ends the work */
+    bool pages;                 /* merge all pages of a file, not only the first */
+    bool strict;                /* fail if an input fails, instead of leaving it out */
 };
 
+/* Return why a key has no effect, or NULL. */
 static const char *sigma_unused(const void *params)
 {
     const struct stack_params *stack = params;
     return stack->merge.method == MERGE_MEAN || stack->merge.sigma == 0 ? NULL : "belongs to the mean";
 }
 
-static void stack_print_noise(FILE *file, const void *params)
-{
-    shrink_print_sigma(file, ((const struct stack_params *)params)->merge.noise);
-}
-
 static const char *focus_unused(const void *params)
 {
     return ((const struct stack_params *)params)->merge.method == MERGE_FOCUS ? NULL : "belongs to focus";
+}
+
+static void stack_print_noise(FILE *file, const void *params)
+{
+    shrink_print_sigma(file, ((const struct stack_params *)params)->merge.noise);
 }
 
 static const struct option options[] = {

@@ -6,10 +6,10 @@
  *     w0 * w1 * (m0 - m1)^2
  *
  * N. Otsu, "A threshold selection method from gray-level histograms", IEEE Transactions on Systems, Man, and
- * Cybernetics 9 (1979). One pass over the bins with running sums tries each split between two values that
- * occur. V is halfway between these two, so that rounding of samples does not move one across it.
+ * Cybernetics 9 (1979). A pass over the bins with running sums tries each split between two values that
+ * occur. V is halfway between them, so that rounding does not move a sample across it.
  *
- * With alpha, V is multiplied by alpha instead of dividing colour, which is premultiplied.
+ * Colour is premultiplied by alpha. The kernel multiplies V by alpha, instead of dividing colour.
  *
  * `sauvola`, `niblack` and `wolf` give each pixel a threshold T of its own, from mean m and standard
  * deviation s of the window around it (filters/moments.h):
@@ -23,7 +23,7 @@
  * recognition of artificial text in multimedia documents", Pattern Analysis and Applications 6 (2003).
  * Comparisons with NaN are false, so pixels whose window contains NaN become black.
  *
- * otsu and wolf look at the whole picture first, so they do not work in groups. */
+ * otsu and wolf need the whole picture before, so they have no groups. */
 #include "filters/histogram.h"
 #include "filters/moments.h"
 
@@ -33,12 +33,12 @@
 enum method { NUMBER, OTSU, SAUVOLA, NIBLACK, WOLF };
 
 /* Words of the methods. */
-static const char *const methods[] = {NULL, "otsu", "sauvola", "niblack", "wolf"};
+static const char *const method_words[] = {NULL, "otsu", "sauvola", "niblack", "wolf"};
 
-/* V. */
+/* The primary value, V. */
 struct limit {
     enum method method;
-    struct amount amount; /* of NUMBER */
+    struct amount amount; /* for NUMBER */
 };
 
 struct threshold {
@@ -54,7 +54,7 @@ static enum status parse_limit(const char *text, void *field, struct error *erro
 {
     struct limit limit = {NUMBER};
     for (enum method method = OTSU; method <= WOLF; method++)
-        if (strcmp(text, methods[method]) == 0)
+        if (strcmp(text, method_words[method]) == 0)
             limit.method = method;
     if (limit.method == NUMBER && (!amount_parse(&text, &limit.amount) || *text != '\0'))
         return fail(error, STATUS_USAGE, "not otsu, sauvola, niblack, wolf, a number or percent");
@@ -67,7 +67,7 @@ static void print_limit(FILE *file, const void *params)
 {
     const struct limit *limit = &((const struct threshold *)params)->limit;
     if (limit->method != NUMBER)
-        fputs(methods[limit->method], file);
+        fputs(method_words[limit->method], file);
     else
         amount_print(file, &limit->amount);
 }
@@ -78,14 +78,19 @@ static bool is_local(const struct threshold *threshold)
     return threshold->limit.method >= SAUVOLA;
 }
 
-/* Callbacks `unused` of keys. */
-static const char *needs_search(const void *params)
+/* True for methods that need the whole picture. */
+static bool needs_search(const struct threshold *threshold)
 {
-    const enum method method = ((const struct threshold *)params)->limit.method;
-    return method == OTSU || method == WOLF ? NULL : "belongs to otsu and wolf";
+    return threshold->limit.method == OTSU || threshold->limit.method == WOLF;
 }
 
-static const char *needs_window(const void *params)
+/* Return why a key has no effect, or NULL. */
+static const char *search_unused(const void *params)
+{
+    return needs_search(params) ? NULL : "belongs to otsu and wolf";
+}
+
+static const char *window_unused(const void *params)
 {
     return is_local(params) ? NULL : "belongs to sauvola, niblack and wolf";
 }
@@ -99,7 +104,7 @@ static const struct option options[] = {
              "percent of full scale; otsu finds it, the others find it for each pixel, for uneven light",
      .parse = parse_limit,
      .print = print_limit},
-    HISTOGRAM_CHANNELS(needs_search),
+    HISTOGRAM_CHANNELS(search_unused),
     {.name = "radius",
      .type = OPTION_INTEGER,
      .offset = offsetof(struct threshold, radius),
@@ -107,7 +112,7 @@ static const struct option options[] = {
      .min = 1,
      .max = MOMENTS_MAX_RADIUS,
      .value = "N",
-     .unused = needs_window,
+     .unused = window_unused,
      .help = "the window has 2 N + 1 pixels a side: about two lines of text"},
     {.name = "k",
      .type = OPTION_REAL,
@@ -116,13 +121,13 @@ static const struct option options[] = {
      .min = -10,
      .max = 10,
      .value = "K",
-     .unused = needs_window,
+     .unused = window_unused,
      .help = "larger removes more of the background, and of faint text"},
     {.name = "invert",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct threshold, invert),
      .fallback = "no",
-     .unused = needs_window,
+     .unused = window_unused,
      .help = "the text is lighter than the paper; it becomes black, too"},
     {.type = OPTION_END},
 };
@@ -136,7 +141,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Returns the largest float that is at most `value`. */
+/* Returns the largest float that is not above `value`. */
 static float float_below(double value)
 {
     const float nearest = (float)value;
@@ -147,7 +152,7 @@ static float float_below(double value)
 static void find_otsu(const void *params, const struct histogram *histogram, float found[2])
 {
     double sum = 0, below = 0, sum_below = 0, best = -1, last = 0;
-    bool split = false; /* the best threshold so far is between the last value and the next one */
+    bool split = false; /* the best split so far is after the last value */
     (void)params;
     /* First pass: the sum of all values. */
     for (int bin = 0; bin < histogram->bins; bin++)
@@ -165,9 +170,9 @@ static void find_otsu(const void *params, const struct histogram *histogram, flo
         sum_below += count * value;
         last = value;
         const double above = (double)histogram->total - below,
-                     apart = above > 0 ? sum_below / below - (sum - sum_below) / above : 0;
-        split = above > 0 && below * above * apart * apart > best;
-        best = split ? below * above * apart * apart : best;
+                     difference = above > 0 ? sum_below / below - (sum - sum_below) / above : 0;
+        split = above > 0 && below * above * difference * difference > best;
+        best = split ? below * above * difference * difference : best;
     }
 }
 
@@ -207,7 +212,7 @@ static cl_float window_size(const struct threshold *threshold)
     return (cl_float)(side * side);
 }
 
-/* Words of each channel that find_extremes() of kernels/moments.cl counts in. */
+/* Words of each channel that find_extremes() of kernels/moments.cl writes. */
 enum { EXTREMES = 2, MAX_EXTREMES = 4 * EXTREMES };
 
 /* Enqueues the search for the largest deviation and the smallest sample in some rows of src. */
@@ -221,7 +226,7 @@ static enum status add_extremes(struct run *run, const struct planes *src, const
                   ARG(range));
 }
 
-/* Returns the float of a sort_key() of kernels/moments.cl. */
+/* Returns the float whose sort_key() of kernels/moments.cl is `key`. */
 static float from_sort_key(cl_uint key)
 {
     const cl_uint bits = key & 0x80000000U ? key ^ 0x80000000U : ~key;
@@ -231,7 +236,7 @@ static float from_sort_key(cl_uint key)
 }
 
 /* Waits for the extremes, and stores R and M of channel c in found[2 * c] and found[2 * c + 1]. */
-static enum status find_extremes(struct run *run, const struct threshold *threshold,
+static enum status read_extremes(struct run *run, const struct threshold *threshold,
                                  const struct shape *shape, cl_mem words, float found[MAX_EXTREMES],
                                  struct error *error)
 {
@@ -263,9 +268,9 @@ static struct rows next_part(const struct run *run, const struct threshold *thre
 {
     enum { PART_SAMPLES = 1 << 20, LEAST_WINDOWS = 4 };
     const int side = 2 * threshold->radius + 1, samples = PART_SAMPLES / width;
-    const int most = samples > LEAST_WINDOWS * side ? samples : LEAST_WINDOWS * side;
-    const bool all = !run_is_cpu(run) || rows.end - begin <= most;
-    return (struct rows){begin, all ? rows.end : begin + most};
+    const int max_rows = samples > LEAST_WINDOWS * side ? samples : LEAST_WINDOWS * side;
+    const bool all = !run_is_cpu(run) || rows.end - begin <= max_rows;
+    return (struct rows){begin, all ? rows.end : begin + max_rows};
 }
 
 /* Finds R and M of wolf in a picture that is present as a whole, and waits for them. */
@@ -285,7 +290,7 @@ static enum status search_extremes(struct run *run, const struct threshold *thre
         run_scratch_release(run, &moments);
     }
     if (status == STATUS_OK)
-        status = find_extremes(run, threshold, shape, words, found, error);
+        status = read_extremes(run, threshold, shape, words, found, error);
     memory_release(words);
     return status;
 }
@@ -341,11 +346,10 @@ static enum status threshold_windows(struct run *run, const void *params, const 
 
 /* ---------------------------------------------------------------- the stage */
 
-/* Analysis of otsu and wolf. */
 static bool threshold_needs_analysis(const void *params, const struct shape *in)
 {
     (void)in;
-    return needs_search(params) == NULL;
+    return needs_search(params);
 }
 
 static enum status threshold_begin(struct run *run, const void *params, const struct shape *in,
@@ -381,7 +385,7 @@ static enum status threshold_end(struct run *run, const void *params, const stru
 {
     if (!is_local(params))
         return histogram_analysis.end(run, params, in, result, error);
-    return find_extremes(run, params, in, result->words, result->numbers, error);
+    return read_extremes(run, params, in, result->words, result->numbers, error);
 }
 
 /* Returns the rows of the window. */
@@ -434,7 +438,7 @@ static struct stage_caps threshold_caps(const void *params)
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
     return (struct stage_caps){
-        .groups = needs_search(params) != NULL,
+        .groups = !needs_search(threshold),
         .new_values = true,
         .relative_cost = is_local(threshold) ? 4 : 0,
         .has_suspect_fraction = threshold->limit.method == NUMBER && amount_is_fraction(amount) &&

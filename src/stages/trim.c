@@ -4,8 +4,8 @@
  *     right columns                    like the top right pixel
  *     bottom rows                      like the bottom left pixel
  *
- * to within the tolerance, in every channel. Rows arrive from the top, when the bottom's colour is not known
- * yet: of each row since the last one that surely stays, its extremes are kept. */
+ * to within the tolerance, in every channel. Rows arrive from the top, before the colour of the bottom is
+ * known. So the smallest and the largest values of each row are kept until the end. */
 #include "filters/histogram.h"
 #include "filters/warp.h"
 #include "image/image.h"
@@ -54,7 +54,7 @@ static const struct example examples[] = {
 
 enum { MAX_CHANNELS = 4 };
 
-/* State of the measurement. Positions are -1 until a pixel was found that stays. */
+/* State of the measurement. Positions are -1 until a pixel of the inside was found. */
 struct trim_state {
     struct image_info info;
     double tolerance;
@@ -72,7 +72,7 @@ static enum status trim_begin(void *context, const void *params, const struct im
     struct trim_state *state = context;
     const struct amount *tolerance = &((const struct trim *)params)->tolerance;
     *state = (struct trim_state){.info = *info, .left = -1, .right = -1, .top = -1};
-    /* Twice a rounding error, as percent are no whole counts. */
+    /* Plus a rounding error, so that percent include the count that they stand for. */
     state->tolerance =
         (tolerance->percent ? tolerance->number / 100 : tolerance->number / sample_full_scale(info->type)) +
         1e-7;
@@ -90,7 +90,7 @@ static bool trim_differs(const struct trim_state *state, const double *value, co
     return false;
 }
 
-/* Widens the part that stays by a row. */
+/* Extends the part that stays by the pixels of a row. */
 static void trim_add_row(struct trim_state *state)
 {
     const int width = (int)state->info.width, channels = state->info.channels;
@@ -138,6 +138,7 @@ static void trim_add(void *context, const void *rows, size_t pitch, uint32_t cou
     }
 }
 
+/* Replaces the stage by --crop of the inside. */
 static enum status trim_end(void *context, const void *params, const char *written,
                             struct replacement *replacement, struct error *error)
 {
@@ -151,7 +152,7 @@ static enum status trim_end(void *context, const void *params, const char *writt
            !trim_differs(state, state->extremes[bottom][1], state->bottom))
         bottom--;
     replacement->stage = "crop";
-    /* A picture of one colour has no inside, nor has one whose sides have a colour each. */
+    /* A picture of one colour has no inside, and neither has one of stripes. */
     if (state->left < 0 || state->top < 0 || bottom < state->top || state->right < state->left) {
         snprintf(replacement->value, sizeof replacement->value, "%dx%d+0+0", width, height);
         snprintf(replacement->warning, sizeof replacement->warning,

@@ -5,9 +5,8 @@
  *     image -> level 1: six complex subbands of half the size, and a lowpass -> level 2 -> ... -> lowpass
  *
  * Level n has 12 real numbers for 4^n pixels of the image, so a pyramid takes about four times the memory of
- * its image. Any size works; odd ones are padded.
- *
- * The parameters are stored in the shape of the pyramid, so that the inverse transform uses the same filters.
+ * its image. Odd sizes are padded. The shape of the pyramid contains the parameters, for the inverse
+ * transform.
  *
  * Slices of a pyramid are counted in rows of the image. A slice has the coefficients from which the inverse
  * transform computes these rows.
@@ -64,10 +63,10 @@ static enum status wavelet_shape(const void *params, const struct shape *in, str
                                  struct error *error)
 {
     const struct wavelet *wavelet = params;
-    int most = dtcwt_max_levels(in->width, in->height);
-    if (wavelet->levels > most)
+    const int max_levels = dtcwt_max_levels(in->width, in->height);
+    if (wavelet->levels > max_levels)
         return fail(error, STATUS_FAILED, "--wavelet=%d: an image of %dx%d pixels allows at most %d levels",
-                    wavelet->levels, in->width, in->height, most);
+                    wavelet->levels, in->width, in->height, max_levels);
     out->kind = KIND_PYRAMID;
     out->levels = wavelet->levels;
     out->biort = wavelet->biort;
