@@ -4,7 +4,10 @@
  *     part of the rows ─▶ fine levels ─┬▶ counts
  *                                      └▶ lowpass ─▶ coarse levels ─▶ denoised lowpass, parents
  *
- * Without coarse levels only the counts are needed, with a known noise only the lowpass. */
+ * Without coarse levels only the counts are needed, with a known noise only the lowpass.
+ *
+ * Every row of a level is counted in one part of the image's rows (dtcwt_part_rows), so counts do not depend
+ * on slices. */
 #include "filters/missing.h"
 #include "wavelet/denoise.h"
 
@@ -61,28 +64,27 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
                               struct error *error)
 {
     const struct shape pyramid = denoise_pyramid(denoise, &image->shape);
-    const int most = noisy->shape.levels;
+    const int levels = noisy->shape.levels;
     struct rows own[1 + MAX_LEVELS], rows[1 + MAX_LEVELS];
     struct planes finer = {.object = NULL};
     enum status status = STATUS_OK;
-    /* The rows of live cells of each level: those that counting it needs, and the children of the coarser
-     * ones. */
-    for (int level = most; level >= 1; level--) {
+    /* The rows of live cells that each level needs: for counting, and as children of the coarser cells. */
+    for (int level = levels; level >= 1; level--) {
         const int height = noisy->planes[level].height;
         own[level] = dtcwt_part_rows(part, image->shape.height, height);
         rows[level] = noise_live_rows(height, own[level]);
-        if (level < most)
+        if (level < levels)
             rows[level] = rows_union(
                 rows[level],
                 rows_clip((struct rows){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
     }
-    for (int level = 1; status == STATUS_OK && level <= most; level++) {
+    for (int level = 1; status == STATUS_OK && level <= levels; level++) {
         struct planes cells = {.object = NULL};
         status = noise_live(run, image, &finer, level, rows[level], &cells, error);
         if (status == STATUS_OK && own[level].begin < own[level].end)
             status = noise_count(run, &pyramid, result->words, level, &noisy->planes[level], true, &cells,
                                  &image->planes[0], own[level], error);
-        if (status == STATUS_OK && level == most && result->planes[CELLS].width > 0 &&
+        if (status == STATUS_OK && level == levels && result->planes[CELLS].width > 0 &&
             own[level].begin < own[level].end)
             status = noise_live(run, image, &finer, level, own[level], &result->planes[CELLS], error);
         planes_release(&run->pool, &finer);
@@ -92,7 +94,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
     return status;
 }
 
-/* Analyses a part of the rows: counts it, and copies its lowpass to the result. */
+/* Counts a part of the rows, and copies its lowpass to the result. */
 static enum status analysis_add(struct run *run, const void *params, const struct value *image,
                                 struct rows part, struct analysis_result *result, struct error *error)
 {
@@ -103,13 +105,13 @@ static enum status analysis_add(struct run *run, const void *params, const struc
     struct value filled = *image, changed = *image,
                  noisy = {.shape = denoise_fine(denoise, shape), .rows = part};
     struct dtcwt_rows needed = noise_part_rows(&noisy.shape, part, denoise_estimates(denoise));
-    bool are_missing = false;
+    bool has_missing = false;
     enum status status =
-        missing_count(run, denoise, image, rows_full(shape->width), part, &are_missing, error);
-    if (are_missing)
+        missing_count(run, denoise, image, rows_full(shape->width), part, &has_missing, error);
+    if (has_missing)
         result->numbers[0] = 1;
     if (status == STATUS_OK)
-        status = denoise_prepare(run, image, are_missing, opponent, &filled, &changed, error);
+        status = denoise_prepare(run, image, has_missing, opponent, &filled, &changed, error);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, &changed, &needed, &noisy, error);
     if (status == STATUS_OK && counts)
