@@ -1,10 +1,10 @@
 /* Merging pictures of different focus.
  *
  *     pass 1, each picture     rows ─▶ fine levels ─▶ lowpass ─▶ coarse levels ─▶ sums ─▶ merged lowpass
- *     pass 2, rows by rows     rows of each picture ─▶ fine levels ─▶ sums ┬─▶ inverse ─▶ rows of the result
+ *     pass 2, some rows        rows of each picture ─▶ fine levels ─▶ sums ┬─▶ inverse ─▶ rows of the result
  *                                                          merged lowpass ─┘
  *
- * The noise of the first picture is used for all, as estimates that differ would favour a picture.
+ * The noise of the first picture is used for all, as different estimates would favour one picture.
  *
  * Figures are the mean PSNR of 15 stacks of seven pictures, blurred by up to 8 pixels, without noise and with
  * noise of 3 counts. Tried and lost:
@@ -15,11 +15,12 @@
  * it.
  * - The energy of red, green and blue instead of brightness: 0.1 dB less with noise. Without noise it is
  * equal, but estimates of weak noise are better for brightness.
- * - Energies of their own for levels 2 and 3: dark hairs that move by 2 pixels from shot to shot lose 0.6 dB,
- * as blurred ones remain next to the sharp one; hairs at rest gain 0.06. Level 4, too, would follow for
- * another 0.8 dB, but pass 1 has no finer subbands.
- * - Energies of their own for levels above 4, and the mean lowpass: 0.04 dB less without noise, 2.4 dB less
- * where highlights are clipped. There blurred pictures have the larger coarse energy, and made halos. */
+ * - Levels 2 and 3 with only their own energy: dark hairs that move by 2 pixels from shot to shot lose 0.6
+ * dB, as blurred ones remain next to the sharp one; hairs at rest gain 0.06. Adding finer energies to level
+ * 4, too, would gain another 0.8 dB, but pass 1 has no finer subbands.
+ * - Levels above 4 with their own energy, and the mean of the lowpasses: 0.04 dB less without noise, 2.4 dB
+ * less with clipped highlights. There blurred pictures have more energy on coarse levels, which made halos.
+ */
 #include "wavelet/focus.h"
 
 #include "device/event_log.h"
@@ -31,14 +32,14 @@
 #include <stdlib.h>
 
 enum {
-    FINE_LEVELS = 3,      /* of pass 2, at most */
-    OWN_LEVELS = 4,       /* with energies of their own; coarser ones have the mean energies of level 4 */
-    COARSEST_SIDE = 4,    /* smallest side of the coarsest lowpass, roughly: 0.2 dB more than with 8 */
-    ROWS_BYTES = 1 << 27, /* of the planes of the rows of pass 2, roughly */
-    MIN_ROWS = 64
+    FINE_LEVELS = 3,   /* of pass 2, at most */
+    ENERGY_LEVELS = 4, /* levels whose energy is computed; coarser ones have the mean energies of level 4 */
+    COARSEST_SIDE = 4, /* about the smallest side of the coarsest lowpass: 0.2 dB more than with 8 */
+    ROWS_BYTES = 1 << 27, /* about the size of all planes for the rows of pass 2 */
+    MIN_ROWS = 64         /* of pass 2 at a time */
 };
 
-/* Least noise, a tenth of an 8-bit count: keeps energies finite. */
+/* Least noise, a tenth of an 8-bit count, so that energies in units of the noise are finite. */
 static const double MIN_SIGMA = 0.1 / 255;
 
 /* Sum of the weights of the window, (1 + 3 + 1)^2. */
@@ -49,18 +50,18 @@ struct focus {
     const struct focus_pictures *pictures;
     struct shape fine, whole;              /* pyramids of the fine levels, and of all */
     struct image_noise noise;              /* of the first picture */
-    struct staging *staging;               /* rows that the device reads */
-    struct planes lowpass;                 /* of the fine levels; after pass 1 the merged one */
-    struct value merged;                   /* pyramid of sums, then means */
-    struct planes weights[1 + MAX_LEVELS]; /* of its levels and, at 0, of the lowpass: see kernels/focus.cl */
-    struct planes energies;                /* of a picture's coarsest level so far */
-    struct planes measures;                /* detail of a picture, at the coefficients of level 1 */
-    struct planes winners;                 /* most detail and its picture: see kernels/focus.cl */
+    struct staging *staging;               /* rows of a picture that the device is reading */
+    struct planes lowpass;                 /* of a picture's fine levels; after pass 1 the merged one */
+    struct value merged;                   /* pyramid of weighted sums, then of means */
+    struct planes weights[1 + MAX_LEVELS]; /* sums of weights; [0]: of the lowpass (kernels/focus.cl) */
+    struct planes energies;                /* of a picture's last level so far */
+    struct planes measures;                /* detail of a picture, for each coefficient of level 1 */
+    struct planes winners;                 /* largest measure and its picture (kernels/focus.cl) */
 };
 
 /* ---------------------------------------------------------------- sums of subbands */
 
-/* Returns the variance of the brightness' noise on a level. */
+/* Returns the variance of the noise of the brightness on a level. */
 static double brightness_variance(const struct focus *focus, int level)
 {
     const float *sigma = focus->noise.sigma[level - 1];
@@ -70,29 +71,30 @@ static double brightness_variance(const struct focus *focus, int level)
     return fmax(variance, MIN_SIGMA * MIN_SIGMA);
 }
 
-/* Adds a level of a picture to rows `rows` of the sums, which the first picture allocates. */
+/* Adds a level of a picture to `rows` of the sums, which are allocated for the first picture. */
 static enum status add_level(struct focus *focus, int picture, int level, const struct planes *subbands,
                              struct rows rows, struct error *error)
 {
     struct run *run = focus->run;
     struct planes *sums = &focus->merged.planes[level], *weights = &focus->weights[level], energies;
     const int width = subbands->width, height = subbands->height;
-    const struct rows held = {subbands->first_row, subbands->first_row + subbands->rows};
+    const struct rows own_rows = {subbands->first_row, subbands->first_row + subbands->rows};
     const cl_int is_first = picture == 0, colours = shape_is_colour(&focus->whole) ? 3 : 1;
     const cl_float factor = (cl_float)(1 / (colours * WINDOW_SUM * brightness_variance(focus, level)));
-    enum status status = run_planes(run, width, height, held, ORIENTATIONS, 1, &energies, error);
+    enum status status = run_planes(run, width, height, own_rows, ORIENTATIONS, 1, &energies, error);
     if (status == STATUS_OK && is_first)
         status = run_planes(run, width, height, rows, SUBBAND_LAYERS, subbands->channels, sums, error);
     if (status == STATUS_OK && is_first)
         status = run_planes(run, width, height, rows, SUBBAND_LAYERS, 1, weights, error);
-    struct work work = run_work(run, "focus", level > OWN_LEVELS ? "focus_halve" : "focus_energy", &energies);
+    struct work work =
+        run_work(run, "focus", level > ENERGY_LEVELS ? "focus_halve" : "focus_energy", &energies);
     work.vector_width = VECTOR_WINDOW;
-    if (status == STATUS_OK && level > OWN_LEVELS)
+    if (status == STATUS_OK && level > ENERGY_LEVELS)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
     else if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies), ARG(colours),
                         ARG(factor));
-    /* In pass 1 there is no finer level; focus_self_test has more than FINE_LEVELS fine levels. */
+    /* Add finer energies, which pass 1 does not have. */
     if (status == STATUS_OK && level > 1 && level <= FINE_LEVELS && level <= focus->fine.levels) {
         work.kernel = "focus_follow";
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
@@ -109,13 +111,14 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&energies), ARG_PLANES(&focus->measures),
                         ARG(shift));
     }
-    /* The next level and the lowpass read the energies. */
+    /* The next level, or the lowpass, reads the energies. */
     planes_release(&run->pool, &focus->energies);
     focus->energies = energies;
     return status;
 }
 
-/* Adds the lowpass of a picture to the mean, which the first picture allocates, after all of its levels. */
+/* Adds the lowpass of a picture to the mean, which is allocated for the first picture. Called after its
+ * levels. */
 static enum status add_lowpass(struct focus *focus, int picture, const struct planes *lowpass,
                                struct error *error)
 {
@@ -160,8 +163,8 @@ static enum status divide_level(struct focus *focus, int level, struct error *er
 
 /* ---------------------------------------------------------------- rows of a picture */
 
-/* Loads rows of a picture and transforms them to fine levels with the rows of `needed`. `image` receives the
- * rows, valid until the next call. Loading overlaps with the kernels of the rows before. */
+/* Loads rows of a picture and enqueues the transform to the fine levels, with the rows in `needed`. Loading
+ * overlaps with the kernels of the rows before, whose staging memory is released. */
 static enum status forward_rows(struct focus *focus, int picture, const struct dtcwt_rows *needed,
                                 struct value *pyramid, struct error *error)
 {
@@ -201,7 +204,7 @@ static enum status forward_rows(struct focus *focus, int picture, const struct d
 static int rows_at_a_time(const struct focus *focus)
 {
     const struct shape *shape = &focus->pictures->shape;
-    /* A picture, its subbands, their sums and weights are 4 bytes times 1 + 4 + 4 for each channel and 4. */
+    /* Floats of a pixel: 1 + 4 + 4 of each channel for a picture, its subbands and their sums; 4 weights. */
     const double row = 4.0 * shape->width * (9 * shape->channels + 4);
     const int limit = focus->run->limits.slice, rows = (int)fmax(ROWS_BYTES / row, MIN_ROWS);
     return limit > 0 && limit < rows ? limit : rows;
@@ -209,7 +212,7 @@ static int rows_at_a_time(const struct focus *focus)
 
 /* ---------------------------------------------------------------- pass 1 */
 
-/* Counts rows of the first picture's fine levels for the noise. */
+/* Counts the energies of a part of the first picture's fine levels, for the noise. */
 static enum status count_rows(struct focus *focus, struct rows part, const struct value *pyramid,
                               cl_mem counters, struct error *error)
 {
@@ -224,7 +227,7 @@ static enum status count_rows(struct focus *focus, struct rows part, const struc
     return status;
 }
 
-/* Computes the lowpass of a picture's fine levels. With `counters`, counts their noise, too. */
+/* Computes the lowpass of a picture's fine levels. With `counters`, counts the energies of these levels. */
 static enum status find_lowpass(struct focus *focus, int picture, cl_mem counters, struct error *error)
 {
     struct run *run = focus->run;
@@ -248,7 +251,7 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
     return status;
 }
 
-/* Adds the coarse levels of a picture, whose noise is estimated first if there are counters. */
+/* Adds the coarse levels of a picture. With `counters`, estimates the noise before. */
 static enum status add_coarse(struct focus *focus, int picture, cl_mem counters, struct error *error)
 {
     struct run *run = focus->run;
@@ -296,6 +299,7 @@ static enum status invert_coarse(struct focus *focus, struct error *error)
     return status;
 }
 
+/* Pass 1: merges the coarse levels of all pictures. */
 static enum status merge_coarse(struct focus *focus, struct error *error)
 {
     struct run *run = focus->run;
@@ -320,14 +324,14 @@ static enum status merge_coarse(struct focus *focus, struct error *error)
 
 /* ---------------------------------------------------------------- pass 2 */
 
-/* Adds the fine levels of all pictures for rows of the result. `rows` are the levels' rows that
- * the inverse reads. */
+/* Adds the fine levels of all pictures for some rows of the result. `rows` has the rows that the inverse
+ * reads. */
 static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, struct error *error)
 {
     struct run *run = focus->run;
     struct dtcwt_rows needed = *rows;
     enum status status = STATUS_OK;
-    /* The neighbours of the window, and the finer energies that a level follows. */
+    /* Energies need the neighbours in the window, and the energies of the finer level, which is larger. */
     struct rows finer = {focus->fine.height, 0};
     for (int level = focus->fine.levels; level > 0; level--) {
         const struct rows own = {rows->subbands[level].begin - 1, rows->subbands[level].end + 1};
@@ -381,7 +385,7 @@ static enum status end_winners(struct focus *focus, struct error *error)
     return status;
 }
 
-/* Merges rows of the result and stores them. */
+/* Pass 2: merges rows of the result and stores them. */
 static enum status merge_rows(struct focus *focus, struct rows part, struct error *error)
 {
     struct run *run = focus->run;
@@ -425,20 +429,20 @@ static enum status merge_rows(struct focus *focus, struct rows part, struct erro
     return status;
 }
 
-/* Returns the state for pictures whose pyramids have the smallest number of levels. */
+/* Returns the state for pictures. The caller sets the numbers of levels, which are 2 here. */
 static struct focus focus_make(struct run *run, const struct focus_pictures *pictures)
 {
     struct focus focus = {.run = run, .pictures = pictures, .whole = pictures->shape};
     focus.whole.kind = KIND_PYRAMID;
     for (int i = 0; i < MAX_LEVELS * 4; i++)
         focus.noise.sigma[i / 4][i % 4] = (float)pictures->noise;
-    focus.whole.at_end = true; /* nothing is cropped at the top of a level, so levels can be cut into rows */
+    focus.whole.at_end = true; /* no row of padding at the top of a level, so levels can be cut into rows */
     focus.whole.levels = 2;
     focus.fine = focus.merged.shape = focus.whole;
     return focus;
 }
 
-/* Releases all memory that the state has, after a success or a failure. */
+/* Releases the memory of the state, also after a failure. */
 static void focus_free(struct focus *focus)
 {
     struct pool *pool = &focus->run->pool;
@@ -482,7 +486,7 @@ static enum status focus_test_buffers(struct run *run, const void *params, const
 {
     const struct focus_pictures pictures = {.shape = in->shape, .count = 2, .noise = *(const double *)params};
     struct focus focus = focus_make(run, &pictures);
-    focus.whole.levels = OWN_LEVELS + 1; /* so that all kernels are launched */
+    focus.whole.levels = ENERGY_LEVELS + 1; /* so that all kernels are launched */
     focus.fine = focus.merged.shape = focus.whole;
     const struct rows all = rows_full(in->shape.height);
     const int levels = focus.fine.levels;
