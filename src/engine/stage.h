@@ -213,7 +213,7 @@ struct analysis_result;
  * result belongs to the run, where the stage's `run` finds it (run_analysis_result). Images that fit into one
  * slice, and groups, have no separate pass, as `run` gets all rows at once. */
 struct analysis {
-    /* True if slices of such an image need the pass. */
+    /* True if slices of such an image need the pass. NULL: always. */
     bool (*needed)(const void *params, const struct shape *in);
     /* Returns the input rows that a part needs, before clipping to the image. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows part);
@@ -240,7 +240,7 @@ struct replacement {
  * Then a stage with numbers as parameters replaces this one. The stage's own `shape`, `rows` and `run` are
  * only used for estimates and --selftest; they return the input unchanged. */
 struct measurement {
-    /* True if the stage with these parameters needs the measurement. */
+    /* True if the stage with these parameters needs the measurement. NULL: always. */
     bool (*needed)(const void *params);
     /* Pixels of the longer side that the measurement needs. If the stage is the first, the reader may reduce
      * the picture to that size. 0: the full size is needed. */

@@ -42,14 +42,7 @@ static enum status deskew_end(void *context, const void *params, const char *wri
     return STATUS_OK;
 }
 
-static bool deskew_needed(const void *params)
-{
-    (void)params;
-    return true;
-}
-
-static const struct measurement deskew_measurement = {.needed = deskew_needed,
-                                                      .sufficient_side = PAGE_ANGLE_SIDE,
+static const struct measurement deskew_measurement = {.sufficient_side = PAGE_ANGLE_SIDE,
                                                       .usual_stage = "rotate",
                                                       .usual_value = "1,crop=same",
                                                       .size = sizeof(struct page_angle),

@@ -140,13 +140,6 @@ static enum status make_tables(struct run *run, const struct local_contrast *con
 /* ---------------------------------------------------------------- the analysis pass of a picture in slices
  */
 
-static bool contrast_needed(const void *params, const struct shape *in)
-{
-    (void)params;
-    (void)in;
-    return true;
-}
-
 static enum status contrast_begin(struct run *run, const void *params, const struct shape *in,
                                   struct analysis_result *result, struct error *error)
 {
@@ -168,7 +161,7 @@ static enum status contrast_end(struct run *run, const void *params, const struc
     return make_tables(run, params, &tiles, result->words, error);
 }
 
-static const struct analysis contrast_analysis = {contrast_needed, rows_same, contrast_begin, contrast_add,
+static const struct analysis contrast_analysis = {NULL, rows_same, contrast_begin, contrast_add,
                                                   contrast_end};
 
 /* ---------------------------------------------------------------- the stage */

@@ -172,14 +172,7 @@ static void trim_release(void *context)
     free(state->extremes);
 }
 
-static bool trim_needed(const void *params)
-{
-    (void)params;
-    return true;
-}
-
-static const struct measurement trim_measurement = {.needed = trim_needed,
-                                                    .size = sizeof(struct trim_state),
+static const struct measurement trim_measurement = {.size = sizeof(struct trim_state),
                                                     .begin = trim_begin,
                                                     .add = trim_add,
                                                     .end = trim_end,
