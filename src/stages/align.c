@@ -113,7 +113,7 @@ static const struct option options[] = {
      .writes = true,
      .help = "writes the matrix that was found, which --warp @FILE reads; before --stack those of all "
              "inputs, as CSV"},
-    WARP_OPTIONS_BUT_SIZE,
+    WARP_OPTIONS_BUT_SIZE(NULL),
     {.type = OPTION_END},
 };
 

@@ -47,6 +47,15 @@ static const char *crop_unused(const void *params)
                : NULL;
 }
 
+/* Returns why outside= has no effect, or NULL: crop= sets it (rotate_check). */
+static const char *outside_unused(const void *params)
+{
+    const struct rotate *rotate = params;
+    return rotate->crop != CROP_NOT_GIVEN && rotate->options.outside == OUTSIDE_ZERO
+               ? "is edge with crop=; for empty corners add --edge zero"
+               : NULL;
+}
+
 /* Parses "3.2" or "auto". */
 static enum status parse_angle(const char *text, void *field, struct error *error)
 {
@@ -83,7 +92,7 @@ static const struct option options[] = {
      .unused = crop_unused,
      .help = "cut to the largest rectangle without empty corners, or to the size of the picture; sets "
              "outside=edge"},
-    WARP_OPTIONS,
+    WARP_OPTIONS(outside_unused),
     {.type = OPTION_END},
 };
 

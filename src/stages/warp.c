@@ -129,7 +129,7 @@ static const struct option options[] = {
      .help = "output (x, y) is taken from (A x + B y + TX, C x + D y + TY); or @FILE with the six numbers",
      .parse = parse_matrix,
      .print = print_matrix},
-    WARP_OPTIONS,
+    WARP_OPTIONS(NULL),
     {.type = OPTION_END},
 };
 
