@@ -58,7 +58,7 @@ struct align {
 
     /* Set by align_prepare_series(). */
     const char *reference;              /* path of the reference; belongs to the command */
-    struct registration *registrations; /* of each input; owned. Confidence 0: not registered */
+    struct registration *registrations; /* of each input; owned. Confidence -1: not registered */
 };
 
 /* Words that choose a reference among the inputs of a stack. */
@@ -229,7 +229,7 @@ static enum status register_gray(const struct align *align, struct workers *work
 }
 
 /* Registers the next file of a series. The first one that can be read is the first key. *found becomes the
- * map from the series' grid to the file; its confidence stays 0 if the file needs another reduction. */
+ * map from the series' grid to the file; it does not change if the file needs another reduction. */
 static enum status register_next(struct align *align, const char *path, const struct settings *settings,
                                  struct workers *workers, struct series_keys *keys,
                                  struct registration *found, struct error *error)
@@ -305,6 +305,8 @@ static enum status align_prepare_series(void *params, const struct settings *set
     align->registrations = allocate_zeroed(series->count, sizeof *align->registrations, "a series", error);
     if (!align->registrations)
         return STATUS_FAILED;
+    for (size_t i = 0; i < series->count; i++)
+        align->registrations[i].confidence = -1;
     if (word == PREVIOUS)
         return register_series(align, settings, series, error);
     const char *path =
@@ -409,7 +411,7 @@ static enum status align_end_series(const void *params, const struct input_serie
             fprintf(file, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.4g\n", map->xx, map->xy, map->x, map->yx,
                     map->yy, map->y, align->registrations[i].confidence);
         else
-            fprintf(file, ",,,,,,,%.4g\n", align->registrations[i].confidence);
+            fprintf(file, ",,,,,,,%.4g\n", fmax(align->registrations[i].confidence, 0));
     }
     return aux_close(file, align->matrix, "the matrices", error);
 }
@@ -427,6 +429,10 @@ static enum status run_align(struct run *run, const void *params, const struct v
         align->registrations[run->input] = found;
     if (!run->results.alignment.found) /* the first page's, for -v and --report */
         run->results.alignment = (struct alignment){found.affine, found.confidence, .found = true};
+    if (found.confidence < 0)
+        return fail(
+            error, STATUS_FAILED,
+            "is much larger or smaller than the first picture, so previous cannot align it; use first");
     if (!(found.confidence >= align->confidence))
         return fail(error, STATUS_FAILED,
                     "cannot be aligned to %s: the pictures do not match (confidence %.2f, needed %.2g)",
