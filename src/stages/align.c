@@ -8,12 +8,12 @@
  * runs on the host, so `run` waits for the device, unlike other stages. The whole picture must be on the
  * device, without slices, and pictures have no groups. The output has the reference's size.
  *
- * In a stack (prepare_series) the reference may be one of the inputs. With `previous` each input is
- * registered to an earlier one, before the first picture is processed, from the files, and the maps are
+ * In a stack (prepare_series) the reference may be one of the inputs. With `previous`, all files are read
+ * before the first picture is processed. Each is registered to an earlier one, the key, and the maps are
  * chained:
  *
  *     first ◀─┬─ map of 2 ─ second
- *     (key)   └─ map of 3 ─ third ◀─── map of 4 to 3 ─ fourth        map of 4 = through the map of 3
+ *     (key)   └─ map of 3 ─ third ◀─── map of 4 to 3 ─ fourth        map of 4 = map of 4 to 3 after map of 3
  *                          (next key)
  *
  * The first key is the first input. If a picture does not match the key well, it is registered to the last

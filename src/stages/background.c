@@ -149,9 +149,8 @@ static enum status upload_heights(struct run *run, const struct ball *ball, doub
     return status;
 }
 
-/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need: for each the two
- * rows whose centres are above and below it. Beyond the outermost centres these are the outermost two rows.
- */
+/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need: for each row the
+ * two rows whose centres are above and below it, or the outermost two. */
 static struct rows reduced_rows(const struct ball *ball, int height, struct rows out)
 {
     const int last = height > 1 ? height - 2 : 0;
@@ -286,9 +285,9 @@ static enum status divide_by_blur(struct run *run, const struct background *back
 
 /* ---------------------------------------------------------------- the stage */
 
-/* True if slices need an analysis pass: for the coarse grid of divide, so that they have no halo of 5 RADIUS
- * rows on each side, which would also be computed by the stages before. Floats may have missing values, whose
- * weights change the grid. */
+/* True if slices need an analysis pass, for the coarse grid of divide. Without it, slices had a halo of 5
+ * RADIUS rows on each side, which the stages before would compute, too. Floats have none, as missing values
+ * would change the weights of the grid. */
 static bool background_needs_grid(const void *params, const struct shape *in)
 {
     const struct background *background = params;

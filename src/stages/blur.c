@@ -6,9 +6,8 @@
  * The work is in filters/gaussian.h, which also serves --sharpen, --gradient and --background: a product on
  * the full grid below 6 pixels, a coarser grid above, so the time hardly grows with SIGMA.
  *
- * Colour is premultiplied by alpha, so transparent pixels do not bleed into others. NaN
- * and infinite samples are ordinary numbers here and spread to all outputs of their window; --denoise treats
- * them as missing instead. */
+ * Colour is premultiplied by alpha, so transparent pixels do not bleed into others. NaN and infinite samples
+ * are ordinary numbers here and spread to all outputs of their window; --denoise treats them as missing. */
 #include "filters/gaussian.h"
 
 static const struct option options[] = {

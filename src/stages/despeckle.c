@@ -11,7 +11,7 @@
 #include "engine/run.h"
 
 struct despeckle {
-    int min_pixels; /* pixels of the min_pixels object that stays */
+    int min_pixels; /* objects of fewer pixels disappear */
     int white;      /* 1: objects are white, 0: black */
 };
 

@@ -248,23 +248,25 @@ static struct affine rotate_inverse_map(const void *params, const struct shape *
     return affine_move_origin(&affine, 0.5);
 }
 
-/* A quarter turn is a lossless move unless size= is given. */
+/* A turn by 90 or 270 degrees is a lossless move unless size= or crop=same is given, one by 180 degrees
+ * unless size= is given: a move has no pixels beyond the picture. */
 static struct stage_caps rotate_caps(const void *params)
 {
     const struct rotate *rotate = params;
     struct affine linear = {0};
     rotate_direction(rotate, &linear.yy, &linear.xy);
+    const int turns = quarter_turns(rotate);
     const bool is_whole = !rotate->is_chroma || warp_is_whole(&rotate->map);
+    const bool is_inside = rotate->options.size.width == 0 && (rotate->crop != CROP_SAME || turns == 2);
     /* A cropped slice has more of the picture inside than beyond the border, so slices read downwards. */
     const bool advances = linear.yy > 0 && rotate->crop != CROP_NOT_GIVEN;
     return (struct stage_caps){.needs_all_rows = !advances && warp_needs_all_rows(&linear, &rotate->options),
-                               .lossless_move =
-                                   quarter_turns(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
+                               .lossless_move = turns > 0 && is_inside && is_whole,
                                .groups = !rotate->angle.automatic,
                                .gathers = true,
                                .needs_upright = true,
                                .leaves_missing = rotate->options.outside == OUTSIDE_ZERO,
-                               .relative_cost = quarter_turns(rotate) >= 0 && is_whole ? 1 : 6};
+                               .relative_cost = turns >= 0 && is_whole ? 1 : 6};
 }
 
 /* Quarter turns work with any subsampling, other angles if chroma pixels are square. */
