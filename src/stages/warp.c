@@ -76,6 +76,8 @@ static enum status read_series(FILE *file, struct matrix *matrix, struct error *
         }
     }
     free(line);
+    if (status == STATUS_OK && matrix->count == 0)
+        status = fail(error, STATUS_FAILED, "has no matrix after its first line");
     return status;
 }
 
