@@ -51,12 +51,6 @@ static const struct measurement deskew_measurement = {.sufficient_side = PAGE_AN
                                                       .end = deskew_end,
                                                       .release = page_angle_release};
 
-static struct stage_caps deskew_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.needs_upright = true, .relative_cost = 6};
-}
-
 const struct stage stage_deskew = {
     .name = "deskew",
     .brief = "make the lines of a page level",
@@ -78,6 +72,6 @@ const struct stage stage_deskew = {
     .out = KIND_IMAGE,
     .rows = rows_same,
     .measurement = &deskew_measurement,
-    .caps = deskew_caps,
+    .fixed_caps = {.needs_upright = true, .relative_cost = 6},
     .run = copy_image,
 };

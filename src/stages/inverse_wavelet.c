@@ -34,12 +34,6 @@ static enum status run_inverse(struct run *run, const void *params, const struct
     return dtcwt_inverse(run, in, out, error);
 }
 
-static struct stage_caps inverse_wavelet_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.large_halo = true, .groups = true, .relative_cost = 4};
-}
-
 const struct stage stage_inverse_wavelet = {
     .name = "inverse-wavelet",
     .brief = "pyramid back to image",
@@ -51,6 +45,6 @@ const struct stage stage_inverse_wavelet = {
     .out = KIND_IMAGE,
     .shape = inverse_wavelet_shape,
     .rows = rows_same,
-    .caps = inverse_wavelet_caps,
+    .fixed_caps = {.large_halo = true, .groups = true, .relative_cost = 4},
     .run = run_inverse,
 };

@@ -30,12 +30,6 @@ static enum status run_invert(struct run *run, const void *params, const struct 
                   ARG(offset), ARG(alpha));
 }
 
-static struct stage_caps invert_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.groups = true, .new_values = true};
-}
-
 const struct stage stage_invert = {
     .name = "invert",
     .brief = "negative: 1 - value",
@@ -46,7 +40,7 @@ const struct stage stage_invert = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rows_same,
-    .caps = invert_caps,
+    .fixed_caps = {.groups = true, .new_values = true},
     .adapt_to_chroma = adapt_nothing_to_chroma,
     .run = run_invert,
 };

@@ -189,12 +189,6 @@ static enum status run_local_contrast(struct run *run, const void *params, const
                   ARG(tiles));
 }
 
-static struct stage_caps local_contrast_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.new_values = true, .relative_cost = 2};
-}
-
 const struct stage stage_local_contrast = {
     .name = "local-contrast",
     .brief = "bring out detail in dark and in light parts (CLAHE)",
@@ -216,6 +210,6 @@ const struct stage stage_local_contrast = {
     .out = KIND_IMAGE,
     .rows = rows_same,
     .analysis = &contrast_analysis,
-    .caps = local_contrast_caps,
+    .fixed_caps = {.new_values = true, .relative_cost = 2},
     .run = run_local_contrast,
 };

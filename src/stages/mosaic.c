@@ -172,14 +172,6 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
                   ARG(colours), ARG(alpha));
 }
 
-/* Positions and values are no longer those of the image. Subbands have directions in the picture as it is
- * seen, hence needs_upright. */
-static struct stage_caps mosaic_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.needs_upright = true, .new_geometry = true, .new_values = true};
-}
-
 const struct stage stage_mosaic = {
     .name = "mosaic",
     .brief = "one picture of a whole pyramid",
@@ -197,6 +189,8 @@ const struct stage stage_mosaic = {
     .out = KIND_IMAGE,
     .shape = mosaic_shape,
     .rows = rows_all,
-    .caps = mosaic_caps,
+    /* Positions and values are no longer those of the image. Subbands have directions in the picture as it is
+     * seen, hence needs_upright. */
+    .fixed_caps = {.needs_upright = true, .new_geometry = true, .new_values = true},
     .run = run_mosaic,
 };

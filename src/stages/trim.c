@@ -178,12 +178,6 @@ static const struct measurement trim_measurement = {.size = sizeof(struct trim_s
                                                     .end = trim_end,
                                                     .release = trim_release};
 
-static struct stage_caps trim_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.needs_upright = true};
-}
-
 const struct stage stage_trim = {
     .name = "trim",
     .brief = "cut a uniform border away",
@@ -202,6 +196,6 @@ const struct stage stage_trim = {
     .out = KIND_IMAGE,
     .rows = rows_same,
     .measurement = &trim_measurement,
-    .caps = trim_caps,
+    .fixed_caps = {.needs_upright = true},
     .run = copy_image,
 };

@@ -96,12 +96,6 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
     return dtcwt_forward(run, in, &needed, out, error);
 }
 
-static struct stage_caps wavelet_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.large_halo = true, .groups = true, .relative_cost = 4};
-}
-
 const struct stage stage_wavelet = {
     .name = "wavelet",
     .brief = "dual-tree complex wavelet transform",
@@ -120,6 +114,6 @@ const struct stage stage_wavelet = {
     .out = KIND_PYRAMID,
     .shape = wavelet_shape,
     .rows = wavelet_rows,
-    .caps = wavelet_caps,
+    .fixed_caps = {.large_halo = true, .groups = true, .relative_cost = 4},
     .run = run_wavelet,
 };
