@@ -10,12 +10,6 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status run_minus(struct run *run, const void *params, const struct value *in, struct value *out,
-                             struct error *error)
-{
-    return operand_combine(run, params, false, in, out, error);
-}
-
 const struct stage stage_minus = {
     .name = "minus",
     .brief = "subtract a picture, such as a dark frame",
@@ -37,5 +31,5 @@ const struct stage stage_minus = {
     .caps = operand_caps,
     .shape = operand_shape,
     .rows = rows_same,
-    .run = run_minus,
+    .run = operand_combine,
 };

@@ -31,13 +31,8 @@ static enum status over_prepare(void *params, const struct settings *settings, s
         }
     }
     operand->hash = hash_bytes(operand->hash, "over", sizeof "over");
+    operand->multiplies = true;
     return STATUS_OK;
-}
-
-static enum status run_over(struct run *run, const void *params, const struct value *in, struct value *out,
-                            struct error *error)
-{
-    return operand_combine(run, params, true, in, out, error);
 }
 
 const struct stage stage_over = {
@@ -62,5 +57,5 @@ const struct stage stage_over = {
     .caps = operand_caps,
     .shape = operand_shape,
     .rows = rows_same,
-    .run = run_over,
+    .run = operand_combine,
 };
