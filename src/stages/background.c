@@ -307,7 +307,7 @@ static struct rows background_rows(const void *params, const struct shape *in, s
         return out;
     if (background->method == DIVIDE)
         return gaussian_rows(params, in, out);
-    /* Rows of blocks: those of the surface, and twice the reach, for the erosion and the dilation. */
+    /* Rows of blocks: the surface needs twice the reach more, for the dilation and the erosion. */
     const struct ball ball = ball_make(background);
     const int blocks = ceil_div(in->height, ball.factor);
     struct rows rows = reduced_rows(&ball, blocks, out);

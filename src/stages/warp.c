@@ -158,18 +158,13 @@ static enum status warp_shape(const void *params, const struct shape *in, struct
                                : warp_check("--warp", &warp->matrix.affine, &warp->options, out, error);
 }
 
-/* Returns the width of the output: size=, or the input's. */
-static int output_width(const struct warp *warp, const struct shape *in)
-{
-    return warp->options.size.width > 0 ? warp->options.size.width : in->width;
-}
-
 static struct rows warp_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct warp *warp = params;
     if (warp->matrix.series)
         return rows_full(in->height);
-    return warp_source_rows(&warp->matrix.affine, &warp->options, output_width(warp, in), in, out);
+    const int width = warp->options.size.width > 0 ? warp->options.size.width : in->width;
+    return warp_source_rows(&warp->matrix.affine, &warp->options, width, in, out);
 }
 
 static struct stage_caps warp_caps(const void *params)

@@ -105,18 +105,13 @@ enum status denoise_find_noise(struct run *run, const struct denoise *denoise, c
     return STATUS_OK;
 }
 
-/* Sets the noise if it is known before the image is transformed: by SIGMA, by the analysis pass, or from an
- * earlier frame. Returns false if it must be estimated. */
-static bool find_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
-                             struct image_noise *images)
+bool denoise_find_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
+                              struct image_noise *images)
 {
     const struct shape pyramid = denoise_pyramid(denoise, image);
-    const struct analysis_result *result = run_analysis_result(run, denoise);
-    if (result)
-        *images = result->noise;
-    else if (denoise_needs_counts(run, denoise, image))
+    if (denoise_needs_counts(run, denoise, image))
         return false;
-    else if (denoise_estimates(denoise))
+    if (denoise_estimates(denoise))
         *images = run_held_noise(run, denoise)->noise;
     else
         noise_white(&pyramid, denoise->sigma / 255, images);
@@ -350,7 +345,9 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     enum status status =
         result ? STATUS_OK : missing_count(run, denoise, image, columns, out->rows, &has_missing, error);
     /* Convert to the colours of the noise, or to opponent colours while it is unknown. */
-    const bool known = find_known_noise(run, denoise, shape, images),
+    if (result)
+        *images = result->noise;
+    const bool known = result || denoise_find_known_noise(run, denoise, shape, images),
                opponent = shape_is_colour(shape) && !(known && images->is_separate);
     if (status == STATUS_OK)
         status = denoise_prepare(run, image, has_missing, opponent, &filled, &noisy, error);

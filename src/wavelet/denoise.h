@@ -60,6 +60,11 @@ enum status denoise_prepare(struct run *run, const struct value *image, bool has
  * the video; or constant colours, if the noise of a colour picture is given. */
 bool denoise_needs_counts(const struct run *run, const struct denoise *denoise, const struct shape *image);
 
+/* Sets the noise if it is known before the image is transformed: by SIGMA, or from an earlier frame.
+ * Otherwise returns false, and denoise_needs_counts is true. */
+bool denoise_find_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
+                              struct image_noise *images);
+
 /* Counts the energies of whole levels, from level `first` on. `cells` are the live cells of the next finer
  * level; they are released. If `first` is 1, `cells` is zeroed, and the image gives the cells of level 1. */
 enum status denoise_count_levels(struct run *run, const struct value *image, int first,

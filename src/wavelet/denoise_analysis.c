@@ -35,17 +35,13 @@ static enum status analysis_begin(struct run *run, const void *params, const str
     int width = dtcwt_lowpass_size(image->width, fine.levels),
         height = dtcwt_lowpass_size(image->height, fine.levels);
     enum status status = STATUS_OK;
-    if (denoise_needs_counts(run, denoise, image))
+    const bool counts = !denoise_find_known_noise(run, denoise, image, &result->noise);
+    if (counts)
         status = counters_create(run->device, noise_counters(&pyramid), &result->words, error);
-    else if (denoise_estimates(denoise))
-        result->noise = run_held_noise(run, denoise)->noise;
-    else
-        noise_white(&pyramid, denoise->sigma / 255, &result->noise);
     if (status == STATUS_OK && pyramid.levels > fine.levels)
         status = run_planes(run, width, height, rows_full(height), 1, shape_planes(image),
                             &result->planes[LOWPASS], error);
-    if (status == STATUS_OK && denoise_needs_counts(run, denoise, image) && denoise_estimates(denoise) &&
-        pyramid.levels > fine.levels) {
+    if (status == STATUS_OK && counts && denoise_estimates(denoise) && pyramid.levels > fine.levels) {
         struct planes *cells = &result->planes[CELLS];
         *cells = (struct planes){.memory = MEMORY_BUFFER,
                                  .width = width / 2,

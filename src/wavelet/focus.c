@@ -212,12 +212,13 @@ static int rows_at_a_time(const struct focus *focus)
 
 /* ---------------------------------------------------------------- pass 1 */
 
-/* Counts the energies of a part of the first picture's fine levels, for the noise. */
-static enum status count_rows(struct focus *focus, struct rows part, const struct value *pyramid,
-                              cl_mem counters, struct error *error)
+/* Counts the energies of levels `first` to `last` of the first picture, for the noise: the rows that belong
+ * to rows `part` of the image. */
+static enum status count_levels(struct focus *focus, int first, int last, struct rows part,
+                                const struct value *pyramid, cl_mem counters, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++) {
+    for (int level = first; status == STATUS_OK && level <= last; level++) {
         const struct planes *subbands = &pyramid->planes[level];
         const struct rows own = dtcwt_part_rows(part, focus->whole.height, subbands->height);
         if (own.begin < own.end)
@@ -241,7 +242,7 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
         struct value pyramid = {.shape = focus->fine};
         status = forward_rows(focus, picture, &needed, &pyramid, error);
         if (status == STATUS_OK && counters)
-            status = count_rows(focus, part, &pyramid, counters, error);
+            status = count_levels(focus, 1, fine->levels, part, &pyramid, counters, error);
         if (status == STATUS_OK && own.begin < own.end)
             status = tiles_copy(run, &pyramid.planes[0], own,
                                 (struct columns){.count = pyramid.planes[0].width}, &focus->lowpass, error);
@@ -262,10 +263,8 @@ static enum status add_coarse(struct focus *focus, int picture, cl_mem counters,
     dtcwt_forward_rows(&focus->whole, &needed);
     enum status status =
         dtcwt_forward_from(run, focus->fine.levels, &focus->lowpass, &needed, &pyramid, error);
-    for (int level = first; status == STATUS_OK && counters && level <= focus->whole.levels; level++)
-        if (level <= NOISE_LEVELS)
-            status = noise_count(run, &focus->whole, counters, level, &pyramid.planes[level], false, NULL,
-                                 NULL, rows_full(pyramid.planes[level].height), error);
+    if (status == STATUS_OK && counters)
+        status = count_levels(focus, first, focus->whole.levels, pyramid.rows, &pyramid, counters, error);
     if (status == STATUS_OK && counters)
         status = noise_find(run, &focus->whole, counters, &focus->noise, error);
     for (int level = first; status == STATUS_OK && level <= focus->whole.levels; level++)
