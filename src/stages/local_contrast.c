@@ -137,8 +137,7 @@ static enum status make_tables(struct run *run, const struct local_contrast *con
     return LAUNCH(run->device, &work, error, ARG_MEMORY(tables), ARG(*tiles), ARG(clip_limit));
 }
 
-/* ---------------------------------------------------------------- the analysis pass of a picture in slices
- */
+/* ---------------------------------------------------------------- the analysis pass of slices */
 
 static enum status contrast_begin(struct run *run, const void *params, const struct shape *in,
                                   struct analysis_result *result, struct error *error)

@@ -4,9 +4,9 @@
  * With six levels of the transform a row depends on 870 rows above and below, with three on 90. So slices
  * transform only the fine levels, after an analysis pass over all slices:
  *
- *     add (a slice)   transform the fine levels; count energies; keep their lowpass, 1/16 of the image or
- * less end             estimate the noise; transform the coarse levels from the lowpass, shrink, invert run
- * (a slice)   transform the fine levels; replace their lowpass by the denoised one; shrink, invert
+ *     add (a slice)   transform the fine levels; count energies; keep the lowpass, 1/16 of the image or less
+ *     end             estimate the noise; transform the coarse levels from the lowpass, shrink, invert
+ *     run (a slice)   transform the fine levels; replace their lowpass by the denoised one; shrink, invert
  *
  * The analysis result contains the denoised lowpass of the last fine level, and the noisy subbands of the
  * next level, which are the parents of the last fine one. */
