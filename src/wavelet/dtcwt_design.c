@@ -157,8 +157,8 @@ void bank_forward(const struct shape *shape, int level, struct bank *bank)
                 bank->weights[bank->count++] = (float)trees.filter[filter][tree][k];
 }
 
-/* Orders the weights for the outputs of U: 4n and 4n + 2 are of tree a, with its even and its odd weights, 4n
- * + 1 and 4n + 3 of tree b. */
+/* Orders the weights as U needs them: its outputs 4n and 4n + 2 are of tree a, with even and odd weights, and
+ * 4n + 1 and 4n + 3 are of tree b. */
 void bank_inverse(const struct shape *shape, int level, struct bank *bank)
 {
     const struct biort *biort = &biorts[shape->biort];
