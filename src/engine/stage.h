@@ -73,7 +73,7 @@ struct shape {
     /* Pyramids only. */
     int levels;        /* 1 to MAX_LEVELS */
     int biort, qshift; /* filters of level 1 and of the others (wavelet/dtcwt.h) */
-    bool at_end;       /* pad odd sizes at the end only (wavelet/dtcwt_design.h) */
+    bool pad_at_end;   /* pad odd sizes at the end only (wavelet/dtcwt_design.h) */
 };
 
 /* Returns the shape at full size: the picture in the file, if the reader reduced it. */

@@ -38,7 +38,7 @@ struct shape denoise_pyramid(const struct denoise *denoise, const struct shape *
     pyramid.levels = denoise->levels;
     pyramid.biort = 0;
     pyramid.qshift = 0;
-    pyramid.at_end = true;
+    pyramid.pad_at_end = true;
     return pyramid;
 }
 

@@ -26,7 +26,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
             height = dtcwt_lowpass_size(shape->height, level);
         /* Allocate this level's lowpass and subbands. */
         struct planes next, *subbands = &out->planes[level];
-        struct dtcwt_analysis step = {level, shape->at_end, &src, &next, subbands, rows->places};
+        struct dtcwt_analysis step = {level, shape->pad_at_end, &src, &next, subbands, rows->places};
         struct bank bank;
         if (run_scratch(run, width, height, rows->lowpass[level], 1, shape_planes(shape), &next, error) !=
                 STATUS_OK ||
@@ -77,7 +77,7 @@ enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int 
                                 const struct planes *lowpass, const struct planes *subbands,
                                 const struct planes *output, struct error *error)
 {
-    const struct dtcwt_synthesis step = {level, shape->at_end, lowpass, subbands, output, strip};
+    const struct dtcwt_synthesis step = {level, shape->pad_at_end, lowpass, subbands, output, strip};
     struct bank bank;
     bank_inverse(shape, level, &bank);
     return (run_is_cpu(run) ? dtcwt_inverse_cpu : dtcwt_inverse_gpu)(run, &bank, &step, error);

@@ -199,9 +199,9 @@ int dtcwt_max_levels(int width, int height)
     return levels;
 }
 
-void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length)
+void dtcwt_padding(int n, int level, bool pad_at_end, int *pad, int *length)
 {
-    *pad = level > 1 && n % 4 != 0 && !at_end;
+    *pad = level > 1 && n % 4 != 0 && !pad_at_end;
     *length = level > 1 ? (n + 3) / 4 * 4 : n + n % 2;
 }
 
@@ -221,7 +221,7 @@ static int biort_radius(const struct shape *shape)
 int dtcwt_crop(const struct shape *shape, int level)
 {
     const int n = shape->height;
-    return shape->at_end ? 0 : dtcwt_lowpass_size(n, level) - dtcwt_lowpass_size(n, level - 1) / 2;
+    return shape->pad_at_end ? 0 : dtcwt_lowpass_size(n, level) - dtcwt_lowpass_size(n, level - 1) / 2;
 }
 
 /* Returns the lowpass rows of a level for rows `output` of its inverse. Level 1 computes pairs of rows from

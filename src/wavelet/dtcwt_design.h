@@ -79,9 +79,9 @@ int dtcwt_max_levels(int width, int height);
 
 /* Computes the padding of an axis of n samples before a level: *pad samples at the beginning, *length samples
  * in all. Level 1: an odd axis gets a sample at the end. Later levels: an axis that is no multiple of 4 gets
- * a sample at both ends, as published, or with `at_end` two at the end. Then a coefficient covers exactly its
- * 2 x 2 children of the finer level. */
-void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length);
+ * a sample at both ends, as published, or with `pad_at_end` two at the end. Then a coefficient covers exactly
+ * its 2 x 2 children of the finer level. */
+void dtcwt_padding(int n, int level, bool pad_at_end, int *pad, int *length);
 
 /* The rows of each level that a slice needs. Indices are levels, from 1. Rows count from the top of the whole
  * image's level. Rows of a lowpass begin and end at even numbers. */

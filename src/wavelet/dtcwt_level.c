@@ -54,14 +54,14 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     work.height = half.rows / 2;
     work.outlined = true;
     work.depth = planes_layer_depth(src);
-    dtcwt_padding(src->height, level->level, level->at_end, &padded, &length);
+    dtcwt_padding(src->height, level->level, level->pad_at_end, &padded, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
                ARG(padded), ARG(length), ARG(wanted)) != STATUS_OK)
         return STATUS_FAILED;
     /* Rows: low-low becomes the lowpass, the other three become pairs of subbands. */
     work.kernel = bank->qshift ? "forward_rows_2" : "forward_rows_1";
     work.width = 2 * subbands->width;
-    dtcwt_padding(src->width, level->level, level->at_end, &padded, &length);
+    dtcwt_padding(src->width, level->level, level->pad_at_end, &padded, &length);
     enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass), ARG_PLANES(subbands),
                ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length), ARG(wanted));
@@ -86,9 +86,9 @@ enum status dtcwt_forward_cpu(struct run *run, const struct bank *bank, const st
 static cl_int2 crop_offset(const struct dtcwt_synthesis *level)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands;
-    return level->at_end ? (cl_int2){{0, 0}}
-                         : (cl_int2){{(lowpass->width - 2 * subbands->width) / 2,
-                                      (lowpass->height - 2 * subbands->height) / 2}};
+    return level->pad_at_end ? (cl_int2){{0, 0}}
+                             : (cl_int2){{(lowpass->width - 2 * subbands->width) / 2,
+                                          (lowpass->height - 2 * subbands->height) / 2}};
 }
 
 enum status dtcwt_inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
@@ -196,8 +196,8 @@ enum status dtcwt_forward_gpu(struct run *run, const struct bank *bank, const st
     struct work work = level_work(run, bank, "dtcwt_forward_gpu",
                                   bank->qshift ? &forward_2_configs : &forward_1_configs, &layout, lowpass);
     cl_int2 padded, length;
-    dtcwt_padding(src->width, level->level, level->at_end, &padded.s[0], &length.s[0]);
-    dtcwt_padding(src->height, level->level, level->at_end, &padded.s[1], &length.s[1]);
+    dtcwt_padding(src->width, level->level, level->pad_at_end, &padded.s[0], &length.s[0]);
+    dtcwt_padding(src->height, level->level, level->pad_at_end, &padded.s[1], &length.s[1]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(lowpass), ARG_PLANES(subbands),
                   ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
 }

@@ -9,7 +9,7 @@
 /* A step of the transform. */
 struct dtcwt_analysis {
     int level;
-    bool at_end;                             /* padding, see struct shape */
+    bool pad_at_end;                         /* padding, see struct shape */
     const struct planes *src;                /* image or finer lowpass */
     const struct planes *lowpass, *subbands; /* results; their rows are computed */
     int places;                              /* see struct dtcwt_rows */
@@ -18,7 +18,7 @@ struct dtcwt_analysis {
 /* A step of the inverse. */
 struct dtcwt_synthesis {
     int level;
-    bool at_end;                             /* padding, see struct shape */
+    bool pad_at_end;                         /* padding, see struct shape */
     const struct planes *lowpass, *subbands; /* the lowpass may have a padding sample on each side */
     const struct planes *dst;                /* the finer lowpass with its padding, or the image */
     struct rows rows;                        /* of dst, to be computed */

@@ -435,7 +435,8 @@ static struct focus focus_make(struct run *run, const struct focus_pictures *pic
     focus.whole.kind = KIND_PYRAMID;
     for (int i = 0; i < MAX_LEVELS * 4; i++)
         focus.noise.sigma[i / 4][i % 4] = (float)pictures->noise;
-    focus.whole.at_end = true; /* no row of padding at the top of a level, so levels can be cut into rows */
+    focus.whole.pad_at_end =
+        true; /* no row of padding at the top of a level, so levels can be cut into rows */
     focus.whole.levels = 2;
     focus.fine = focus.merged.shape = focus.whole;
     return focus;

@@ -128,12 +128,12 @@ def climg(pictures, stage, program=None):
 
 def true_noise(noisy, clean):
     """Planes x levels."""
-    return np.array([[np.sqrt(2 * np.mean(np.abs(bands)**2)) for bands in dualtree.forward(plane, LEVELS, at_end=True).highpasses]
+    return np.array([[np.sqrt(2 * np.mean(np.abs(bands)**2)) for bands in dualtree.forward(plane, LEVELS, pad_at_end=True).highpasses]
                      for plane in np.moveaxis((noisy - clean) @ OPPONENT.T, 2, 0)])
 
 
 def shrunk(noisy, noise):
-    planes = [dualtree.inverse(shrink(dualtree.forward(plane, LEVELS, at_end=True), sigmas, found=True), plane.shape, at_end=True)
+    planes = [dualtree.inverse(shrink(dualtree.forward(plane, LEVELS, pad_at_end=True), sigmas, found=True), plane.shape, pad_at_end=True)
               for plane, sigmas in zip(np.moveaxis(noisy @ OPPONENT.T, 2, 0), noise)]
     return np.clip(np.stack(planes, axis=2) @ OPPONENT, 0, 1)
 

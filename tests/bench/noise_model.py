@@ -71,7 +71,7 @@ def level_alone(bands, level, shape):
     """Inverts one level, as if all other coefficients were 0."""
     coarsest = bands[-1].shape[:2]
     alone = tuple(b if i == level else np.zeros_like(b) for i, b in enumerate(bands))
-    return dualtree.inverse(dualtree.Pyramid(np.zeros((2 * coarsest[0], 2 * coarsest[1])), alone), shape, at_end=True)
+    return dualtree.inverse(dualtree.Pyramid(np.zeros((2 * coarsest[0], 2 * coarsest[1])), alone), shape, pad_at_end=True)
 
 
 def measure(noisy, clean):
@@ -85,11 +85,11 @@ def measure(noisy, clean):
     cells = live_cells(noisy, LEVELS)
     found, changes, errors = [], np.zeros((3, LEVELS, 8)), np.zeros(3)
     for p, (plane, aim) in enumerate(zip(planes, right)):
-        pyramid = dualtree.forward(plane, LEVELS, at_end=True)
+        pyramid = dualtree.forward(plane, LEVELS, pad_at_end=True)
         found.append(features(pyramid.highpasses, "near_sym_a", [c[..., 3] for c in cells])[0])
         parts = contributions(pyramid, base[p], plane.shape)
         nothing = tuple(np.zeros_like(b) for b in pyramid.highpasses)
-        rest = dualtree.inverse(dualtree.Pyramid(pyramid.lowpass, nothing), plane.shape, at_end=True) + sum(parts) - aim
+        rest = dualtree.inverse(dualtree.Pyramid(pyramid.lowpass, nothing), plane.shape, pad_at_end=True) + sum(parts) - aim
         errors[p] = np.mean(rest**2)
         for level, k in np.ndindex(LEVELS, 8):
             noise = base[p].copy()

@@ -124,7 +124,7 @@ def bands_to_quads(first, second):
     return plane
 
 
-def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a", at_end=False):
+def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a", pad_at_end=False):
     """The pyramid of one level, of two, ... of `levels`. Axes that 4 does not divide are padded by a sample on both sides or, so
     that parents lie over their children, by two at the end."""
     low_taps, high_taps = later_taps(qshift)
@@ -135,7 +135,7 @@ def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a", at_end=Fa
         if level == 0:
             function, lows, highs = undecimated, (h0,), (h1,)
         else:
-            low = np.pad(low, [np.array([0, 2] if at_end else [1, 1]) * (size % 4 != 0) for size in low.shape], mode="edge")
+            low = np.pad(low, [np.array([0, 2] if pad_at_end else [1, 1]) * (size % 4 != 0) for size in low.shape], mode="edge")
             function, lows, highs = down, low_taps[::-1], high_taps[::-1]
         columns_low, columns_high = function(low, *lows), function(low, *highs)
         bands = np.empty((columns_low.shape[0] // 2, across(function, columns_low, *lows).shape[1] // 2, 6), complex)
@@ -146,11 +146,11 @@ def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a", at_end=Fa
         yield Pyramid(low, tuple(highpasses))
 
 
-def forward(plane, levels, biort="near_sym_a", qshift="qshift_a", at_end=False):
-    return list(forward_each(plane, levels, biort, qshift, at_end))[-1]
+def forward(plane, levels, biort="near_sym_a", qshift="qshift_a", pad_at_end=False):
+    return list(forward_each(plane, levels, biort, qshift, pad_at_end))[-1]
 
 
-def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a", at_end=False, change=None):
+def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a", pad_at_end=False, change=None):
     """The plane of `shape` rows and columns that the pyramid was made of. `change`, if given, returns the bands of a level (0 is the
     finest) in place of the pyramid's, from its number and lowpass."""
     low_taps, high_taps = later_taps(qshift)
@@ -164,6 +164,6 @@ def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a", at_end=False,
                + across(function, function(low_high, *lows) + function(high_high, *highs), *highs))
         if level:
             finer = [2 * size for size in pyramid.highpasses[level - 1].shape[:2]]
-            begins = [int(size != wanted and not at_end) for size, wanted in zip(low.shape, finer)]
+            begins = [int(size != wanted and not pad_at_end) for size, wanted in zip(low.shape, finer)]
             low = low[begins[0]:begins[0] + finer[0], begins[1]:begins[1] + finer[1]]
     return low[:shape[0], :shape[1]]

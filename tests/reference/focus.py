@@ -68,7 +68,7 @@ def merged(pictures, noise, levels=None):
     The last channel of two or four is alpha."""
     height, width, channels = pictures[0].shape
     levels, colours = levels or levels_of(height, width), 3 if channels > 2 else 1
-    pyramids = [[dualtree.forward(picture[..., c], levels, at_end=True) for c in range(channels)] for picture in pictures]
+    pyramids = [[dualtree.forward(picture[..., c], levels, pad_at_end=True) for c in range(channels)] for picture in pictures]
     weights, energy = [], None
     for level in range(levels):
         bright = np.array([sum(planes[c].highpasses[level] for c in range(colours)) for planes in pyramids]) / np.sqrt(colours)
@@ -83,5 +83,5 @@ def merged(pictures, noise, levels=None):
         bands = tuple(sum(weight[i] * pyramids[i][c].highpasses[level] for i in range(len(pictures)))
                       for level, weight in enumerate(weights))
         lowpass = sum(weight * planes[c].lowpass for weight, planes in zip(lowpass_weight, pyramids))
-        planes_of.append(dualtree.inverse(dualtree.Pyramid(lowpass, bands), (height, width), at_end=True))
+        planes_of.append(dualtree.inverse(dualtree.Pyramid(lowpass, bands), (height, width), pad_at_end=True))
     return np.stack(planes_of, axis=2)

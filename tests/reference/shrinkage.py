@@ -67,7 +67,7 @@ def factor_at(brightness, curve):
     return np.interp(brightness, (np.arange(TONES) + 0.5) / TONES, curve)
 
 
-def shrink_by_tone(pyramids, noise, curve, shape, at_end):
+def shrink_by_tone(pyramids, noise, curve, shape, pad_at_end):
     """Planes of opponent colours, shrunk and inverted from the coarsest level on. The brightness of a coefficient is that of four samples
     of its level's denoised lowpass."""
     factors, planes = {}, []
@@ -77,7 +77,7 @@ def shrink_by_tone(pyramids, noise, curve, shape, at_end):
                 blocks = low[0::2, 0::2] + low[0::2, 1::2] + low[1::2, 0::2] + low[1::2, 1::2]
                 factors[level] = factor_at(blocks / (4 * 2**level * np.sqrt(3)), curve)
             return shrink_level(pyramid, sigmas, level, True, factors[level])
-        planes.append(dualtree.inverse(pyramid, shape, at_end=at_end, change=change))
+        planes.append(dualtree.inverse(pyramid, shape, pad_at_end=pad_at_end, change=change))
     return planes
 
 
@@ -107,25 +107,25 @@ def refine(noisy, pilot, sigma, found, brightness, curve):
     return (0.8 * total / np.where(weights > 0, weights, 1))[8:8 + height, 8:8 + width] + 0.2 * pilot
 
 
-def denoise(picture, sigma, levels, quality="normal", at_end=True):
+def denoise(picture, sigma, levels, quality="normal", pad_at_end=True):
     """Three colours as brightness and differences, or each by itself; alpha (of 2 or 4 channels) as it is. No sigma: found for each level.
     Parents lie over their children, as in --denoise, or as --wavelet has them."""
     colours = picture.shape[2] - (picture.shape[2] % 2 == 0)
     own, planes = picture[..., :colours], picture[..., :colours]
     planes = planes @ OPPONENT.T if colours == 3 else planes
-    pyramids = [dualtree.forward(planes[..., c], levels, at_end=at_end) for c in range(colours)]
+    pyramids = [dualtree.forward(planes[..., c], levels, pad_at_end=pad_at_end) for c in range(colours)]
     separate, curve = False, np.ones(TONES)
     if sigma is None:
-        sigmas, separate = used_noise(pyramids, picture=own if at_end else None)
-        curve = tone_curve(pyramids, own, sigmas) if at_end and colours == 3 and not separate else curve
+        sigmas, separate = used_noise(pyramids, picture=own if pad_at_end else None)
+        curve = tone_curve(pyramids, own, sigmas) if pad_at_end and colours == 3 and not separate else curve
     else:
         sigmas = [white_noise(sigma, levels)] * colours
     if separate:
-        planes, pyramids = own, [dualtree.forward(own[..., c], levels, at_end=at_end) for c in range(colours)]
+        planes, pyramids = own, [dualtree.forward(own[..., c], levels, pad_at_end=pad_at_end) for c in range(colours)]
     if (curve != 1).any():
-        clean = np.stack(shrink_by_tone(pyramids, sigmas, curve, picture.shape[:2], at_end), axis=2)
+        clean = np.stack(shrink_by_tone(pyramids, sigmas, curve, picture.shape[:2], pad_at_end), axis=2)
     else:
-        clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
+        clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], pad_at_end=pad_at_end) for p, s in zip(pyramids, sigmas)], axis=2)
     if quality == "high":
         clean = np.stack([refine(planes[..., c], clean[..., c], s, sigma is None, clean[..., 0] / np.sqrt(3), curve)
                           for c, s in enumerate(sigmas)], axis=2)

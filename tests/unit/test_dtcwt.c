@@ -270,8 +270,9 @@ static void assert_inverse_reads(const struct shape *shape, struct rows out, con
     int half = bank.taps / 2;
     for (int level = 1; level <= shape->levels; level++) {
         int size = dtcwt_lowpass_size(shape->height, level);
-        int crop =
-            level > 1 && !shape->at_end ? (2 * size - dtcwt_lowpass_size(shape->height, level - 1)) / 2 : 0;
+        int crop = level > 1 && !shape->pad_at_end
+                       ? (2 * size - dtcwt_lowpass_size(shape->height, level - 1)) / 2
+                       : 0;
         for (int y = out.begin + crop; y < out.end + crop; y++) {
             int from = level > 1 ? 2 * (y / 4) - half : y - radius;
             int to = level > 1 ? 2 * (y / 4) + half + 2 : y + radius + 1;
@@ -292,7 +293,7 @@ static void assert_forward_reads(const struct shape *shape, const struct dtcwt_r
     for (int level = 1; level <= shape->levels; level++) {
         int n = level > 1 ? dtcwt_lowpass_size(shape->height, level - 1) : shape->height;
         int padded = level > 1 && n % 4 != 0, length = level > 1 ? n + 2 * padded : n + n % 2;
-        int pad = shape->at_end ? 0 : padded;
+        int pad = shape->pad_at_end ? 0 : padded;
         struct rows held = level > 1 ? rows->lowpass[level - 1] : rows->image;
         for (int y = rows->lowpass[level].begin; y < rows->lowpass[level].end; y++)
             assert_held(level > 1 ? 4 * (y / 2) + 2 - taps : y - radius,
@@ -333,7 +334,7 @@ static void rows_of_subbands(void **state)
         struct shape shape = {.kind = KIND_PYRAMID, .height = 1 + rand() % 700, .levels = 1 + rand() % 6};
         shape.biort = rand() % 4;
         shape.qshift = rand() % 5;
-        shape.at_end = rand() % 2;
+        shape.pad_at_end = rand() % 2;
         int begin = rand() % shape.height;
         struct rows out = {begin, begin + 1 + rand() % (shape.height - begin)};
         struct dtcwt_rows inverse, all, wider;

@@ -49,8 +49,8 @@ def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels
                               tmp_path / "out.tif"))
     harness.run("-m", memory, tmp_path / "in.tif", f"--wavelet={levels}", f"--shrink={0.08 * 255}",
                 "--inverse-wavelet", tmp_path / "long.tif")
-    for name, at_end in (("out.tif", True), ("long.tif", False)):
-        expected = harness.reference.leave(denoise(harness.reference.enter(picture.astype(float)), 0.08, levels, at_end=at_end))
+    for name, pad_at_end in (("out.tif", True), ("long.tif", False)):
+        expected = harness.reference.leave(denoise(harness.reference.enter(picture.astype(float)), 0.08, levels, pad_at_end=pad_at_end))
         error = np.abs(harness.read_tiff(tmp_path / name).reshape(expected.shape) - expected).max()
         assert error <= FULL_SCALE_TOLERANCE * (5 if channels % 2 == 0 else 1), f"{name} is off by {error:.3g}\n{context}"
 
@@ -92,7 +92,7 @@ def test_noise_by_brightness(tmp_path, rng, monkeypatch, size, kernels, quality,
     _, picture = coloured_noise(rng, *size)
     harness.write_tiff(tmp_path / "in.tif", picture)
     context = str(harness.run("-m", memory, tmp_path / "in.tif", f"--denoise=quality={quality}", tmp_path / "out.tif"))
-    pyramids = [dualtree.forward(plane, 6, at_end=True) for plane in np.moveaxis(picture @ OPPONENT.T, 2, 0)]
+    pyramids = [dualtree.forward(plane, 6, pad_at_end=True) for plane in np.moveaxis(picture @ OPPONENT.T, 2, 0)]
     curve = tone_curve(pyramids, picture, used_noise(pyramids, picture=picture)[0])
     assert max(curve) > 1.5 * min(curve), curve
     error = np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(picture.shape) - denoise(picture.astype(float), None, 6, quality)).max()
@@ -179,13 +179,13 @@ def test_noise_is_estimated(tmp_path, rng, biort, memory):
     assert (left.std(axis=0) <= 0.25 * strength).all(), left.std(axis=0) / strength
 
 
-def estimates(picture, levels, at_end):
+def estimates(picture, levels, pad_at_end):
     """Returns the noise of each colour or opponent colour, by level, in 8-bit counts, as shrinkage.py estimates it."""
     colours = picture.shape[2] - (picture.shape[2] % 2 == 0)
     own = harness.reference.enter(picture.astype(float))[..., :colours]
     planes = own @ OPPONENT.T if colours == 3 else own
-    pyramids = [dualtree.forward(planes[..., c], levels, at_end=at_end) for c in range(colours)]
-    return 255 * noise_by_level(pyramids, picture=own if at_end else None)[0]
+    pyramids = [dualtree.forward(planes[..., c], levels, pad_at_end=pad_at_end) for c in range(colours)]
+    return 255 * noise_by_level(pyramids, picture=own if pad_at_end else None)[0]
 
 
 @pytest.mark.some(2)
@@ -242,8 +242,8 @@ def told(noisy, clean):
     """Shrinks a colour picture with known noise in each plane and level."""
     planes = []
     for plane, error in zip(np.moveaxis(noisy @ OPPONENT.T, 2, 0), np.moveaxis((noisy - clean) @ OPPONENT.T, 2, 0)):
-        strengths = [np.sqrt(2 * np.mean(np.abs(bands)**2)) for bands in dualtree.forward(error, 6, at_end=True).highpasses]
-        planes.append(dualtree.inverse(shrink(dualtree.forward(plane, 6, at_end=True), strengths), plane.shape, at_end=True))
+        strengths = [np.sqrt(2 * np.mean(np.abs(bands)**2)) for bands in dualtree.forward(error, 6, pad_at_end=True).highpasses]
+        planes.append(dualtree.inverse(shrink(dualtree.forward(plane, 6, pad_at_end=True), strengths), plane.shape, pad_at_end=True))
     return np.stack(planes, axis=2) @ OPPONENT
 
 
