@@ -160,6 +160,7 @@ static enum status read_reference(struct align *align, const char *path, const s
     return status;
 }
 
+/* Reads the reference if it is a file. A word is the business of align_prepare_series. */
 static enum status align_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct align *align = params;

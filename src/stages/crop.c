@@ -105,6 +105,7 @@ static enum status run_crop(struct run *run, const void *params, const struct va
     return move_image(run, &affine, in, out, error);
 }
 
+/* A part of a reduced picture is a reduced picture, too. */
 static struct stage_caps crop_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);

@@ -85,6 +85,7 @@ static enum status run_gray(struct run *run, const void *params, const struct va
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(weights));
 }
 
+/* Only rec709 depends on the primaries of the colours. */
 static struct stage_caps gray_caps(const void *params)
 {
     return (struct stage_caps){.needs_space = ((const struct gray *)params)->what == REC709};

@@ -139,6 +139,7 @@ static enum status make_tables(struct run *run, const struct local_contrast *con
 
 /* ---------------------------------------------------------------- the analysis pass of slices */
 
+/* The result has the tables: first counts of zero, then the histograms of all parts, at the end the tones. */
 static enum status contrast_begin(struct run *run, const void *params, const struct shape *in,
                                   struct analysis_result *result, struct error *error)
 {
@@ -165,6 +166,8 @@ static const struct analysis contrast_analysis = {NULL, rows_same, contrast_begi
 
 /* ---------------------------------------------------------------- the stage */
 
+/* Enqueues the equalisation, with the tables of the analysis pass, or of the picture if all rows are present.
+ */
 static enum status run_local_contrast(struct run *run, const void *params, const struct value *in,
                                       struct value *out, struct error *error)
 {

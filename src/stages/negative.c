@@ -19,6 +19,7 @@ struct negative {
     struct amounts film;
 };
 
+/* Parses "auto", or 1, 2, 3 or 6 amounts above 0. */
 static enum status parse_film(const char *text, void *field, struct error *error)
 {
     struct amounts film = {.count = 0};
@@ -67,6 +68,7 @@ static void find_film(const void *params, const struct histogram *histogram, flo
     histogram_ends(histogram, 0.1, found);
 }
 
+/* Sets the search of a histogram for each channel, unless all numbers are given. */
 static enum status negative_check(void *params, struct error *error)
 {
     struct negative *negative = params;

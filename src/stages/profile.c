@@ -145,6 +145,8 @@ static enum status profile_shape(const void *params, const struct shape *in, str
     return STATUS_OK;
 }
 
+/* Enqueues the conversion, from planes or a raster to planes or a raster. With any raster the kernel has
+ * arguments for all four, and ignores those without memory. */
 static enum status run_profile(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
@@ -183,6 +185,7 @@ static enum status run_profile(struct run *run, const void *params, const struct
                   ARGS_RASTER(write), ARG_MEMORY(dst.object), ARG(to), ARG_MEMORY(floats), ARG(conversion));
 }
 
+/* A CMYK file is read in the target space, if that is RGB: climg writes no CMYK. */
 static struct stage_caps profile_caps(const void *params)
 {
     const struct profile *profile = params;

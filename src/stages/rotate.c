@@ -288,6 +288,7 @@ static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chr
     return warp_adapt_options_to_chroma(&rotate->options, chroma, error);
 }
 
+/* Enqueues a move of samples if the stage is the first and a lossless move, else a warp. */
 static enum status run_rotate(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {

@@ -197,6 +197,8 @@ static struct rows scale_rows(const void *params, const struct shape *in, struct
     return axis_source_rows(&axis, out);
 }
 
+/* Reduced pictures need a filter of `struct resize`, which is antialiased and interpolates between centres.
+ */
 static struct stage_caps scale_caps(const void *params)
 {
     const struct scale *scale = params;

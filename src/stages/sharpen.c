@@ -58,6 +58,7 @@ static struct stage_caps sharpen_caps(const void *params)
     return caps;
 }
 
+/* Enqueues the blur with the epilogue that sharpens. */
 static enum status run_sharpen(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {

@@ -111,6 +111,8 @@ static enum status stack_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
+/* Returns the merge of the method: in memory, from a temporary file on the host, or from one on the device.
+ */
 static const struct merge *stack_merge(const void *params)
 {
     const struct stack_params *stack = params;
@@ -119,6 +121,7 @@ static const struct merge *stack_merge(const void *params)
     return stack->merge.method == MERGE_MEDIAN || stack->merge.sigma > 0 ? &merge_robust : &merge_sums;
 }
 
+/* groups and needs_all_rows concern a single picture, as in --selftest (run_stack). */
 static struct stage_caps stack_caps(const void *params)
 {
     const struct stack_params *stack = params;

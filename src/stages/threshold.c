@@ -352,6 +352,7 @@ static bool threshold_needs_analysis(const void *params, const struct shape *in)
     return needs_search(params);
 }
 
+/* The analysis pass counts a histogram for otsu, and searches the extremes for wolf. */
 static enum status threshold_begin(struct run *run, const void *params, const struct shape *in,
                                    struct analysis_result *result, struct error *error)
 {

@@ -66,6 +66,7 @@ struct trim_state {
     double (*extremes)[2][MAX_CHANNELS]; /* of each row, the smallest and the largest values; owned */
 };
 
+/* Allocates memory for the values of a row and the extremes of all rows. */
 static enum status trim_begin(void *context, const void *params, const struct image_info *info,
                               struct error *error)
 {

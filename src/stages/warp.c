@@ -197,6 +197,7 @@ static enum status warp_adapt_to_chroma(void *params, const struct chroma *chrom
     return warp_adapt_options_to_chroma(&warp->options, chroma, error);
 }
 
+/* Enqueues the warp, by the map of the picture if there is a series. A dry run belongs to no picture. */
 static enum status run_warp(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {

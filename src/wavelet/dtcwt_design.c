@@ -236,6 +236,7 @@ static struct rows level_rows(const struct shape *shape, int level, struct rows 
     return rows_aligned(rows_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
 }
 
+/* Returns the subband rows of lowpass rows, which begin and end at even numbers. */
 static struct rows halved(struct rows rows)
 {
     return (struct rows){rows.begin / 2, rows.end / 2};

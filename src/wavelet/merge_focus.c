@@ -288,6 +288,7 @@ static enum status focus_write_depth(const struct merge_store *store, struct err
     return status;
 }
 
+/* Finds the factors of the pictures, merges them in memory, and crops and writes what the options say. */
 static enum status focus_finish(void *state, struct run *run, struct merge_result *result,
                                 struct error *error)
 {
@@ -321,6 +322,7 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
     return status == STATUS_OK && store->depth ? focus_write_depth(store, error) : status;
 }
 
+/* Callback of merge_frame_read: returns pixels of the merged picture. */
 static enum status focus_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
 {
     const struct merge_store *store = state;
