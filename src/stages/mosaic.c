@@ -189,7 +189,7 @@ const struct stage stage_mosaic = {
     .out = KIND_IMAGE,
     .shape = mosaic_shape,
     .rows = rows_all,
-    /* Positions and values are no longer those of the image. Subbands have directions in the picture as it is
+    /* The picture has other positions and values than the image. It shows directions of the picture as it is
      * seen, hence needs_upright. */
     .fixed_caps = {.needs_upright = true, .new_geometry = true, .new_values = true},
     .run = run_mosaic,

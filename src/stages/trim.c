@@ -73,7 +73,7 @@ static enum status trim_begin(void *context, const void *params, const struct im
     struct trim_state *state = context;
     const struct amount *tolerance = &((const struct trim *)params)->tolerance;
     *state = (struct trim_state){.info = *info, .left = -1, .right = -1, .top = -1};
-    /* Plus a rounding error, so that percent include the count that they stand for. */
+    /* Plus a rounding error: 4% of 255 are 10.2 counts, but a percentage may be a whole count, too. */
     state->tolerance =
         (tolerance->percent ? tolerance->number / 100 : tolerance->number / sample_full_scale(info->type)) +
         1e-7;

@@ -327,8 +327,8 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
     return status;
 }
 
-/* Denoises a tile (struct tiling's `run`). image->opponent and out->opponent say whether colours are given,
- * and wanted, as opponent colours. */
+/* Denoises a tile (struct tiling's `run`). Input and output are in opponent colours if their `opponent` is
+ * true. */
 static enum status denoise_tile(struct run *run, const void *params, const struct tile *tile,
                                 const struct value *image, struct value *out, struct error *error)
 {

@@ -41,7 +41,7 @@ struct focus_pictures {
 enum status focus_merge(struct run *run, const struct focus_pictures *pictures, struct error *error);
 
 /* Merges a picture with itself at half the contrast, for --selftest: enqueues all kernels of focus_merge.
- * `noise` is that of struct focus_pictures, but not NAN. Allocates the planes of `out`. */
+ * `noise` has the unit of focus_pictures.noise, and is not NAN. Allocates the planes of `out`. */
 enum status focus_self_test(struct run *run, double noise, const struct value *in, struct value *out,
                             struct error *error);
 

@@ -24,7 +24,7 @@ struct energy_quantiles {
 };
 
 /* Positions along an axis of a level at which energies are counted; smaller levels are counted completely.
- * More would not help, as the error of the model is larger than that of the quantiles. */
+ * More would not help, as the model has a larger error than the quantiles. */
 enum { NOISE_PLACES = 64 };
 
 /* Return the number of counted planes of an image, which for three colours is six (noise.c), and of counted
