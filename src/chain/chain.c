@@ -132,13 +132,17 @@ const struct colour_space *chain_target(const struct chain *chain)
     return chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
 }
 
+bool step_is_measured(const struct step *step)
+{
+    const struct measurement *measurement = step->stage->measurement;
+    return measurement && (!measurement->needed || measurement->needed(step->params));
+}
+
 bool chain_is_measured(const struct chain *chain)
 {
-    for (size_t i = 0; i < chain->count; i++) {
-        const struct measurement *measurement = chain->steps[i].stage->measurement;
-        if (measurement != NULL && measurement->needed(chain->steps[i].params))
+    for (size_t i = 0; i < chain->count; i++)
+        if (step_is_measured(&chain->steps[i]))
             return true;
-    }
     return false;
 }
 

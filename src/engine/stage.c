@@ -105,7 +105,7 @@ const struct stage *stage_find(const char *name)
 
 struct stage_caps stage_get_caps(const struct stage *stage, const void *params)
 {
-    return stage->caps ? stage->caps(params) : (struct stage_caps){.file = NULL};
+    return stage->caps ? stage->caps(params) : stage->fixed_caps;
 }
 
 enum status adapt_nothing_to_chroma(void *params, const struct chroma *chroma, struct error *error)
